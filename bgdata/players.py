@@ -6,7 +6,7 @@ import os
 
 from bgdata import Folder, open_warehouse
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.named import map_player
+from bgdata.evaluation.networks.player import map_player
 
 
 def open_player(root: Folder = "warehouse", network: str | os.PathLike[str] = "", ply: int = 0) -> LookaheadPlayer:

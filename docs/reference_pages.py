@@ -20,8 +20,7 @@ import duckdb
 
 import bgdata
 from bgdata.cli import main
-from bgdata.store.dataset import Dataset
-from bgdata.store.declaration import TableShape
+from bgdata.store.dataset import Dataset, TableShape
 
 Pages = Mapping[str, str]  # text by name of the file
 SKIPPED = {"bgdata.__main__"}  # it ends the process

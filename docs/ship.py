@@ -34,18 +34,22 @@ from typing import Any
 import bgdata
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
-from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, scores_in, shipped_scores, write_file
-from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
+from bgdata.evaluation.networks.player import (
+    MappedNetwork,
+    NetworkScore,
+    recorded_name,
+    scores_in,
+    shipped_scores,
+    write_scores,
+)
+from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
 from bgdata.measures.kinds import reference_positions, rollout_decisions
 from bgdata.openings.kinds import openings
 from bgdata.store.build import write_tables
-from bgdata.store.context import Computed
-from bgdata.store.dataset import Dataset
+from bgdata.store.dataset import Computed, Dataset
 from bgdata.store.lockfile import LockEntry, read_lock, write_lock
 from bgdata.store.manifest import FILE_NAME, FileEntry, load_manifest
-from bgdata.store.progress import Silence
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import Silence, progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes, verify
@@ -54,7 +58,7 @@ from bgdata.warehouse import Warehouse
 
 LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"
 FOLDERS = {  # of the package, by kind
-    **dict.fromkeys(KINDS, SHIPPED),
+    **dict.fromkeys(NETWORK_KINDS, SHIPPED),
     "rollout_decisions": rollout_decisions.PUBLISHED,
     "cube_studies": cube_studies.PUBLISHED,
     "openings": openings.PUBLISHED,
@@ -85,7 +89,7 @@ def ship(
     for folder, versions in tables.items():
         scores = measured_scores(warehouse, versions, folder)
         copy_versions(versions, folder)
-        write_file(folder, scores)
+        write_scores(folder, scores)
         change_lock(lock, [kind for kind in folders if folders[kind] == folder], versions)
     return [shipped_folder(table, folder) for folder, versions in tables.items() for table in versions]
 
@@ -251,7 +255,7 @@ def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -
     sets = {f"{decisions.name}/{decisions.slug(recipe)}" for recipe in rollout_decisions.published_decisions()}
     found = {}
     for table in versions:
-        if table.manifest.dataset in KINDS:
+        if table.manifest.dataset in NETWORK_KINDS:
             name = table.folder.parent.name
             version = MappedNetwork(table, open_bearoff(warehouse)).version
             scores = (*shipped_scores(table, folder), *scores_in(warehouse, name, version))
@@ -293,7 +297,7 @@ if __name__ == "__main__":
         else:
             written = ship(arguments.names, arguments.warehouse)
             kind, _, variant = arguments.names[0].partition("/")
-            if kind in KINDS:
+            if kind in NETWORK_KINDS:
                 written += name_network(LOCK.parents[1], DEFAULT_NETWORK, variant, kept_variants(variant))
         for path in written:
             print(f"wrote {path}")

@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from bgdata.process import is_stopping, run, shielding
+from bgdata.process import run
 
 from . import begin_flow
 
@@ -29,15 +29,13 @@ from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
 
 from bgdata import open_warehouse
-from bgdata.errors import BgdataError
 from bgdata.kernel_cache import kernel_cache
 from bgdata.store.build import mend_catalog
 from bgdata.store.lockfile import advice, left_out, lock_verdicts
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
 
-from .pictures import publish_charts
-from .tasks import PROCESSES, Built, Notes, one_server, processes, told
+from .tasks import PROCESSES, RETRIED, Built, Notes, processes, publish_charts, run_flow, told
 
 NEXT = """
 look:  bgdata list                                     every version that is there
@@ -65,7 +63,7 @@ class Job(NamedTuple):
     needs: set[Variant]
 
 
-@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
+@task(**RETRIED, cache_policy=NO_CACHE)
 def build_variants(root: str, variants: list[Variant]) -> list[Built]:
     """Build variants, or find them already built."""
     warehouse, found = open_warehouse(root), []
@@ -108,13 +106,7 @@ def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
             yield from inputs(warehouse, Variant(*wanted))
 
 
-def title_of(warehouse: Warehouse, job: Job) -> str:
-    """What the task of a job is called."""
-    (kind, parameters), *others = job.variants
-    return f"{kind}, {len(job.variants)} variants" if others else f"{kind} {warehouse.kind(kind).slug(parameters)}"
-
-
-@flow(name="build-warehouse", task_runner=processes(), retries=1, retry_delay_seconds=1)
+@flow(name="build-warehouse", task_runner=processes(), **RETRIED)
 def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_all: bool = False) -> list[str]:
     """Build the default variants of every kind (or of some), each once its inputs are there, and with `is_all` also
     what takes longer; returns their versions."""
@@ -122,7 +114,9 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_
     jobs = default_jobs(warehouse, kinds or list(warehouse.kinds), is_all=is_all)
 
     def begin(job: Job) -> PrefectFuture[list[Built]]:
-        named = build_variants.with_options(task_run_name=title_of(warehouse, job))
+        (kind, parameters), *others = job.variants
+        what = f", {len(job.variants)} variants" if others else f" {warehouse.kind(kind).slug(parameters)}"
+        named = build_variants.with_options(task_run_name=f"{kind}{what}")
         return named.submit(root, job.variants, return_state=False)
 
     built = sorted(told(in_order(jobs, begin), sum(len(job.variants) for job in jobs)))
@@ -170,29 +164,24 @@ def summary(warehouse: Warehouse) -> str:
 
 def main(root: str = "warehouse", *, is_all: bool = False) -> int:
     """Run the flow, compare with the lock and print the summary; returns the exit code."""
-    try:
-        if not any(kernel_cache().glob("*/*.nbc")):
-            print("compiling kernels, which takes a minute or two the first time", file=sys.stderr)
-        with one_server(), shielding():
-            build_warehouse(root, is_all=is_all)
+    if not any(kernel_cache().glob("*/*.nbc")):
+        print("compiling kernels, which takes a minute or two the first time", file=sys.stderr)
+
+    def build_and_compare() -> int:
+        build_warehouse(root, is_all=is_all)
         warehouse = open_warehouse(root)
-        has_lock = warehouse.lock.exists()
-        verdicts = lock_verdicts(warehouse) if has_lock else []
-    except BgdataError as error:
-        if is_stopping(error):
-            raise
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    is_right = all(verdict.is_right for verdict in verdicts)
-    for verdict in verdicts:
-        if verdict.is_same or not verdict.is_right:
-            print(verdict)
-    print(summary(warehouse))
-    missing = left_out(warehouse)
-    if missing:
-        print(f"\n{advice(missing)}")
-    print(f"\n{Path(root)}: built" + (" and equal to its lock" if has_lock and is_right else ""))
-    return 0 if is_right else 1
+        verdicts = lock_verdicts(warehouse) if warehouse.lock.exists() else []
+        is_right = all(verdict.is_right for verdict in verdicts)
+        for verdict in verdicts:
+            if verdict.is_same or not verdict.is_right:
+                print(verdict)
+        print(summary(warehouse))
+        if missing := left_out(warehouse):
+            print(f"\n{advice(missing)}")
+        print(f"\n{Path(root)}: built" + (" and equal to its lock" if verdicts and is_right else ""))
+        return 0 if is_right else 1
+
+    return run_flow(build_and_compare)
 
 
 if __name__ == "__main__":

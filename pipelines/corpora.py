@@ -12,10 +12,9 @@ spreads over processes or a cluster; a flow that is run again finds parts of gam
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from bgdata.process import run
 
@@ -24,18 +23,17 @@ from . import begin_flow
 if __name__ == "__main__":
     begin_flow()
 
-from prefect import flow, task
+from prefect import flow
 from prefect.artifacts import create_table_artifact
-from prefect.cache_policies import NO_CACHE
+from prefect.futures import PrefectFuture
 
 from bgdata import open_warehouse
 from bgdata.selfplay import steps
 from bgdata.selfplay.steps import CorpusPlan
-from bgdata.store.executors import LOCAL, open_executor
-from bgdata.warehouse import Warehouse
+from bgdata.store.executors import LOCAL
+from bgdata.store.table import Table
 
-from .pictures import publish_charts
-from .tasks import Built, Notes, finished, processes, run_flow
+from .tasks import RETRIED, Built, add_plan, build_step, finished, flow_parser, processes, publish_charts, run_flow
 
 USUAL = CorpusPlan()
 MEANINGS = {
@@ -48,78 +46,40 @@ MEANINGS = {
 }
 
 
-@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
-def games(root: str, plan: CorpusPlan, executor: str) -> Built:
-    """Play the cubeless games."""
-    notes = Notes()
-    with open_executor(executor) as workers:
-        return Built(steps.build_games(open_warehouse(root), plan, workers, notes).name, notes.lines)
-
-
-@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
-def cubeful(root: str, plan: CorpusPlan, executor: str) -> Built:
-    """Play the games with the cube."""
-    notes = Notes()
-    with open_executor(executor) as workers:
-        return Built(steps.build_cubeful_games(open_warehouse(root), plan, workers, notes).name, notes.lines)
-
-
-@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
-def labels(root: str, played: Built) -> Built:
-    """Label every turn of the games."""
-    notes = Notes()
-    return Built(steps.build_labels(open_warehouse(root), played.name, notes).name, notes.lines)
-
-
-@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
-def sample(root: str, plan: CorpusPlan, played: Built) -> Built:
-    """Choose positions of the games."""
-    notes = Notes()
-    return Built(steps.build_sample(open_warehouse(root), plan, played.name, notes).name, notes.lines)
-
-
-@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
-def rollouts(root: str, plan: CorpusPlan, positions: Built, executor: str) -> Built:
-    """Roll the positions out."""
-    notes = Notes()
-    with open_executor(executor) as workers:
-        built = steps.build_rollouts(open_warehouse(root), plan, positions.name, workers, notes)
-        return Built(built.name, notes.lines)
-
-
-@flow(name="make-corpora", task_runner=processes(), retries=1, retry_delay_seconds=1)
+@flow(name="make-corpora", task_runner=processes(), **RETRIED)
 def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: str = LOCAL) -> list[str]:
     """Make the corpora of a plan; returns their versions."""
-    futures = [cubeful.submit(root, plan, executor)] if plan.cubeful_games else []
-    played = games.submit(root, plan, executor)
-    futures += [played, labels.submit(root, played, return_state=False)]
+
+    def begin(name: str, step: Callable[..., Table], *given: Any, **options: str) -> PrefectFuture[Built]:
+        named = build_step.with_options(name=name)
+        return named.submit(root, step, *given, **options, return_state=False)
+
+    futures = []
+    if plan.cubeful_games:
+        futures.append(begin("cubeful", steps.build_cubeful_games, plan, executor=executor))
+    played = begin("games", steps.build_games, plan, executor=executor)
+    futures += [played, begin("labels", steps.build_labels, played)]
     if plan.most:
-        positions = sample.submit(root, plan, played, return_state=False)
-        futures += [positions, rollouts.submit(root, plan, positions, executor, return_state=False)]
+        positions = begin("sample", steps.build_sample, plan, played)
+        futures += [positions, begin("rollouts", steps.build_rollouts, plan, positions, executor=executor)]
     versions = sorted(finished(futures, "corpora"))
     warehouse = open_warehouse(root)
-    rows = [row for version in versions for row in figures(warehouse, version)]
+    manifests = {version: warehouse.open_reference(version).manifest for version in versions}
+    rows = [
+        {"version": version, "figure": name, "value": value}
+        for version, manifest in manifests.items()
+        for name, value in {"rows": float(manifest.rows), **manifest.statistics}.items()
+    ]
     create_table_artifact(rows, key="corpora", description=f"Corpora of {plan.player}")
     publish_charts(warehouse, versions, "corpora-picture", "Positions of each corpus by pips")
     return versions
 
 
-def figures(warehouse: Warehouse, version: str) -> list[dict[str, str | float]]:
-    """What a manifest says of its version, a row for each figure."""
-    manifest = warehouse.open_reference(version).manifest
-    found = {"rows": float(manifest.rows), **manifest.statistics}
-    return [{"version": version, "figure": name, "value": value} for name, value in found.items()]
-
-
 def parsed(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str]:
     """(folder of the warehouse, plan, executor) from the arguments."""
-    parser = argparse.ArgumentParser(prog=f"python -m {__package__}.corpora", description=__doc__.partition(":")[0])
-    parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
+    parser = flow_parser("corpora", __doc__)
     parser.add_argument("--executor", default=LOCAL, metavar="NAME", help="local, processes:N, or dask://HOST:PORT")
-    for field in fields(CorpusPlan):
-        kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
-        letter = "TEXT" if kind is str else "N"
-        parser.add_argument(option, type=kind, default=field.default, metavar=letter, help=MEANINGS[field.name])
+    add_plan(parser, CorpusPlan, MEANINGS)
     found = vars(parser.parse_args(arguments))
     root, executor = found.pop("warehouse"), found.pop("executor")
     return root, CorpusPlan(**found), executor

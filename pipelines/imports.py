@@ -12,7 +12,6 @@ on from where it stopped.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,8 +32,7 @@ from bgdata.errors import MissingFileError, shown
 from bgdata.imports import steps
 from bgdata.warehouse import Warehouse
 
-from .pictures import publish_charts
-from .tasks import Built, Notes, finished, processes, run_flow
+from .tasks import RETRIED, Built, Notes, finished, flow_parser, processes, publish_charts, run_flow
 
 
 @task(retries=2, retry_delay_seconds=2, cache_policy=NO_CACHE)
@@ -45,7 +43,7 @@ def fetch(root: str, name: str, address: str | None) -> Built:
     return Built(str(steps.fetch_file(open_warehouse(root), file, notes)), notes.lines)
 
 
-@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
+@task(**RETRIED, cache_policy=NO_CACHE)
 def import_file(root: str, kind: str, file: Built) -> Built:
     """Import a file, or find it imported."""
     notes = Notes()
@@ -53,14 +51,14 @@ def import_file(root: str, kind: str, file: Built) -> Built:
     return Built(table.name, notes.lines)
 
 
-@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
+@task(**RETRIED, cache_policy=NO_CACHE)
 def check(root: str, imported: Built) -> Built:
     """Check a version."""
     lines = steps.check_version(open_warehouse(root), imported.name, Notes())
     return Built(imported.name, [f"{imported.name}: {len(lines)} checks: {', '.join(lines)}"])
 
 
-@flow(name="import-files", task_runner=processes(), retries=1, retry_delay_seconds=1)
+@flow(name="import-files", task_runner=processes(), **RETRIED)
 def import_files(root: str = "warehouse", files: list[str] | None = None, address: str | None = None) -> list[str]:
     """Fetch, import and check files; returns their versions, and publishes an account of lines and of leakage."""
     warehouse = open_warehouse(root)
@@ -74,7 +72,13 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
         futures.append(check.submit(root, imported, return_state=False))
     fetched = {str(warehouse.root / steps.RAW / name) for _, name, _ in wanted}
     versions = sorted({*finished(futures, "steps")} - fetched)
-    create_table_artifact([account(warehouse, name) for name in versions], key="imports", description="Lines of files")
+    names = ("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined")
+    found = {version: warehouse.open_reference(version).manifest.statistics for version in versions}
+    accounts = [
+        {"version": version, **{name: int(figures.get(name, 0)) for name in names}}
+        for version, figures in found.items()
+    ]
+    create_table_artifact(accounts, key="imports", description="Lines of files")
     create_markdown_artifact(leakage(warehouse), key="leakage", description="Labels that benchmarks hold too")
     publish_charts(warehouse, versions, "imports-picture", "Positions of each file by pips")
     return versions
@@ -97,13 +101,6 @@ def sources(warehouse: Warehouse, files: Sequence[str], address: str | None) -> 
     return found
 
 
-def account(warehouse: Warehouse, version: str) -> dict[str, str | int]:
-    """What became of the lines of a file."""
-    figures = warehouse.open_reference(version).manifest.statistics
-    names = ("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined")
-    return {"version": version, **{name: int(figures.get(name, 0)) for name in names}}
-
-
 def leakage(warehouse: Warehouse) -> str:
     """A Markdown table of labels that share positions with benchmarks."""
     found = steps.leaks(warehouse)
@@ -114,9 +111,8 @@ def leakage(warehouse: Warehouse) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the flow, and print the versions and the leakage; returns the exit code."""
-    parser = argparse.ArgumentParser(prog=f"python -m {__package__}.imports", description=__doc__.partition(":")[0])
+    parser = flow_parser("imports", __doc__)
     parser.add_argument("files", nargs="*", metavar="KIND:FILE", help="a file, or the name of one that gnubg publishes")
-    parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
     parser.add_argument("--address", metavar="URL", help="a mirror with all published files in one folder")
     found = parser.parse_args(arguments)
 

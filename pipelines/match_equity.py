@@ -4,7 +4,6 @@ the published one to compare them with.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
@@ -15,33 +14,25 @@ from . import begin_flow
 if __name__ == "__main__":
     begin_flow()
 
-from prefect import flow, task
+from prefect import flow
 from prefect.artifacts import create_table_artifact
-from prefect.cache_policies import NO_CACHE
 
 from bgdata import open_warehouse
 from bgdata.equity import steps
-from bgdata.equity.kinds.match_equity import MatchEquityParameters
 from bgdata.equity.steps import MatchEquityPlan
 
-from .tasks import Built, Notes, check_pictures, finished, processes, publish_picture, run_flow
+from .tasks import RETRIED, build_step, check_pictures, finished, flow_parser, processes, publish_picture, run_flow
 
 USUAL = MatchEquityPlan()
 
 
-@task(retries=1, retry_delay_seconds=1, cache_policy=NO_CACHE)
-def build_met(root: str, parameters: MatchEquityParameters) -> Built:
-    """Build one table."""
-    notes = Notes()
-    return Built(steps.build_met(open_warehouse(root), parameters, notes).name, notes.lines)
-
-
-@flow(name="match-equity", task_runner=processes(), retries=1, retry_delay_seconds=1)
+@flow(name="match-equity", task_runner=processes(), **RETRIED)
 def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[str]:
     """Build the tables of a plan; returns their versions, the published one first."""
     check_pictures()
     warehouse = open_warehouse(root)
-    futures = [build_met.submit(root, parameters) for parameters in steps.recipes(warehouse, plan)]
+    build = build_step.with_options(name="build_met")
+    futures = [build.submit(root, steps.build_met, recipe) for recipe in steps.recipes(warehouse, plan)]
     list(finished(futures, "match equity tables"))
     versions = [future.result().name for future in futures]
     rows = steps.differences(warehouse, versions)
@@ -54,10 +45,7 @@ def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[st
 
 def parsed(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
     """(folder of the warehouse, plan) from the arguments."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {__package__}.match_equity", description=__doc__.partition(":")[0]
-    )
-    parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
+    parser = flow_parser("match_equity", __doc__)
     parser.add_argument("--player", default=USUAL.player, metavar="PLAYER", help="network or network/NAME")
     parser.add_argument("--plies", default=USUAL.plies, type=int, nargs="+", metavar="N", help="a table for each ply")
     help_ = "cube life index of the tables, 0 (dead) to 1 (live)"

@@ -1,38 +1,60 @@
-"""What the flows share: how tasks run side by side, what a task returns, artifacts, and the end of a flow."""
+"""What the flows share: tasks and how they run side by side, pictures, command lines, and the end of a flow."""
 
 from __future__ import annotations
 
+import argparse
 import base64
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+from prefect import task
 from prefect.artifacts import create_image_artifact
+from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
 from prefect.server.api.server import SubprocessASGIServer
 from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.task_runners import ProcessPoolTaskRunner
 
+from bgdata import open_warehouse
 from bgdata.errors import BgdataError, ExternalProgramError, WorkerError, needing, shown
 from bgdata.process import is_stopping, keep, shielding
-from bgdata.store.executors import end_with_parent
-from bgdata.store.progress import Silence
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.executors import end_with_parent, open_executor
+from bgdata.store.progress import Silence, progress_bars
+from bgdata.store.table import Table
+from bgdata.training.rows import KINDS as NETWORKS
+from bgdata.training.rows import Chart, Line, curve_charts
+from bgdata.warehouse import Warehouse
+from bgdata.warehouse.rows import pip_spread
+from bgdata.web.charts import HEIGHT, WIDTH, chart_svg
 
 # each holds the memory of a table, and kernels take all cores anyway; one more than cores, as some wait for a download,
 # or for what another one compiles
 PROCESSES = min(4, (os.cpu_count() or 1) + 1)
 ANSWER_SECONDS = 20  # that a server may take to say that it is there
 MOST_WAITING = 500  # tasks at a time that wait for others, each in a thread; flows have tens
+RETRIED: dict[str, Any] = {"retries": 1, "retry_delay_seconds": 1}  # of flows and tasks
+COLUMNS = 3  # charts in a row
+HEAD, GAP = 32, 16  # above a chart, for the name of its version; beside and below it
+# the explorer has these in its style sheet; a picture stands alone, on white
+STYLE = """
+svg { font-family: sans-serif; } .kind { font-size: 13px; fill: #1d2129; } .variant { font-size: 10px; fill: #5b6270; }
+.chart text { font-size: 11px; fill: #5b6270; } .chart .title { fill: #1d2129; }
+.chart .left { text-anchor: end; } .chart .below { text-anchor: middle; } .chart .rule { stroke: #d9dde5; }
+.chart .main, .chart .other { fill: none; stroke: #1d7f8c; stroke-width: 2; }
+.chart .other { stroke: #6b7a99; stroke-dasharray: 5 3; } .chart .band { fill: #1d7f8c; opacity: 0.2; }
+.chart .mark { fill: #b8382b; }
+"""
 
 
 class Built(NamedTuple):
@@ -51,6 +73,16 @@ class Notes(Silence):
     def note(self, text: str) -> None:
         """Keep a note."""
         self.lines.append(text)
+
+
+@task(**RETRIED, cache_policy=NO_CACHE)
+def build_step(root: str, step: Callable[..., Table], *given: Any, executor: str = "") -> Built:
+    """Build a version, or find it built, by a step of bgdata that takes the warehouse, what is given, workers where an
+    executor is named, and progress. What other tasks built is given by its name."""
+    notes, names = Notes(), [each.name if isinstance(each, Built) else each for each in given]
+    with open_executor(executor) if executor else nullcontext() as workers:
+        table = step(open_warehouse(root), *names, *([workers] if executor else []), notes)
+    return Built(table.name, notes.lines)
 
 
 class SideBySide(ProcessPoolTaskRunner):
@@ -86,6 +118,44 @@ def told(found: Iterable[Built], total: int, unit: str = "tables") -> Iterator[s
             progress.advance(1)
             keep("what is finished is kept")
             yield built.name
+
+
+def publish_charts(warehouse: Warehouse, versions: Sequence[str], key: str, description: str) -> None:
+    """Publish a picture of versions: how networks learned, and how positions spread over pips. Versions that hold
+    neither are left out; without any, nothing is published."""
+    tables = [warehouse.open_reference(version) for version in versions]
+    charts = [(table, chart) for table in tables if (chart := _chart_of(table))]
+    if charts:
+        picture = base64.b64encode(_side_by_side(charts).encode()).decode()
+        create_image_artifact(f"data:image/svg+xml;base64,{picture}", key=key, description=description)
+
+
+def _chart_of(table: Table) -> Chart | None:
+    """What there is to draw of a version: of several curves the first one, `bgdata train plot` draws them all."""
+    if table.manifest.dataset in NETWORKS:
+        return curve_charts(table)[0]
+    if (spread := pip_spread(table)) is None:
+        return None
+    line = Line("% of positions", spread.percents)
+    return Chart("% of positions", "pips of the player on roll", spread.pips, (line,), from_zero=True)
+
+
+def _side_by_side(charts: Sequence[tuple[Table, Chart]]) -> str:
+    """Charts of versions in rows, as one SVG that needs nothing else."""
+    across, down = WIDTH + GAP, HEAD + HEIGHT + GAP
+    width, height = across * min(COLUMNS, len(charts)), down * -(-len(charts) // COLUMNS)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
+        f'<style>{STYLE}</style><rect width="{width}" height="{height}" fill="#fff"/>',
+    ]
+    for place, (table, chart) in enumerate(charts):
+        x, y = across * (place % COLUMNS), down * (place // COLUMNS)
+        lines += [
+            f'<text class="kind" x="{x + 2}" y="{y + 14}">{table.manifest.dataset}</text>',
+            f'<text class="variant" x="{x + 2}" y="{y + 28}">{table.manifest.variant}</text>',
+            chart_svg(chart).replace("<svg ", f'<svg x="{x}" y="{y + HEAD}" width="{WIDTH}" height="{HEIGHT}" ', 1),
+        ]
+    return "\n".join([*lines, "</svg>"])
 
 
 def check_pictures() -> None:
@@ -138,14 +208,30 @@ def check_server(address: str) -> None:
         ) from None
 
 
-def run_flow(flow: Callable[[], Any]) -> int:
-    """Run a flow to its end, and print one line of what went wrong; returns the exit code."""
+def flow_parser(name: str, description: str) -> argparse.ArgumentParser:
+    """What reads the command line of a flow, with the folder of the warehouse; the description is up to a colon."""
+    parser = argparse.ArgumentParser(prog=f"python -m {__package__}.{name}", description=description.partition(":")[0])
+    parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
+    return parser
+
+
+def add_plan(parser: argparse.ArgumentParser, plan: type[Any], meanings: Mapping[str, str]) -> None:
+    """Add an option for each field of a plan that has a meaning, with its default."""
+    for field in fields(plan):
+        if field.name in meanings:
+            kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
+            letter = "TEXT" if kind is str else "N"
+            parser.add_argument(option, type=kind, default=field.default, metavar=letter, help=meanings[field.name])
+
+
+def run_flow(flow: Callable[[], int | None]) -> int:
+    """Run a flow to its end; returns the exit code: that of the flow, if it returns one, or 1 and a line of what went
+    wrong."""
     try:
         with one_server(), shielding():
-            flow()
+            return flow() or 0
     except BgdataError as error:
         if is_stopping(error):
             raise
         print(f"error: {error}", file=sys.stderr)
         return 1
-    return 0

@@ -13,12 +13,10 @@ after a look at its scores.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
 
-from bgdata.process import is_stopping, run, shielding
+from bgdata.process import run
 
 from . import begin_flow
 
@@ -27,14 +25,22 @@ if __name__ == "__main__":
 
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
 
 from bgdata import open_warehouse
-from bgdata.errors import BgdataError
+from bgdata.store.table import Table
 from bgdata.training import steps
 from bgdata.training.steps import TrainingPlan
 
-from .tasks import check_pictures, one_server, publish_picture
+from .tasks import RETRIED, add_plan, check_pictures, flow_parser, publish_picture, run_flow
 
+STEPS: Mapping[str, Callable[..., Table]] = {  # each takes the plan, and what the one before it built
+    "corpus": steps.build_corpus,
+    "plays": steps.build_plays,
+    "labels": steps.build_lookahead,
+    "network": steps.build_network,
+    "scores": steps.build_score,
+}
 MEANINGS = {
     "start": "network or network/NAME: plays the games, labels them at 1-ply, and is what training starts from",
     "games": "games of self-play",
@@ -48,62 +54,33 @@ MEANINGS = {
 }
 
 
-@task(retries=1, retry_delay_seconds=1)
-def corpus(root: str, plan: TrainingPlan) -> str:
-    """Play the games; returns dataset/variant/version, as every step does."""
-    return steps.build_corpus(open_warehouse(root), plan).name
+@task(**RETRIED, cache_policy=NO_CACHE)
+def build(root: str, step: Callable[..., Table], plan: TrainingPlan, *given: str) -> str:
+    """Build a version, or find it, by a step of bgdata; returns dataset/variant/version."""
+    return step(open_warehouse(root), plan, *given).name
 
 
-@task(retries=1, retry_delay_seconds=1)
-def plays(root: str, plan: TrainingPlan, games: str) -> str:
-    """Collect the positions after the best plays of the games."""
-    return steps.build_plays(open_warehouse(root), plan, games).name
-
-
-@task(retries=1, retry_delay_seconds=1)
-def labels(root: str, plan: TrainingPlan, played: str) -> str:
-    """Label these positions by the start at 1-ply."""
-    return steps.build_lookahead(open_warehouse(root), plan, played).name
-
-
-@task(retries=1, retry_delay_seconds=1)
-def network(root: str, plan: TrainingPlan, labels: str) -> str:
-    """Train the network on the labels."""
-    return steps.build_network(open_warehouse(root), plan, labels).name
-
-
-@task(retries=1, retry_delay_seconds=1)
-def scores(root: str, plan: TrainingPlan, learned: str) -> str:
-    """Measure how good the network is."""
-    return steps.build_score(open_warehouse(root), plan, learned).name
-
-
-@flow(name="train-network", retries=1, retry_delay_seconds=1)
+@flow(name="train-network", **RETRIED)
 def train_network(root: str, plan: TrainingPlan) -> list[str]:
     """From games to scores; returns the version of every step."""
     check_pictures()
-    games = corpus(root, plan)
-    played = plays(root, plan, games)
-    labelled = labels(root, plan, played)
-    learned = network(root, plan, labelled)
-    scored = scores(root, plan, learned)
+    versions: list[str] = []
+    for name, step in STEPS.items():
+        versions.append(build.with_options(name=name)(root, step, plan, *versions[-1:]))
+    *_, learned, scored = versions
     text = f"```\n{steps.scores_text(open_warehouse(root), scored)}\n```"
     create_markdown_artifact(text, key="scores", description=f"How good {plan.name} is")
     words = ["train", "plot", plan.name, "-o"]
     publish_picture(root, words, "learning-curve", f"How {plan.name} learned")
     get_run_logger().info("scored %s", learned)
-    return [games, played, labelled, learned, scored]
+    return versions
 
 
 def parsed(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
     """(folder of the warehouse, plan) from the arguments."""
-    parser = argparse.ArgumentParser(prog=f"python -m {__package__}.train", description=__doc__.partition(":")[0])
+    parser = flow_parser("train", __doc__)
     parser.add_argument("name", metavar="NAME", help="what to call the network")
-    parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
-    for field in fields(TrainingPlan)[1:]:
-        kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
-        letter = "TEXT" if kind is str else "N"
-        parser.add_argument(option, type=kind, default=field.default, metavar=letter, help=MEANINGS[field.name])
+    add_plan(parser, TrainingPlan, MEANINGS)
     found = vars(parser.parse_args(arguments))
     return found.pop("warehouse"), TrainingPlan(**found)
 
@@ -111,16 +88,12 @@ def parsed(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
 def main(arguments: Sequence[str]) -> int:
     """Run the flow and print the scores; returns the exit code."""
     root, plan = parsed(arguments)
-    try:
-        with one_server(), shielding():
-            *_, learned, scored = train_network(root, plan)
+
+    def train() -> None:
+        *_, learned, scored = train_network(root, plan)
         print(f"{learned}\n{steps.scores_text(open_warehouse(root), scored)}")
-    except BgdataError as error:
-        if is_stopping(error):
-            raise
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+
+    return run_flow(train)
 
 
 if __name__ == "__main__":

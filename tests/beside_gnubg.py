@@ -21,9 +21,8 @@ import numpy as np
 import bgdata
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.cube import CubeRules
-from bgdata.evaluation.gnubg_program import ask_gnubg
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.named import map_player
+from bgdata.evaluation.networks.player import map_player
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Match
@@ -31,6 +30,7 @@ from bgdata.formats.sgf import parse_sgf
 from bgdata.matches.analysis.totals import Score, rating, totals_of
 from bgdata.matches.steps import judge_all, situations
 from bgdata.store.progress import Silence
+from tests.oracles import ask_gnubg
 
 MET = "/usr/share/gnubg/met/Kazaross-XG2.xml"
 PLAY = """

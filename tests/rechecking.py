@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 import bgdata
-from bgdata.store.context import Recheck
-from bgdata.store.dataset import Dataset
+from bgdata.store.dataset import Dataset, Recheck
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.evaluation.gnubg_program import find_gnubg_tool
-from bgdata.evaluation.networks.named import map_player
+from bgdata.evaluation.gnubg import find_gnubg_tool
+from bgdata.evaluation.networks.player import map_player
 from tests.beside_gnubg import MET, compared, gnubg_stats, noisy_matches, our_scores
 
 pytestmark = [

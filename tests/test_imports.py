@@ -52,7 +52,7 @@ ONLY_IN = {
     "click": {"bgdata.cli", "commands"},
     "jinja2": {"bgdata.web.answer"},
     "matplotlib": {"bgdata.cli", "commands"},
-    "rich": {"bgdata.store.progress_bars"},
+    "rich": {"bgdata.store.progress"},
     "starlette": {"bgdata.web", "pages"},
     "uvicorn": {"bgdata.warehouse.commands.serve", "bgdata.web.connections"},
     "psutil": {"bgdata.process", "bgdata.store"},

@@ -27,7 +27,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import FILE_NAME as LOCK
 from bgdata.store.lockfile import load_lock
 from bgdata.store.parameters import Parameters
-from bgdata.store.progress_bars import TerminalBars
+from bgdata.store.progress import TerminalBars
 from bgdata.store.table import Table
 from tests.together import each
 

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from bgdata.errors import CheckFailedError, DigestMismatchError, MissingTableError, UsageError
-from bgdata.evaluation.networks.measured import NetworkScore, recorded_name, write_file
-from bgdata.evaluation.networks.shipped import KINDS
+from bgdata.evaluation.networks.player import NetworkScore, recorded_name, write_scores
+from bgdata.evaluation.players import NETWORK_KINDS
 from bgdata.measures.kinds import reference_positions, rollout_decisions
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCES
 from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
@@ -80,12 +80,12 @@ def test_others_are_refused(warehouse: Warehouse, tmp_path: Path, lock: Path, mo
 
 def test_both_kinds_of_networks_share_a_folder(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
     """One that learned from labels comes with the one that it started from; naming one alone takes the other out."""
-    folders = dict.fromkeys(KINDS, tmp_path / "networks")
+    folders = dict.fromkeys(NETWORK_KINDS, tmp_path / "networks")
     shipped = ship(["network/tiny", "supervised_network/tiny-supervised"], str(warehouse.root), folders, lock)
     assert sorted(path.parent for path in (tmp_path / "networks").rglob("manifest.json")) == sorted(shipped)
-    assert [entry.variant for entry in load_lock(lock) if entry.dataset in KINDS] == ["tiny", "tiny-supervised"]
+    assert [entry.variant for entry in load_lock(lock) if entry.dataset in NETWORK_KINDS] == ["tiny", "tiny-supervised"]
     ship(["network/tiny"], str(warehouse.root), folders, lock)
-    assert [entry.variant for entry in load_lock(lock) if entry.dataset in KINDS] == ["tiny"]
+    assert [entry.variant for entry in load_lock(lock) if entry.dataset in NETWORK_KINDS] == ["tiny"]
     assert [path.name for path in (tmp_path / "networks").iterdir()] == ["tiny"]
 
 
@@ -125,7 +125,7 @@ def test_what_the_package_has_is_not_computed_again(
         return verify(warehouse, versions, **options)
 
     monkeypatch.setattr(shipping, "verify", noted)
-    names, folders = ["network/tiny", "supervised_network/tiny-supervised"], dict.fromkeys(KINDS, package)
+    names, folders = ["network/tiny", "supervised_network/tiny-supervised"], dict.fromkeys(NETWORK_KINDS, package)
     ship(names[:1], str(warehouse.root), folders, lock)
     ship(names, str(warehouse.root), folders, lock)
     (shipped,) = (package / "tiny").iterdir()
@@ -168,7 +168,7 @@ def test_scores_that_the_package_has_stay_until_they_are_measured_again(
 ) -> None:
     table = warehouse.open("network", "tiny")
     shipped = [NetworkScore(what, "pubeval", 0.5, 0.01, 10, "x") for what in ("points_per_game", "error_rate")]
-    write_file(tmp_path, {recorded_name(table): shipped})
+    write_scores(tmp_path, {recorded_name(table): shipped})
     here = shipped[1]._replace(value=0.25)
     monkeypatch.setattr(shipping, "scores_in", lambda *_: [here])
     assert shipping.measured_scores(warehouse, [table], tmp_path) == {recorded_name(table): [shipped[0], here]}
@@ -187,7 +187,7 @@ def test_scores_on_sets_that_have_left_the_package_leave_it_too(
             "gnubg_benchmark/contact",
         )
     )
-    write_file(tmp_path, {recorded_name(table): [old]})
+    write_scores(tmp_path, {recorded_name(table): [old]})
     monkeypatch.setattr(shipping, "scores_in", lambda *_: [there, imported])
     assert shipping.measured_scores(warehouse, [table], tmp_path) == {recorded_name(table): [there, imported]}
 

@@ -6,7 +6,6 @@ warehouse that cannot be read completes nothing. What it needs is imported then:
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 
 import click
@@ -24,7 +23,6 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
     """Completion by those of `names` that begin with what has been typed."""
 
-    @functools.wraps(names)
     def complete(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
         try:
             return [CompletionItem(name) for name in dict.fromkeys(names(context.obj, typed)) if name.startswith(typed)]
@@ -34,78 +32,12 @@ def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
     return complete
 
 
-@completing
-def complete_computed(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Completion of the kinds that `build` computes."""
-    return (name for name, kind in warehouse.kinds.items() if not kind.takes_files)
-
-
-@completing
-def complete_imported(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Completion of the kinds that `import` reads from files."""
-    return (name for name, kind in warehouse.kinds.items() if kind.takes_files)
-
-
-@completing
-def complete_scopes(warehouse: Warehouse, typed: str) -> Iterable[str]:
-    """Completion of a kind of dataset, and once it is typed, of KIND/VARIANT and of versions."""
-    kind, slash, _ = typed.partition("/")
-    return title_names(warehouse, typed, kind) if slash else warehouse.kinds
-
-
-@completing
-def complete_tables(warehouse: Warehouse, typed: str) -> Iterable[str]:
-    """Completion of KIND/VARIANT, and once a variant is typed, of its versions."""
-    return title_names(warehouse, typed)
-
-
-def title_names(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterable[str]:
-    """KIND/VARIANT of all versions (of a kind), and KIND/VARIANT/VERSION of those of the variant that is typed."""
-    for table in warehouse.versions(kind):
-        title, version = table.name.rsplit("/", 1)
-        yield title
-        if typed.startswith(f"{title}/"):
-            yield f"{title}/{version}"
-
-
-@completing
-def complete_versions(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Completion of KIND/VARIANT/VERSION."""
-    return (table.name for table in warehouse.versions())
-
-
-@completing
-def complete_networks(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Completion of names of networks."""
-    return network_names(warehouse)
-
-
-@completing
-def complete_players(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Completion of players by name, networks included."""
-    return (NETWORK, *PLAYERS, *(f"network/{name}" for name in network_names(warehouse)))
-
-
-@completing
-def complete_mets(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Completion of match equity tables of the warehouse."""
-    from bgdata.equity.match_equity import KINDS, met_names
-
-    return (name for kind in KINDS for table in warehouse.current(kind) for name in met_names(table.arrays()))
-
-
-@completing
-def complete_explained(warehouse: Warehouse, _: str) -> Iterable[str]:
-    """Completion of kinds, tables, views and macros."""
-    return explained_names(warehouse)
-
-
 def network_names(warehouse: Warehouse) -> list[str]:
     """Names of the networks of the warehouse and of those that come with bgdata."""
-    from bgdata.evaluation.networks.shipped import KINDS, SHIPPED
+    from bgdata.evaluation.players import NETWORK_KINDS, SHIPPED
 
     shipped = (path.name for path in SHIPPED.iterdir() if path.is_dir())
-    return sorted({*shipped, *(name for kind in KINDS for name in warehouse.variants(kind))})
+    return sorted({*shipped, *(name for kind in NETWORK_KINDS for name in warehouse.variants(kind))})
 
 
 def explained_names(warehouse: Warehouse) -> list[str]:
@@ -115,6 +47,46 @@ def explained_names(warehouse: Warehouse) -> list[str]:
     tables = (shape.name for kind in warehouse.kinds.values() for shape in kind.tables)
     created = (name for script in warehouse.kinds.sql.scripts(*PARTS) for name in script.creates)
     return sorted({*warehouse.kinds, *tables, *created})
+
+
+def _met_names(warehouse: Warehouse) -> Iterable[str]:
+    from bgdata.equity.match_equity import KINDS, met_names
+
+    return (name for kind in KINDS for table in warehouse.current(kind) for name in met_names(table.arrays()))
+
+
+def _titles(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterable[str]:
+    """KIND/VARIANT of all versions (of a kind), and KIND/VARIANT/VERSION of those of the variant that is typed."""
+    for table in warehouse.versions(kind):
+        title, version = table.name.rsplit("/", 1)
+        yield title
+        if typed.startswith(f"{title}/"):
+            yield f"{title}/{version}"
+
+
+def _scopes(warehouse: Warehouse, typed: str) -> Iterable[str]:
+    """A kind, and once it is typed, KIND/VARIANT and versions."""
+    kind, slash, _ = typed.partition("/")
+    return _titles(warehouse, typed, kind) if slash else warehouse.kinds
+
+
+def _kinds(warehouse: Warehouse, *, takes_files: bool) -> Iterable[str]:
+    return (name for name, kind in warehouse.kinds.items() if kind.takes_files == takes_files)
+
+
+def _players(warehouse: Warehouse) -> Iterable[str]:
+    return (NETWORK, *PLAYERS, *(f"network/{name}" for name in network_names(warehouse)))
+
+
+complete_computed = completing(lambda warehouse, _: _kinds(warehouse, takes_files=False))
+complete_imported = completing(lambda warehouse, _: _kinds(warehouse, takes_files=True))
+complete_scopes = completing(_scopes)
+complete_tables = completing(_titles)
+complete_versions = completing(lambda warehouse, _: (table.name for table in warehouse.versions()))
+complete_networks = completing(lambda warehouse, _: network_names(warehouse))
+complete_players = completing(lambda warehouse, _: _players(warehouse))
+complete_mets = completing(lambda warehouse, _: _met_names(warehouse))
+complete_explained = completing(lambda warehouse, _: explained_names(warehouse))
 
 
 def completion_script(shell: str, command: click.Command) -> str:

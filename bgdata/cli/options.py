@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,71 +28,56 @@ class OutputFile(click.Path):
         self.endings = endings
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        path = followed(Path(os.fsdecode(super().convert(value, parameter, context))))
+        path = Path(os.fsdecode(super().convert(value, parameter, context)))
+        with suppress(OSError, RuntimeError):  # a name too long, links in a circle
+            path = path.resolve() if path.is_symlink() else path
         if not path.name:  # a row of slashes is too long a name to be found to be a folder
             self.fail(f"expected a file, got {shown(str(value))}", parameter, context)
-        if is_special(path):
-            self.fail(f"expected a file, got a device or pipe: {shown(str(value))}", parameter, context)
+        with suppress(OSError):
+            if path.exists() and not path.is_file():
+                self.fail(f"expected a file, got a device or pipe: {shown(str(value))}", parameter, context)
         ending = path.suffix.lower()
         if self.endings and ending and ending not in self.endings:
             *others, last = self.endings
             expected = f"{', '.join(others)} or {last}"
             self.fail(f"expected a file that ends in {expected}, got {shown(str(value))}", parameter, context)
         if self.endings:  # it is drawn after all the work
-            if not is_place(path):
+            is_place = False
+            with suppress(OSError):
+                is_place = path.absolute().parent.is_dir()
+            if not is_place:
                 self.fail(f"expected a file in a folder that is there, got {shown(str(value))}", parameter, context)
             with needing("plots", "to draw pictures"):
                 import matplotlib  # noqa: F401
         return path
 
 
-def followed(path: Path) -> Path:
-    """Where a link leads; any other path as it is."""
-    try:
-        return path.resolve() if path.is_symlink() else path
-    except (OSError, RuntimeError):  # a name too long, links in a circle
-        return path
-
-
-def is_special(path: Path) -> bool:
-    """Whether there is something that is neither a file nor a folder."""
-    try:
-        return path.exists() and not path.is_file()
-    except OSError:
-        return False
-
-
-def is_place(path: Path) -> bool:
-    """Whether there is a folder to write a file into."""
-    try:
-        return path.absolute().parent.is_dir()
-    except OSError:
-        return False
-
-
 OUTPUT = OutputFile()
 PICTURE = OutputFile(".png", ".svg")
-
 Decorated = Callable[..., None]
+Option = Callable[[Decorated], Decorated]
 
 
+def added(*options: Option) -> Option:
+    """Add several options, in this order."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def noted(words: str, note: str) -> str:
+    """A help with a note of its own about the default, for those that depend on other options."""
+    return f"{words}  [default: {note}]" if note else words
+
+
+FORMATS = click.Choice(["table", "csv", "json"])
 format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "csv", "json"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
+    "--format", "form", type=FORMATS, default="table", show_default=True, help="Output format."
 )
-
-
-def score_options(function: Decorated) -> Decorated:
-    """Add the options of a match score and its cube: --away, --crawford, --cube, --owner, --met."""
-    for add in (met_option, owner_option, cube_option, crawford_option, away_option):
-        function = add(function)
-    return function
-
-
 away_option = click.option(
     "--away", metavar="A-B", help="Points that the player on roll and the opponent need to win the match."
 )
@@ -117,63 +103,45 @@ met_option = click.option(
     shell_complete=complete_mets,
     help="Match equity table of the warehouse.  [default: the one built here]",
 )
+score_options = added(away_option, crawford_option, cube_option, owner_option, met_option)
+RULES = "as the position or record says, or not"
 jacoby_option = click.option(
     "--jacoby/--no-jacoby",
     default=None,
-    help="In money play, gammons count only once the cube is turned.  "
-    "[default: as the position or record says, or not]",
+    help=noted("In money play, gammons count only once the cube is turned.", RULES),
 )
 beavers_option = click.option(
     "--beavers/--no-beavers",
     default=None,
-    help="In money play, a taker may double at once and keep the cube.  "
-    "[default: as the position or record says, or not]",
+    help=noted("In money play, a taker may double at once and keep the cube.", RULES),
+)
+model_options = added(  # of a cube model
+    click.option(
+        "--model",
+        type=click.Choice(MODEL_NAMES),
+        help="Use this model of the cube, even where a table has the answer.  [default: tables, elsewhere janowski]",
+    ),
+    click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]"),
+    click.option(
+        "--volatility",
+        type=float,
+        metavar="X",
+        help="With --model jump: mean jump of the winning chance from one's roll to the next.  [default: 0.113]",
+    ),
+    click.option("--as-money", is_flag=True, help="Decide a match as if it were money play, for comparison."),
 )
 
 
-def match_length_option(note: str) -> Callable[[Decorated], Decorated]:
+def match_length_option(note: str) -> Option:
     """Add --match-length: points that win a match. `note` says what is played without it."""
-    return click.option(
-        "--match-length",
-        type=click.IntRange(1, 64),
-        metavar="N",
-        help=f"Play matches to N points, with the cube.  [default: {note}]",
-    )
+    words = noted("Play matches to N points, with the cube.", note)
+    return click.option("--match-length", type=click.IntRange(1, 64), metavar="N", help=words)
 
 
-def model_options(function: Decorated) -> Decorated:
-    """Add the options of a cube model: --model, --index, --volatility, --as-money."""
-    for add in (
-        click.option("--as-money", is_flag=True, help="Decide a match as if it were money play, for comparison."),
-        click.option(
-            "--volatility",
-            type=float,
-            metavar="X",
-            help="With --model jump: mean jump of the winning chance from one's roll to the next.  [default: 0.113]",
-        ),
-        click.option("--index", type=float, metavar="X", help="Cube life index, 0 (dead) to 1 (live).  [default: 0.7]"),
-        click.option(
-            "--model",
-            type=click.Choice(MODEL_NAMES),
-            help="Use this model of the cube, even where a table has the answer.  "
-            "[default: tables, elsewhere janowski]",
-        ),
-    ):
-        function = add(function)
-    return function
-
-
-def ply_option(most: int | None = None, *, default: int = 0) -> Callable[[Decorated], Decorated]:
+def ply_option(most: int | None = None, *, default: int = 0) -> Option:
     """Add --ply: how many rolls a player looks ahead, at most `most`."""
-    rolls = click.IntRange(0, most)
-    return click.option(
-        "--ply",
-        default=default,
-        show_default=True,
-        type=rolls,
-        metavar="N",
-        help="How many rolls the player looks ahead.",
-    )
+    words, kind = "How many rolls the player looks ahead.", click.IntRange(0, most)
+    return click.option("--ply", default=default, show_default=True, type=kind, metavar="N", help=words)
 
 
 network_option = click.option(
@@ -184,18 +152,19 @@ network_option = click.option(
     help="Network of the warehouse, or to evaluate and play a file NAME.onnx.  "
     "[default: the one that comes with bgdata]",
 )
+player_options = added(network_option, ply_option(3))
 
 
-def player_option(default: str | None = "network", note: str = "") -> Callable[[Decorated], Decorated]:
+def player_option(default: str | None = "network", note: str = "") -> Option:
     """Add --player: the player by name. `note` describes the default where it depends on other options."""
-    shown_default = f"  [default: {note}]" if note else ""
+    words = "The player: network (the one that comes with bgdata), network/NAME, or another one."
     return click.option(
         "--player",
         default=default,
         show_default=not note,
         metavar="PLAYER",
         shell_complete=complete_players,
-        help=f"The player: network (the one that comes with bgdata), network/NAME, or another one.{shown_default}",
+        help=noted(words, note),
     )
 
 
@@ -204,16 +173,15 @@ luck_option = click.option(
 )
 
 
-def on_option(note: str = "") -> Callable[[Decorated], Decorated]:
+def on_option(note: str = "") -> Option:
     """Add --on: the benchmarks. `note` says what happens without it."""
-    shown_default = f"  [default: {note}]" if note else ""
     return click.option(
         "--on",
         "sets",
         multiple=True,
         metavar="BENCHMARK",
         shell_complete=complete_tables,
-        help=f"A benchmark: rollout_decisions/NAME, an imported one such as contact, or a version.{shown_default}",
+        help=noted("A benchmark: rollout_decisions/NAME, an imported one such as contact, or a version.", note),
     )
 
 
@@ -231,53 +199,33 @@ table_option = click.option(
 )
 
 
-def seed_option(default: int | None, note: str = "") -> Callable[[Decorated], Decorated]:
-    """Add --seed: what decides the dice and all random choices. `note` describes the default where it is not a
-    number."""
-    shown_default = f"  [default: {note}]" if note else ""
-    return click.option(
-        "--seed",
-        default=default,
-        show_default=not note,
-        type=click.IntRange(0),
-        metavar="N",
-        help=f"Seed of the dice and of all other random choices.{shown_default}",
-    )
+def seed_option(default: int | None, note: str = "") -> Option:
+    """Add --seed: what decides the dice and all random choices. `note` describes a default that is no number."""
+    words, kind = noted("Seed of the dice and of all other random choices.", note), click.IntRange(0)
+    return click.option("--seed", default=default, show_default=not note, type=kind, metavar="N", help=words)
 
 
-def games_option(default: int | None, note: str = "") -> Callable[[Decorated], Decorated]:
+def games_option(default: int | None, note: str = "") -> Option:
     """Add --games: how many games. `note` describes the default where it depends on other options."""
-    shown_default = f"  [default: {note}]" if note else ""
-    return click.option(
-        "--games", default=default, show_default=not note, type=int, metavar="N", help=f"Games to play.{shown_default}"
-    )
+    words = noted("Games to play.", note)
+    return click.option("--games", default=default, show_default=not note, type=int, metavar="N", help=words)
 
 
-def plays_option(least: int = 1) -> Callable[[Decorated], Decorated]:
+def plays_option(least: int = 1) -> Option:
     """Add --plays: how many plays of a roll are considered."""
-    return click.option(
-        "--plays",
-        default=5,
-        show_default=True,
-        type=click.IntRange(least),
-        metavar="N",
-        help="Maximum number of plays.",
-    )
+    words, kind = "Maximum number of plays.", click.IntRange(least)
+    return click.option("--plays", default=5, show_default=True, type=kind, metavar="N", help=words)
 
 
 force_option = click.option("--force", is_flag=True, help="Build again even what is there.")
-
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
-
 plot_option = click.option("--plot", type=PICTURE, metavar="FILE", help="Draw a picture, as PNG or SVG.")
 
 
-def output_option(
-    note: str = "", *, required: bool = False, kind: OutputFile = OUTPUT
-) -> Callable[[Decorated], Decorated]:
+def output_option(note: str = "", *, required: bool = False, kind: OutputFile = OUTPUT) -> Option:
     """Add --output: the file to write, of a kind. `note` describes the default."""
-    told = "File to write." + (f"  [default: {note}]" if note else "")
-    return click.option("-o", "--output", required=required, type=kind, metavar="FILE", help=told)
+    words = noted("File to write.", note)
+    return click.option("-o", "--output", required=required, type=kind, metavar="FILE", help=words)
 
 
 def refuse_beside(what: str, *names: str) -> None:
@@ -288,7 +236,7 @@ def refuse_beside(what: str, *names: str) -> None:
 
 
 def refuse_without(what: str, *names: str) -> None:
-    """The same for an option that says nothing without `what`, which was not given."""
+    """Raise UsageError for such an option that says nothing without `what`, which was not given."""
     for option in given_of(names):
         raise UsageError(f"expected {what} with {option}, got {option} alone")
 
@@ -308,7 +256,8 @@ def limits_of(options: Mapping[str, Any]) -> Limits:
 
     if options["until"] is None:
         refuse_without("--until", "most_trials")
-    return Limits.rounds(options["trials"], options["until"], most_trials_of(options))
+        return Limits(options["trials"])
+    return Limits(options["trials"], options["until"], most_trials_of(options))
 
 
 def most_trials_of(options: Mapping[str, Any]) -> int:
@@ -349,13 +298,6 @@ gnubg_option = click.option(
     metavar="FILE",
     help="A bearoff file of gnubg to read as well; can be given several times.",
 )
-
-
-def player_options(function: Decorated) -> Decorated:
-    """Add --network and --ply."""
-    return network_option(ply_option(3)(function))
-
-
 against_option = click.option(
     "--against",
     multiple=True,
@@ -372,36 +314,11 @@ within_option = click.option(
 )
 
 
-def rollout_options(function: Callable[..., None], trials: int = 1296) -> Callable[..., None]:
-    """Add the settings of rollouts: --trials with its default, --until, --most-trials, --seed, --truncate, --stop,
-    --play-ply, --no-luck, --network."""
-    stops = click.Choice(["end", "exact", "tables"])
-    stop_help = "Where games end early: not at all, at exact bearoff tables, or at any bearoff table."
-    for add in (
-        network_option,
-        click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less accurate."),
+def rollout_options(function: Decorated, trials: int = 1296) -> Decorated:
+    """Add the settings of rollouts, --trials with its default."""
+    return added(
         click.option(
-            "--play-ply",
-            type=click.IntRange(0, 1),
-            default=0,
-            show_default=True,
-            metavar="N",
-            help="Choose the plays of both sides so many rolls ahead: 0, or 1, which takes many times as long.",
-        ),
-        click.option("--stop", type=stops, default="exact", show_default=True, help=stop_help),
-        click.option(
-            "--truncate",
-            default=0,
-            metavar="ROLLS",
-            help="Stop a game after this many rolls, and count its static evaluation.  [default: never]",
-        ),
-        seed_option(0),
-        click.option(
-            "--most-trials",
-            default=46_656,
-            show_default=True,
-            metavar="N",
-            help="Maximum number of trials with --until: rounds of --trials, to which the default is rounded down.",
+            "--trials", default=trials, show_default=True, metavar="N", help="Number of games, a multiple of 36."
         ),
         click.option(
             "--until",
@@ -411,8 +328,34 @@ def rollout_options(function: Callable[..., None], trials: int = 1296) -> Callab
             "[default: one round; for a benchmark 0.005, for reference positions 0.007, for first rolls 0.002]",
         ),
         click.option(
-            "--trials", default=trials, show_default=True, metavar="N", help="Number of games, a multiple of 36."
+            "--most-trials",
+            default=46_656,
+            show_default=True,
+            metavar="N",
+            help="Maximum number of trials with --until: rounds of --trials, to which the default is rounded down.",
         ),
-    ):
-        function = add(function)
-    return function
+        seed_option(0),
+        click.option(
+            "--truncate",
+            default=0,
+            metavar="ROLLS",
+            help="Stop a game after this many rolls, and count its static evaluation.  [default: never]",
+        ),
+        click.option(
+            "--stop",
+            type=click.Choice(["end", "exact", "tables"]),
+            default="exact",
+            show_default=True,
+            help="Where games end early: not at all, at exact bearoff tables, or at any bearoff table.",
+        ),
+        click.option(
+            "--play-ply",
+            type=click.IntRange(0, 1),
+            default=0,
+            show_default=True,
+            metavar="N",
+            help="Choose the plays of both sides so many rolls ahead: 0, or 1, which takes many times as long.",
+        ),
+        click.option("--no-luck", is_flag=True, help="Do not subtract luck: much faster, and much less accurate."),
+        network_option,
+    )(function)

@@ -10,13 +10,12 @@ from typing import Any
 
 import click
 
-from bgdata.evaluation.rows.stakes import left_out
+from bgdata.evaluation.rows import left_out
 from bgdata.game.match_state import MatchState
 from bgdata.rows import Row, as_cell, whole_rows
 from bgdata.store.dataset import Dataset
-from bgdata.store.executors import open_executor
 from bgdata.store.parameters import Parameters
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -25,6 +24,8 @@ def build_version(
     warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, executor: str = "local", force: bool = False
 ) -> Table:
     """Build a version, or find it, with bars of its progress. Raises what `Warehouse.build` and `open_executor` do."""
+    from bgdata.store.executors import open_executor
+
     with open_executor(executor) as workers, progress_bars() as progress:
         return warehouse.build(kind.name, parameters, progress=progress, force=force, executor=workers)
 
@@ -63,6 +64,6 @@ def print_built(table: Table, lines: Iterable[str], form: str) -> None:
 
 def say_left_out(match: MatchState | None, *used: str, step: str = "") -> None:
     """Say on standard error what an identifier says of the game and the answer has no use for, with a next `step`; see
-    `evaluation.rows.stakes.left_out`."""
+    `evaluation.rows.left_out`."""
     if words := left_out(match, *used):
         click.echo(words + step, err=True)

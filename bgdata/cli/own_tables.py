@@ -32,9 +32,9 @@ def own_folder() -> Path:
 
 
 def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player, with the small tables if the warehouse is the user's own. Raises what `named.map_player` raises, and
+    """A player, with the small tables if the warehouse is the user's own. Raises what `map_player` raises, and
     StorageError."""
-    from bgdata.evaluation.networks.named import map_player
+    from bgdata.evaluation.networks.player import map_player
 
     build_small_tables(warehouse)
     return map_player(warehouse, network, ply)
@@ -76,7 +76,7 @@ def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]
     ]
     if not missing:
         return
-    from bgdata.store.progress_bars import progress_bars
+    from bgdata.store.progress import progress_bars
 
     names = ", ".join(f"{kind}/{slug}" for kind, _, slug in missing)
     click.echo(f"building {names}: seconds, once; kept in {warehouse.root}", err=True)

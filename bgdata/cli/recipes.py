@@ -15,7 +15,7 @@ from bgdata.store.parameters import number_text
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.network import NetworkParameters
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters
-from bgdata.training.supervised.recipe import CHOICES
+from bgdata.training.recipes import CHOICES
 
 Command = Callable[..., None]
 TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument

@@ -83,7 +83,7 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     from bgdata.equity.kinds.met_xml import met_name
     from bgdata.equity.kinds.met_xml_compute import describe_table
     from bgdata.formats.lines import read_bytes
-    from bgdata.formats.met_ini import parse_met_file
+    from bgdata.formats.met_files import parse_met_file
 
     path = Path(text)
     found = parse_met_file(read_bytes(path))

@@ -27,9 +27,9 @@ from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.kinds.match_equity import DATASET, MatchEquityParameters
 from bgdata.equity.match_equity import MatchEquity, cell_rows, find_met, score_rows
 from bgdata.errors import UsageError
-from bgdata.evaluation.rows.stakes import parse_away
+from bgdata.evaluation.rows import parse_away
 from bgdata.formats.lines import write_bytes
-from bgdata.formats.met_xml import MetTable, format_met
+from bgdata.formats.met_files import MetTable, format_met
 from bgdata.game.match import MatchScore
 from bgdata.rows import CHANCE, COUNT, Column, Quantity, table_lines
 from bgdata.warehouse import Warehouse

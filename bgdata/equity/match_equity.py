@@ -185,11 +185,16 @@ class MatchEquity:
         points = (cube_value, 2 * cube_value, 3 * cube_value)
         return GameMwc(*(tuple(self.after(score, sign * each) for each in points) for sign in (1, -1)))
 
-    def take_point(self, score: MatchScore, cube_value: int = 1) -> float:
-        """The winning chance from which the player should take if the opponent doubles from `cube_value`, without
-        gammons and with a dead cube afterwards; 0 where it may always take. Raises InvalidScoreError."""
+    def take_point(
+        self, score: MatchScore, cube_value: int = 1, *, win_gammon_share: float = 0.0, lose_gammon_share: float = 0.0
+    ) -> float:
+        """The winning chance from which the player should take if the opponent doubles from `cube_value` and the cube
+        is dead afterwards; 0 where it may always take. The shares are those of gammons among its wins and its losses.
+        Raises InvalidScoreError."""
         doubled = self.game(score, 2 * cube_value)
-        return _ratio(self.after(score, -cube_value) - doubled.lose[0], doubled.win[0] - doubled.lose[0])
+        win = doubled.win[0] + win_gammon_share * (doubled.win[1] - doubled.win[0])
+        lose = doubled.lose[0] + lose_gammon_share * (doubled.lose[1] - doubled.lose[0])
+        return _ratio(self.after(score, -cube_value) - lose, win - lose)
 
 
 def decided_cells(length: int) -> NDArray[np.float64]:

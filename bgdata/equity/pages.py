@@ -7,7 +7,7 @@ from starlette.requests import Request
 
 from bgdata.equity.match_equity import KINDS, MatchEquity, cell_rows, default_met, find_met, met_names, score_rows
 from bgdata.errors import BgdataError
-from bgdata.evaluation.rows.stakes import parse_away
+from bgdata.evaluation.rows import parse_away
 from bgdata.game.match import MatchScore
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page, percent, shade, signed_text

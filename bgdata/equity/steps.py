@@ -8,7 +8,7 @@ import numpy as np
 
 from bgdata.equity.kinds.match_equity import DATASET, PUBLISHED, MatchEquityParameters
 from bgdata.equity.match_equity import met_names, met_of_arrays
-from bgdata.evaluation.networks.named import network_name
+from bgdata.evaluation.networks.player import network_name
 from bgdata.evaluation.players import NETWORK
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table

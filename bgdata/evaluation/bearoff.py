@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
-from bgdata.bearoff.tables import equity_limit, measured_error, open_array
+from bgdata.bearoff.tables import equity_limit, open_array
 from bgdata.endgames.layouts import layout_count as endgame_layout_count
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, fill_bearoff
-from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.chances import Evaluations
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import Array, read_only
 from bgdata.store.table import Table
@@ -30,13 +30,6 @@ GAMMON_ERROR = (
     "with gammons, 15 checkers at home against 1 to 5, its error is {:.6f} on average, {:+.4f} to {:+.4f} "
     "(further out not measured)"
 ).format(*GAMMON_STUDY)
-
-
-class BearoffChances(NamedTuple):
-    """One row a board."""
-
-    chances: Chances  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon; NaN where not covered
-    sources: NDArray[np.int8]  # [n] a number of BearoffSource
 
 
 class BearoffEvaluator:
@@ -64,17 +57,19 @@ class BearoffEvaluator:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.two_sided, self.one_sided, self.gammon, self.error, self.endgame)
 
-    def evaluate_many(self, boards: Boards) -> BearoffChances:
-        """Five cumulative chances and their source for int8[n, 26] boards. Raises InvalidPositionError for another
-        shape or type; a board that is not legal is not covered."""
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """Five cumulative chances, NaN where no table covers a board, and numbers of `BearoffSource` for int8[n, 26]
+        boards. Raises InvalidPositionError for another shape or type; a board that is not legal is not covered."""
         boards = np.ascontiguousarray(check_boards(boards))
-        found = BearoffChances(np.full((len(boards), 5), np.nan, np.float32), np.empty(len(boards), np.int8))
+        found = Evaluations(np.full((len(boards), 5), np.nan, np.float32), np.empty(len(boards), np.int8))
         fill_bearoff(self.arrays, boards, found.chances, found.sources)
         return found
 
     @cached_property
     def accuracy(self) -> Mapping[BearoffSource, str]:
         """The error of the answers of each source, in words. Raises ManifestFormatError."""
+        from bgdata.bearoff.tables import measured_error
+
         statements = {BearoffSource.NONE: "not covered"}
         few = f"with at most {self.arrays.endgame_checkers} checkers a side " if self.two_sided else ""
         exact = []

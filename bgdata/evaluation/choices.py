@@ -5,6 +5,7 @@ To add a kind, add a number, its arrays in `Chooser` (empty by default), and a b
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,14 +14,15 @@ from numpy.typing import NDArray
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import Scratch, choose_by_chances, new_scratch
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.networks.inference import NO_NETWORKS, Networks, Sums, Units
-from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, choose_pubeval
+from bgdata.evaluation.networks.inference import ACTIVATION, NO_NETWORKS, OUTPUTS, Activation, Networks, layer_sizes
+from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, choose_pubeval
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, check_rolls, fill_plays
 from bgdata.game.random import low_below, random_bits, random_stream
-from bgdata.kernel import in_threads, kernel
+from bgdata.kernel import in_threads, kernel, read_only
 
 RANDOM, PUBEVAL, NETWORK = 0, 1, 2
+_NEVER = -16  # the sum of an output that says never
 
 
 class Chooser(NamedTuple):
@@ -29,28 +31,8 @@ class Chooser(NamedTuple):
     kind: int
     seed: int = 0  # RANDOM
     pubeval: ScoreTables = NO_SCORES  # PUBEVAL: int32[2, 26, 32]
-    # NETWORK: the fields of `Networks` and `BearoffArrays`, side by side
-    shapes: NDArray[np.int64] = NO_NETWORKS.shapes
-    weights: Units = NO_NETWORKS.weights
-    biases: Sums = NO_NETWORKS.biases
-    two_sided_points: int = 0
-    two_sided_checkers: int = 0
-    two_sided_layouts: int = 0
-    two_sided_limit: float = 1.0
-    equities: NDArray[np.float32] = NO_TABLES.equities
-    codes: NDArray[np.uint16] = NO_TABLES.codes
-    one_sided_points: int = 0
-    one_sided_offsets: NDArray[np.uint32] = NO_TABLES.one_sided_offsets
-    one_sided_first_roll: NDArray[np.uint8] = NO_TABLES.one_sided_first_roll
-    one_sided_chances: NDArray[np.float32] = NO_TABLES.one_sided_chances
-    gammon_points: int = 0
-    gammon_first_index: int = 0
-    gammon_offsets: NDArray[np.uint32] = NO_TABLES.gammon_offsets
-    gammon_first_roll: NDArray[np.uint8] = NO_TABLES.gammon_first_roll
-    gammon_chances: NDArray[np.float32] = NO_TABLES.gammon_chances
-    endgame_checkers: int = 0
-    endgame_layouts: int = 0
-    endgames: NDArray[np.float32] = NO_TABLES.endgames
+    networks: Networks = NO_NETWORKS  # NETWORK
+    tables: BearoffArrays = NO_TABLES  # NETWORK
 
 
 @runtime_checkable
@@ -64,7 +46,7 @@ class KernelPlayer(Protocol):
 
 def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
     """The `Chooser` of a player with networks and bearoff tables."""
-    return Chooser(NETWORK, **networks._asdict(), **tables._asdict())
+    return Chooser(NETWORK, networks=networks, tables=tables)
 
 
 def require_networks(chooser: Chooser, purpose: str) -> None:
@@ -73,41 +55,33 @@ def require_networks(chooser: Chooser, purpose: str) -> None:
         raise UsageError(f"expected a player with networks {purpose}, got one that only chooses plays")
 
 
-@kernel(inline=True)
-def networks_of(chooser: Chooser) -> Networks:
-    """The networks in a `Chooser` of the kind NETWORK."""
-    return Networks(chooser.shapes, chooser.weights, chooser.biases)
+def win_only(networks: Networks) -> Networks:
+    """The same networks without gammons: their chances to win are the same, to the last bit.
+
+    No kernel knows of it: the four gammon outputs of every network are fixed at nearly 0 (below a millionth), so that
+    the play with the highest equity is the one with the highest chance to win. Games that are over are worth what the
+    rules say, gammons included, which can weigh near the end of a game where plays are chosen one roll ahead.
+    """
+    weights, biases = networks.weights.copy(), networks.biases.copy()
+    for row in networks.shapes.tolist():
+        sizes = layer_sizes(row)
+        place = row[2] + sum(below * units for below, units in pairwise([row[1], *sizes]))  # behind the last weight
+        bias, below = row[3] + sum(sizes), sizes[-2]
+        weights[place - (OUTPUTS - 1) * below : place] = 0
+        biases[bias - (OUTPUTS - 1) : bias] = _NEVER * Activation(row[ACTIVATION]).later_sum
+    return Networks(networks.shapes, read_only(weights), read_only(biases))
 
 
-@kernel(inline=True)
-def tables_of(chooser: Chooser) -> BearoffArrays:
-    """The bearoff tables in a `Chooser` of the kind NETWORK."""
-    return BearoffArrays(
-        chooser.two_sided_points,
-        chooser.two_sided_checkers,
-        chooser.two_sided_layouts,
-        chooser.two_sided_limit,
-        chooser.equities,
-        chooser.codes,
-        chooser.one_sided_points,
-        chooser.one_sided_offsets,
-        chooser.one_sided_first_roll,
-        chooser.one_sided_chances,
-        chooser.gammon_points,
-        chooser.gammon_first_index,
-        chooser.gammon_offsets,
-        chooser.gammon_first_roll,
-        chooser.gammon_chances,
-        chooser.endgame_checkers,
-        chooser.endgame_layouts,
-        chooser.endgames,
-    )
+def win_only_chooser(chooser: Chooser) -> Chooser:
+    """A player of the kind NETWORK that plays for wins alone, as at double match point. Bearoff tables answer only
+    where no gammon is possible; other races are left to the networks."""
+    return chooser._replace(networks=win_only(chooser.networks), tables=chooser.tables._replace(gammon_points=0))
 
 
 @kernel()
 def choice_scratch(chooser: Chooser) -> Scratch:
     """Scratch that `choose` needs, for one thread."""
-    return new_scratch(networks_of(chooser))
+    return new_scratch(chooser.networks)
 
 
 @kernel(borrows=True)
@@ -120,7 +94,7 @@ def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, tu
     if chooser.kind == PUBEVAL:
         return choose_pubeval(chooser.pubeval, board, after, n)
     if chooser.kind == NETWORK:
-        best, _ = choose_by_chances(networks_of(chooser), tables_of(chooser), after, n, scratch)
+        best, _ = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
         return best
     bits: Any = random_bits(random_stream(chooser.seed, game), turn)
     return np.int64(low_below(bits, n))  # type: ignore[return-value]  # unsigned otherwise

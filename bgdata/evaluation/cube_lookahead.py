@@ -7,43 +7,303 @@ side, which decides about the cube first. Replies are chosen by static evaluatio
 looked ahead to ply n - 1 for ply n. In money play a cube is worth the same, per unit, whatever it shows.
 
 Arrays of values are float64[n, level, owner code], of the player on roll, who does not double now: the cube shows
-cube_value * 2^level, and there is one level for money.
+cube_value * 2^level, and there is one level for money. Kernels take float64[level, owner code] of one position; where
+all plays are looked at, plays are worth what `play_worth` finds by any evaluator, up to rounding. Without a cube in
+the stakes values are cubeless equities.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube import CubeRules, check_rules, check_scores
 from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT, OWNER_CODES
-from bgdata.equity.doubling import check_money
-from bgdata.equity.match_cube import MatchGame
-from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.chances import Chances, cubeless_equities
-from bgdata.evaluation.cube_lookahead_kernels import (
-    OWNERS,
-    fill_decided,
-    fill_static,
-    n_levels,
-    single_games,
-    turned_stakes,
+from bgdata.equity.doubling import check_money, turned_strategy
+from bgdata.equity.match_cube import MatchGame, mwc_after
+from bgdata.evaluation.answers import (
+    CUBELESS,
+    MATCH,
+    MONEY,
+    CubeStakes,
+    exact_equities,
+    fill_all_chances,
+    fill_chances,
+    model_equities,
+    turned_owner,
+    value_of,
 )
-from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
-from bgdata.evaluation.lookahead import BATCH, Look, Worth
-from bgdata.game.codec import Boards, flip_boards
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source
+from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations, cubeless_equities, equity_of, fill_turned
+from bgdata.evaluation.lookahead import BATCH, FILTERS, Look, Worth
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.roll_values import LikelyPlays, RollScratch, Sight, fill_roll_values, new_roll_scratch
+from bgdata.game.board_kernels import class_of
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards, flip_boards, flip_into
 from bgdata.game.match import MatchScore, Money, Stakes
-from bgdata.game.play_kernels import batch_plays
+from bgdata.game.play_kernels import MOST_PLAYS, batch_plays, fill_plays
 from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import in_threads, kernel
 
 Values = NDArray[np.float64]
 Value = TypeVar("Value", float, Values)
+OWNERS = 3
 _TURNED = [CENTERED, OPPONENT, ON_ROLL]  # `turned_owner` of each code
-_OVER = int(AnswerSource.OVER)
+_LEVELS = 32  # more cubes than any match has
+_EXACT, _OVER = int(BearoffSource.EXACT), int(PositionClass.OVER)
+_SOURCE_OVER = int(AnswerSource.OVER)
+_KEEP = np.array([each.keep for each in FILTERS], np.int64)
+_WINDOWS = np.array([each.window for each in FILTERS], np.float64)
+
+
+class CubeTree(NamedTuple):
+    """Scratch of one thread. A depth is the number of rolls between a position and the one that is asked for."""
+
+    rolls: RollScratch
+    after: Boards  # [MOST_PLAYS, 26] after the plays of the roll to play, the OPPONENT on roll
+    worths: Values  # [MOST_PLAYS] of the opponent, as equity of this game
+    equities: Values  # [MOST_PLAYS] cubeless ones of the opponent, static
+    rows: NDArray[np.int64]  # [MOST_PLAYS] the plays that are still looked at, the best first
+    replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
+    places: NDArray[np.int64]  # [depth] rolls that are done
+    totals: Values  # [depth, level, owner code] mean over those rolls
+    values: Values  # [level, owner code] of the position looked at last
+    board: Boards  # [26]
+    chances: Chances  # [5]
+
+
+@kernel()
+def new_cube_tree(networks: Networks, ply: int) -> CubeTree:
+    """Scratch for one thread that looks as far as this."""
+    return CubeTree(
+        new_roll_scratch(networks),
+        np.empty((MOST_PLAYS, 26), np.int8),
+        np.empty(MOST_PLAYS, np.float64),
+        np.empty(MOST_PLAYS, np.float64),
+        np.empty(MOST_PLAYS, np.int64),
+        np.empty((ply, len(CHANCES), 26), np.int8),
+        np.empty(ply, np.int64),
+        np.empty((ply, _LEVELS, OWNERS), np.float64),
+        np.empty((_LEVELS, OWNERS), np.float64),
+        np.empty(26, np.int8),
+        np.empty(5, np.float32),
+    )
+
+
+@kernel(borrows=True)
+def turned_stakes(stakes: CubeStakes) -> CubeStakes:
+    """The stakes as seen by the opponent."""
+    game = MatchGame(stakes.game.opponent_away, stakes.game.away, stakes.game.is_crawford)
+    strategy, owner = turned_strategy(stakes.strategy), turned_owner(stakes.owner)
+    return CubeStakes(stakes.unit, strategy, stakes.is_jacoby, stakes.cells, game, stakes.cube_value, owner)
+
+
+@kernel(borrows=True)
+def single_games(stakes: CubeStakes) -> tuple[float, float]:
+    """What a single game that is lost, and one that is won, is worth to the player on roll."""
+    if stakes.unit != MATCH:
+        return -1.0, 1.0
+    cube = stakes.cube_value
+    return mwc_after(stakes.cells, stakes.game, -cube), mwc_after(stakes.cells, stakes.game, cube)
+
+
+@kernel(borrows=True)
+def n_levels(stakes: CubeStakes) -> int:
+    """How many cubes may come: up to the first that decides the match for either side."""
+    levels = 1
+    while stakes.unit == MATCH and stakes.cube_value << (levels - 1) < max(stakes.game.away, stakes.game.opponent_away):
+        levels += 1
+    return levels
+
+
+@kernel(borrows=True)
+def fill_static(
+    tables: BearoffArrays, stakes: CubeStakes, board: Boards, chances: Chances, is_over: bool, values: Values
+) -> bool:
+    """Fills values[level, owner code] for board[slot] from chances[0:5], by the model or, in money play, an exact
+    table; returns whether looking ahead would not improve them."""
+    is_exact = not is_over and stakes.unit == MONEY and bearoff_source(tables, board) == _EXACT
+    for level in range(values.shape[0]):
+        cube_value = stakes.cube_value << level
+        for owner in range(values.shape[1]):
+            cube = CubeStakes(
+                stakes.unit, stakes.strategy, stakes.is_jacoby, stakes.cells, stakes.game, cube_value, owner
+            )
+            if stakes.unit == CUBELESS:
+                values[level, owner] = equity_of(chances)
+            elif is_exact:
+                values[level, owner] = exact_equities(tables, board, owner).no_double
+            else:
+                values[level, owner] = model_equities(cube, chances).no_double
+    return is_over or is_exact
+
+
+@kernel(borrows=True)
+def fill_decided(stakes: CubeStakes, values: Values) -> None:
+    """Fills values[level, owner code] with themselves after the best cube actions of the player on roll and of the
+    opponent."""
+    if stakes.unit == CUBELESS or (stakes.unit == MATCH and stakes.game.is_crawford):
+        return
+    for level in range(values.shape[0]):
+        cube_value = stakes.cube_value << level
+        if stakes.unit == MONEY:
+            answered = min(2.0 * values[level, OPPONENT], 1.0)
+        elif stakes.game.away <= cube_value:
+            continue
+        else:
+            answered = min(values[level + 1, OPPONENT], mwc_after(stakes.cells, stakes.game, cube_value))
+        for owner in (CENTERED, ON_ROLL):
+            values[level, owner] = max(values[level, owner], answered)
+
+
+@kernel(borrows=True)
+def fill_play_ahead(
+    networks: Networks,
+    tables: BearoffArrays,
+    likely: LikelyPlays,
+    stakes: CubeStakes,
+    ply: int,
+    board: Boards,
+    dice: tuple[int, int],
+    tree: CubeTree,
+    chosen: Boards,
+) -> None:
+    """Fills chosen[slot] with the play of dice (die, other_die) from board[slot] that is best at a ply of 1 or more, as
+    `lookahead.rank_all` chooses it by what plays are worth with the cube; of equal ones that which is statically best.
+    `stakes` are seen by the opponent."""
+    sight = Sight(networks, tables, likely)
+    n, rows = fill_worths(networks, tables, stakes, board, dice, tree), tree.rows
+    for depth in range(1, ply + 1):
+        last = min(depth, len(_KEEP)) - 1
+        n = keep_best(tree, n, _KEEP[last], _WINDOWS[last])
+        if n == 1:
+            break
+        for place in range(n):
+            after = tree.after[rows[place]]
+            tree.worths[rows[place]] = worth_ahead(sight, stakes, depth, after, tree)
+    keep_best(tree, n, 1, 0.0)
+    flip_into(tree.after[rows[0]], chosen)
+
+
+@kernel(borrows=True)
+def fill_worths(
+    networks: Networks, tables: BearoffArrays, stakes: CubeStakes, board: Boards, dice: tuple[int, int], tree: CubeTree
+) -> int:
+    """Fills tree.after, tree.worths, tree.equities and tree.rows of all plays of dice from board[slot], statically;
+    returns how many."""
+    evaluation, plays = tree.rolls.evaluation, tree.rolls.after
+    n = fill_plays(board, max(dice[0], dice[1]), min(dice[0], dice[1]), plays, tree.rolls.notes)
+    fill_all_chances(networks, tables, plays, 0, n, True, evaluation, evaluation.found, evaluation.sources)
+    for play in range(n):
+        chances, source = evaluation.found[play], evaluation.sources[play]
+        flip_into(plays[play], tree.after[play])
+        tree.worths[play] = in_this_game(stakes, value_of(stakes, tables, tree.after[play], source, chances))
+        tree.equities[play], tree.rows[play] = equity_of(chances), play
+    return n
+
+
+@kernel(borrows=True)
+def in_this_game(stakes: CubeStakes, value: float) -> float:
+    """A value as equity of this game: -1 where a single game is lost, and 1 where it is won."""
+    lose, win = single_games(stakes)
+    return 2.0 * (value - lose) / (win - lose) - 1.0
+
+
+@kernel(borrows=True)
+def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
+    """Sorts the plays tree.rows[0:n] as far as the best of them, `most` and none that is worth more to the opponent
+    than the best by a window, are its first ones; returns how many these are."""
+    rows = tree.rows
+    for place in range(min(n, most)):
+        best = place
+        for other in range(place + 1, n):
+            gap = tree.worths[rows[other]] - tree.worths[rows[best]]
+            if gap < 0.0 or (gap == 0.0 and tree.equities[rows[other]] < tree.equities[rows[best]]):
+                best = other
+        rows[place], rows[best] = rows[best], rows[place]
+        if tree.worths[rows[place]] - tree.worths[rows[0]] > window:
+            return place
+    return min(n, most)
+
+
+@kernel(borrows=True)
+def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree) -> float:
+    """What board[slot] is worth at a ply to the player on roll, before a double, as equity of this game."""
+    values = tree.values[: n_levels(stakes)]
+    source = fill_chances(sight.networks, sight.tables, board, tree.rolls.evaluation, tree.chances)
+    if not fill_static(sight.tables, stakes, board, tree.chances, source == _SOURCE_OVER, values):
+        fill_values_ahead(sight, stakes, ply, board, tree, values)
+    fill_decided(stakes, values)
+    return in_this_game(stakes, values[0, stakes.owner])
+
+
+@kernel(borrows=True)
+def fill_values_ahead(
+    sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree, values: Values
+) -> None:
+    """Fills values[level, owner code] for board[slot], whose static ones are not final: depth first, without
+    recursion."""
+    enter(sight, stakes, board, 0, ply, tree, values)
+    depth = 0
+    while True:
+        if tree.places[depth] == len(CHANCES):
+            for level in range(values.shape[0]):
+                for owner in range(OWNERS):
+                    values[level, owner] = tree.totals[depth, level, owner]
+            if depth == 0:
+                return
+            depth -= 1
+            add_reply(stakes, depth, tree, values)
+            continue
+        reply = tree.replies[depth, tree.places[depth]]
+        source = fill_chances(sight.networks, sight.tables, reply, tree.rolls.evaluation, tree.chances)
+        if fill_static(sight.tables, seen_at(stakes, depth + 1), reply, tree.chances, source == _SOURCE_OVER, values):
+            add_reply(stakes, depth, tree, values)
+        else:
+            depth += 1
+            enter(sight, stakes, reply, depth, ply, tree, values)
+
+
+@kernel(borrows=True)
+def seen_at(stakes: CubeStakes, depth: int) -> CubeStakes:
+    """The stakes as seen by who is on roll at a depth."""
+    return stakes if depth % 2 == 0 else turned_stakes(stakes)
+
+
+@kernel(borrows=True)
+def enter(
+    sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
+) -> None:
+    """Fills tree.replies[depth, roll, slot] from board[slot], with no roll done; at the last depth also
+    tree.totals[depth, level, owner code], with all of them done. values[level, owner code] is scratch."""
+    rolls, theirs = tree.rolls, seen_at(stakes, depth + 1)
+    fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls, theirs)
+    tree.totals[depth] = 0.0
+    tree.places[depth] = 0
+    for roll in range(len(CHANCES)):
+        reply = tree.replies[depth, roll]
+        flip_into(rolls.best[roll], reply)
+        if depth == ply - 1:
+            fill_turned(rolls.values[roll], tree.chances)
+            fill_static(sight.tables, theirs, reply, tree.chances, class_of(reply) == _OVER, values)
+            add_reply(stakes, depth, tree, values)
+
+
+@kernel(borrows=True)
+def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) -> None:
+    """Fills tree.totals[depth, level, owner code] with itself plus what the next roll is worth, after which the
+    opponent has these values; one more roll is done."""
+    theirs, chance = seen_at(stakes, depth + 1), CHANCES[tree.places[depth]]
+    fill_decided(theirs, values)
+    for level in range(values.shape[0]):
+        for owner in range(OWNERS):
+            value = values[level, owner]
+            own = 1.0 - value if stakes.unit == MATCH else -value
+            tree.totals[depth, level, turned_owner(owner)] += chance * own
+    tree.places[depth] += 1
 
 
 def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
@@ -158,7 +418,7 @@ def fill_static_values(
     """Fills values[row, level, owner code] and is_final[row] from boards[row, slot], chances[row, 0:5] and
     sources[row], for the rows begin:end."""
     for row in range(begin, end):
-        is_over = sources[row] == _OVER
+        is_over = sources[row] == _SOURCE_OVER
         is_final[row] = fill_static(tables, stakes, boards[row], chances[row], is_over, values[row])
 
 

@@ -33,15 +33,18 @@ KEPT_CELLS = 2 * MOST_CELLS  # of solved races, and so 256 MB
 SAME_MWC = 1e-9  # tables of one name whose mwc differ by more are not the same: one was built anew, or is a file
 
 
-class MoneyBearoff:
-    """Exact cube decisions in money play where both sides are in the table. The table is opened when it is first
-    needed."""
+class _TableCube:
+    """Exact cube decisions by a table, which is opened when it is first needed; pickled, it is only the table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.table,)
+
+
+class MoneyBearoff(_TableCube):
+    """Exact cube decisions in money play where both sides are in the table."""
 
     @cached_property
     def reader(self) -> TwoSidedTable:
@@ -103,15 +106,9 @@ class MoneyEndgame(MoneyBearoff):
             return None
 
 
-class MatchBearoff:
+class MatchBearoff(_TableCube):
     """Exact cube decisions in a match, at the one score and cube value of a table that was solved with one match equity
-    table. The table is opened at the first question about a match."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.table,)
+    table."""
 
     @cached_property
     def reader(self) -> MatchTable:
@@ -166,9 +163,11 @@ class SolvedRaces:
         """Points per unit cube, or mwc by `met` in a match. None for a position with contact or with all checkers of a
         side, for one that leads to too many others, and for a match without `met`. Raises InvalidScoreError for a score
         that `met` does not have."""
-        layouts = race_layouts(position)
-        if layouts is None or (isinstance(stakes.score, MatchScore) and met is None):
+        opponent, on_roll = position.rows
+        is_race = highest(on_roll) + highest(opponent) < BAR and any(on_roll) and any(opponent)
+        if not is_race or (isinstance(stakes.score, MatchScore) and met is None):
             return None
+        layouts = on_roll[: BAR - 1], opponent[: BAR - 1]
         solved = self._find(layouts, stakes, met)
         return solved.equities(layouts, stakes) if solved else None
 
@@ -228,13 +227,3 @@ class _Solved(NamedTuple):
 def without_double(equity: float) -> CubeEquities:
     """The equities of a player who may not double."""
     return CubeEquities(equity, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
-
-
-def race_layouts(position: Position) -> tuple[Layout, Layout] | None:
-    """The checkers of the player on roll and of the opponent by their own points; None with contact, or once a side
-    has no checkers left."""
-    opponent, on_roll = position.rows
-    highest_two = highest(on_roll) + highest(opponent)
-    if on_roll[BAR - 1] or opponent[BAR - 1] or not any(on_roll) or not any(opponent) or highest_two > BAR - 1:
-        return None
-    return on_roll[: BAR - 1], opponent[: BAR - 1]

@@ -1,5 +1,5 @@
 """Looking ahead with any evaluator: the value of a position is the mean, over the 21 rolls, of the value after the best
-reply. Networks look ahead by themselves, in `lookahead_kernels`.
+reply. Networks look ahead by themselves, in `roll_values`.
 
 Replies are chosen by static evaluation, and valued at ply n - 1 for ply n. Positions whose answers are final, by the
 rules or a table, are not looked ahead. A filter lets only the better plays of a decision reach the deeper plies.
@@ -15,8 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.chances import Chances, cubeless_equities, turned_chances
-from bgdata.evaluation.evaluator import LAST_FINAL, Evaluations, Evaluator
+from bgdata.evaluation.chances import LAST_FINAL, Chances, Evaluations, Evaluator, cubeless_equities, turned_chances
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
@@ -24,6 +23,7 @@ from bgdata.game.rolls import DICE
 
 REVISION = 2  # grows when the same question may get another answer
 MOST_PLY = 3
+LIKELY = 18  # plays of a roll that networks look at, of those that PubEval scores highest
 BATCH = 128  # positions looked into at a time: bounds the memory
 MOST_ANSWERS = 1 << 16  # that a cache keeps: some 20 MB
 
@@ -121,13 +121,20 @@ class EvaluationCache:
         return Evaluations(chances, np.array([source for _, source in answers], np.int8))
 
 
+def best_replies(look: Look, boards: Boards) -> tuple[Boards, Chances]:
+    """int8[21 n, 26]: boards after the best play of each roll by static evaluation, with the opponent on roll, and
+    float32[21 n, 5] chances of the opponent."""
+    ranked = rank_all(look, np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)), 0)
+    best = ranked.best()
+    return ranked.boards[best], ranked.chances[best]
+
+
 def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances:
     """float32[n, 5]: chances over all rolls, the replies chosen by static evaluation and valued at ply - 1."""
     look = partial(evaluate_ahead, evaluator)
-    ranked = rank_all(look, np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)), 0)
-    best = ranked.best()
-    chances = ranked.chances[best] if ply == 1 else look(ranked.boards[best], ply - 1).chances
-    own = turned_chances(chances).astype(np.float64).reshape(len(boards), len(DICE), 5)
+    replies, chances = best_replies(look, boards)
+    turned = turned_chances(chances if ply == 1 else look(replies, ply - 1).chances)
+    own = turned.astype(np.float64).reshape(len(boards), len(DICE), 5)
     total = np.zeros((len(boards), 5))
     for number, roll in enumerate(ROLLS):  # in this order: sums of rounded numbers depend on it
         total += roll.weight * own[:, number]

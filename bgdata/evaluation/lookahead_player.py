@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,12 +21,9 @@ from numpy.typing import NDArray
 from bgdata.equity.cube import DEFAULT_RULES, CubeDecision, CubeRules, ExactCube, check_rules, decide_cube
 from bgdata.equity.doubling import best_equity
 from bgdata.errors import UsageError
+from bgdata.evaluation.answers import CUBELESS
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.chances import cubeless_equities, turned_chances
-from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes, play_equity, play_worth
-from bgdata.evaluation.cube_lookahead_kernels import turned_stakes
-from bgdata.evaluation.cube_values import CUBELESS
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
+from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities, turned_chances
 from bgdata.evaluation.lookahead import (
     FILTERS,
     MOST_PLY,
@@ -94,12 +91,12 @@ class LookaheadPlayer:
         evaluator: Evaluator,
         ply: int = 0,
         filters: Sequence[PlayFilter] = FILTERS,
-        cubes: Sequence[ExactCube] = (),
+        cubes: Sequence[ExactCube] | Callable[[], Sequence[ExactCube]] = (),
     ) -> None:
         if not hasattr(evaluator, "evaluate_many"):  # isinstance would work out its version, from all its weights
             name = getattr(evaluator, "label", type(evaluator).__name__)
             raise UsageError(f"expected an evaluator of positions, got {name}, which only chooses plays")
-        self.evaluator, self.ply, self.filters, self.cubes = evaluator, checked_ply(ply), tuple(filters), tuple(cubes)
+        self.evaluator, self.ply, self.filters, self._given_cubes = evaluator, checked_ply(ply), tuple(filters), cubes
         self._look = EvaluationCache(evaluator)
 
     def __repr__(self) -> str:
@@ -107,6 +104,11 @@ class LookaheadPlayer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.evaluator, self.ply, self.filters, self.cubes)
+
+    @cached_property
+    def cubes(self) -> tuple[ExactCube, ...]:
+        """The tables that know cube decisions exactly, opened when a decision is first asked for."""
+        return tuple(self._given_cubes() if callable(self._given_cubes) else self._given_cubes)
 
     @property
     def label(self) -> str:
@@ -144,11 +146,7 @@ class LookaheadPlayer:
         return self._evaluate(board_array(boards))
 
     def rank_plays(
-        self,
-        position: PositionLike,
-        roll: RollLike,
-        stakes: Stakes | None = None,
-        rules: CubeRules = DEFAULT_RULES,
+        self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> list[RankedPlay]:
         """Every legal play of a roll (at least one), the deepest ply first, and within a ply the best first: by
         cubeless equity, or with `stakes`, those of the player who moves, by its value with the cube and the model of
@@ -158,6 +156,8 @@ class LookaheadPlayer:
         InvalidPositionError, also for a finished game, InvalidRollError, and for stakes what
         `cube_lookahead.kernel_stakes` raises.
         """
+        from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes
+
         position, roll = check_in_progress(Position(position)), to_roll(roll)
         own_stakes = kernel_stakes(stakes, rules) if stakes else None
         worth = self._worth(position, stakes, rules) if stakes else cubeless_worth
@@ -181,11 +181,7 @@ class LookaheadPlayer:
         ]
 
     def best_play(
-        self,
-        position: PositionLike,
-        roll: RollLike,
-        stakes: Stakes | None = None,
-        rules: CubeRules = DEFAULT_RULES,
+        self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> RankedPlay:
         """The best legal play of a roll: the first of `rank_plays`, which also says what is raised."""
         return self.rank_plays(position, roll, stakes, rules)[0]
@@ -239,6 +235,8 @@ class LookaheadPlayer:
     def _worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> Worth:
         """What the plays from a position are worth by these stakes: by the first of `cubes` that knows a play, unless
         the rules say by the model; elsewhere by the evaluator, whose exact tables answer in money play."""
+        from bgdata.evaluation.cube_lookahead import kernel_stakes, play_equity, play_worth, turned_stakes
+
         own = kernel_stakes(stakes, rules)
         tables = NO_TABLES if rules.by_model else getattr(self.evaluator, "tables", NO_TABLES)
         modelled = play_worth(self._look, tables, turned_stakes(own))

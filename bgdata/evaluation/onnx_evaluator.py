@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgdata.errors import CorruptFileError, ExternalProgramError, MissingFileError, UsageError, needing, shown
-from bgdata.evaluation.chances import Chances, ordered_chances
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource, Chances, ordered_chances
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.inputs import UNIT, encode, input_count
+from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.evaluation.programs import ProgramEvaluator, check_chances
 from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count
@@ -42,7 +42,13 @@ class OnnxEvaluator(ProgramEvaluator):
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         super().__init__(re.sub("[^A-Za-z0-9]+", "-", self.path.stem).strip("-") or "onnx", str(path))
-        content = content_of(self.path)
+        if not self.path.exists():
+            raise MissingFileError(f"expected an ONNX file, found nothing at {path}; try: bgdata export onnx -o {path}")
+        if not self.path.is_file():  # a pipe would be waited for
+            what = f"the folder {path}" if self.path.is_dir() else f"{path}, which is no regular file"
+            raise UsageError(f"expected an ONNX file, got {what}")
+        with storage_errors("read", self.path):
+            content = self.path.read_bytes()
         self.version = hashlib.sha256(content).hexdigest()
         self._session = open_session(self.path, content)
         self._input_set = check_form(self.path, self._session)
@@ -52,39 +58,24 @@ class OnnxEvaluator(ProgramEvaluator):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """Name and digest of the file; see `evaluator.Evaluator`."""
+        """Name and digest of the file; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: f"{self.path.name}, SHA-256 {self.version[:8]}"}
 
     def chances(self, boards: Boards) -> Chances:
-        """See `ProgramEvaluator`."""
         found = np.empty((len(boards), 5), np.float32)
         for start in range(0, len(boards), BATCH):
-            found[start : start + BATCH] = self._batch_chances(boards[start : start + BATCH])
+            some = boards[start : start + BATCH]
+            given = some if self._input_set is None else encode(self._input_set, some) / np.float32(UNIT)
+            try:
+                (chances,) = self._session.run(None, {self._session.get_inputs()[0].name: given})
+            except Exception as error:  # onnxruntime has no class for its errors
+                raise ExternalProgramError(f"expected answers of {self.path}, got {first_line(error)}") from error
+            if np.shape(chances) != (len(some), 5):
+                shape = list(np.shape(chances))
+                raise ExternalProgramError(f"expected chances [{len(some)}, 5] from {self.path}, got {shape}")
+            check_chances(some, chances, self.name, has_order=self._input_set is None)
+            found[start : start + BATCH] = ordered_chances(chances)
         return found
-
-    def _batch_chances(self, boards: Boards) -> Chances:
-        given = boards if self._input_set is None else encode(self._input_set, boards) / np.float32(UNIT)
-        try:
-            (chances,) = self._session.run(None, {self._session.get_inputs()[0].name: given})
-        except Exception as error:  # onnxruntime has no class for its errors
-            raise ExternalProgramError(f"expected answers of {self.path}, got {first_line(error)}") from error
-        if np.shape(chances) != (len(boards), 5):
-            shape = list(np.shape(chances))
-            raise ExternalProgramError(f"expected chances [{len(boards)}, 5] from {self.path}, got {shape}")
-        check_chances(boards, chances, self.name, has_order=self._input_set is None)
-        return ordered_chances(chances)
-
-
-def content_of(path: Path) -> bytes:
-    """The bytes of a file. Raises MissingFileError, UsageError for a folder, and StorageError."""
-    if path.is_dir():
-        raise UsageError(f"expected an ONNX file, got the folder {path}")
-    if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise UsageError(f"expected an ONNX file, got {path}, which is no regular file")
-    if not path.exists():
-        raise MissingFileError(f"expected an ONNX file, found nothing at {path}; try: bgdata export onnx -o {path}")
-    with storage_errors("read", path):
-        return path.read_bytes()
 
 
 def open_session(path: Path, content: bytes) -> Any:

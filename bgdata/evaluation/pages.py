@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
@@ -13,17 +14,24 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from bgdata.bearoff.match_two_sided import MOST_CELLS
-from bgdata.equity.cube import CubeDecision, CubeRules, Method
-from bgdata.equity.doubling import CubeEquities
+from bgdata.equity.cube import CubeRules, Method
+from bgdata.equity.doubling import best_equity
 from bgdata.equity.pages import met_of, names_of
 from bgdata.errors import BgdataError, NotCoveredError, UsageError
-from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
 from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame, SolvedRaces
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer, RankedPlay
-from bgdata.evaluation.rows.cube import best_words, check_offer, cube_row
-from bgdata.evaluation.rows.positions import evaluation_row, position_facts, position_rows, ranked_rows, source_words
-from bgdata.evaluation.rows.probe import Tables, covering, exact_rows, one_sided_rows, probe_rows, rows_of
+from bgdata.evaluation.probe import Tables, checker_rows, covering, exact_rows, one_sided_rows, probe_rows
+from bgdata.evaluation.rows import (
+    best_words,
+    check_offer,
+    cube_row,
+    evaluation_row,
+    position_facts,
+    position_rows,
+    ranked_rows,
+    source_words,
+)
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import ROLLS
@@ -57,42 +65,38 @@ def page(site: Site, request: Request) -> Page:
     return answer_of(site, request.path_params["text"], request.query_params)
 
 
-class Found(NamedTuple):
-    """What the player, and the tables, say of a position."""
-
-    evaluation: Evaluation
-    bare: Evaluation  # by the network alone
-    probed: list[Row]  # by each bearoff table
-    standing: CubeDecision | None  # at the cube as it stands
-    cubes: list[Row]
-    ranked: list[RankedPlay]
-    rolls: list[Row]
-    failed: str  # why there is nothing about the cube
-    exact: list[Row]  # cube decisions by each table that has them
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the game is over."""
-        return self.evaluation.source is AnswerSource.OVER
-
-
 def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
-    """The page of a position and of all that its address says. Raises what `PositionRequest`
-    and the player raise, and TooBusyError."""
+    """The page of a position and of all that its address says. Raises what `PositionRequest` and the player raise, and
+    TooBusyError."""
     asked = PositionRequest(text, given)
     if not 1 <= asked.plays <= site.limits.plays:
         raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")
+    position, roll = asked.position, asked.roll
     if (verdict := asked.verdict) and verdict.play is None:
-        drawing = format_board_svg(asked.position, roll=asked.roll, stakes=asked.stakes)
-        shown_ = {"asked": asked, "verdict": verdict, "position": asked.position, "board": drawing}
+        drawing = format_board_svg(position, roll=roll, stakes=asked.stakes)
+        shown_ = {"asked": asked, "verdict": verdict, "position": position, "board": drawing}
         return Page("illegal.html", shown_, {"error": verdict.error, **verdict_of(verdict, verdict.legal_plays)}, 400)
     with site.player(asked.ply) as player:
-        found = found_by(site, player, asked)
+        found = answers_by(site, player, asked)
     own, _, theirs = asked.fields["away"].partition("-")
     # what the fields of the editor have before anybody changes them
-    filled = {"q": asked.text if asked.match else asked.position.id, **asked.fields, "own": own, "theirs": theirs}
-    editor = {"mets": names_of(site), "filled": filled, "filled_text": urlencode(filled)}
-    return Page("position.html", shown_of(asked, found) | editor, data_of(asked, found))
+    filled = {"q": asked.text if asked.match else position.id, **asked.fields, "own": own, "theirs": theirs}
+    more = {
+        "asked": asked,
+        "position": position,
+        "board": format_board_svg(position, roll=roll, play=asked.play, stakes=asked.stakes),
+        "facts": position_facts(position, asked.state),  # with what is rolled and played for, where names can hold it
+        "unsaid": unsaid_words(asked.state),
+        "source": source_words(found["evaluation"]),
+        "answers": side_by_side(found["evaluation"], found["probed"], found["bare"], found["exact"]),
+        "ranked": list(play_rows(asked, found["ranked"])),
+        "n_plays": len(found["ranked"]),
+        "mean": sum(row["equity"] * row["weight"] for row in found["rolls"]) / 36 if found["rolls"] else None,
+        "mets": names_of(site),
+        "filled": filled,
+        "filled_text": urlencode(filled),
+    }
+    return Page("position.html", found | more, page_data(asked, found))
 
 
 def verdict_of(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
@@ -109,66 +113,52 @@ def warm_up(site: Site) -> None:
             return  # pages will say so
 
 
-def found_by(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> Found:
-    """What a player says. Raises what it raises."""
+def answers_by(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> dict[str, Any]:
+    """What a player, and the tables, say of a position, as the page names it. Raises what the player raises."""
     position, roll = asked.position, asked.roll
     evaluation, bare = player.evaluate(position), site.bare_player().evaluate(position)
-    if evaluation.source is AnswerSource.OVER:
-        return Found(evaluation, bare, [], None, [], [], [], "", [])
-    standing, cubes, ranked, failed = None, list[Row](), list[RankedPlay](), ""
-    exact: list[Row] = []
+    found: dict[str, Any] = {
+        "evaluation": evaluation,
+        "bare": bare,  # by the network alone
+        "is_over": evaluation.source is AnswerSource.OVER,
+        "standing": None,  # the decision at the cube as it stands
+        "failed": "",  # why there is nothing about the cube
+        **{name: [] for name in ("probed", "cubes", "exact", "ranked", "rolls")},
+    }
+    if found["is_over"]:
+        return found
     try:
         check_offer(asked.match, asked.text)
         rules = rules_of(site, asked)
-        standing = player.decide_cube(position, asked.own_stakes, rules)
-        cubes = list(cube_states(player, asked, rules))
-        exact = list(exact_cubes(site, asked, rules))
+        found["standing"] = player.decide_cube(position, asked.own_stakes, rules)
+        found["cubes"] = list(cube_states(player, asked, rules))
+        found["exact"] = list(exact_cubes(site, asked, rules))
         if roll:
-            ranked = player.rank_plays(position, roll, *((asked.stakes, rules) if asked.stakes else ()))
+            found["ranked"] = player.rank_plays(position, roll, *((asked.stakes, rules) if asked.stakes else ()))
     except BgdataError as error:
-        failed = site.public(error)
-        ranked = player.rank_plays(position, roll) if roll else []
-    probed, rolls = list(tables_of(site, position)), roll_rows(player, position)
-    return Found(evaluation, bare, probed, standing, cubes, ranked, rolls, failed, exact)
+        found["failed"] = site.public(error)
+        found["ranked"] = player.rank_plays(position, roll) if roll else []
+    return found | {"probed": list(table_rows(site, position)), "rolls": roll_rows(player, position)}
 
 
-def data_of(asked: PositionRequest, found: Found) -> dict[str, object]:
+def page_data(asked: PositionRequest, found: Mapping[str, Any]) -> dict[str, object]:
     """The JSON of the page."""
-    position, roll = asked.position, asked.roll
+    position, roll, evaluation = asked.position, asked.roll, found["evaluation"]
     legal = asked.verdict.legal_plays if asked.verdict else legal_plays(position, roll) if roll else []
-    plays = [asked.play] if asked.play else [] if found.is_over else legal
-    cubes = [cube_row(position, found.standing, asked.own_stakes, found.evaluation)] if found.standing else []
+    plays = [asked.play] if asked.play else [] if found["is_over"] else legal
+    standing = found["standing"]
     smallest: dict[str, Row] = {}  # the first answer of each method is that of its smallest table
-    for row in found.probed:
+    for row in found["probed"]:
         smallest.setdefault(row["method"], row)
     return {
         **verdict_of(asked.verdict, legal),
         "show": whole_rows(position_rows(position, asked.match, roll, plays)),
-        "eval": whole_rows([evaluation_row(position, found.evaluation)]),
-        "cube": whole_rows(cubes),
+        "eval": whole_rows([evaluation_row(position, evaluation)]),
+        "cube": whole_rows([cube_row(position, standing, asked.own_stakes, evaluation)] if standing else []),
         "probe": whole_rows(probe_rows(position, smallest.values())),
-        "hint": whole_rows(ranked_rows(position, roll, found.ranked[: asked.plays])) if roll else [],
-        "rolls": whole_rows(found.rolls),
-        "errors": {"cube": found.failed} if found.failed else {},
-    }
-
-
-def shown_of(asked: PositionRequest, found: Found) -> dict[str, object]:
-    """What the page shows."""
-    position, rolls = asked.position, found.rolls
-    return {
-        **found._asdict(),
-        "asked": asked,
-        "position": position,
-        "board": format_board_svg(position, roll=asked.roll, play=asked.play, stakes=asked.stakes),
-        "facts": position_facts(position, asked.state),  # with what is rolled and played for, where names can hold it
-        "unsaid": unsaid_words(asked.state),
-        "source": source_words(found.evaluation),
-        "is_over": found.is_over,
-        "answers": side_by_side(found.evaluation, found.probed, found.bare, found.exact),
-        "ranked": list(play_rows(asked, found.ranked)),
-        "n_plays": len(found.ranked),
-        "mean": sum(row["equity"] * row["weight"] for row in rolls) / 36 if rolls else None,
+        "hint": whole_rows(ranked_rows(position, roll, found["ranked"][: asked.plays])) if roll else [],
+        "rolls": whole_rows(found["rolls"]),
+        "errors": {"cube": found["failed"]} if found["failed"] else {},
     }
 
 
@@ -189,11 +179,11 @@ def cube_states(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRule
         yield {"name": name, "decision": found, "words": words, "is_standing": cube == own.cube}
 
 
-def tables_of(site: Site, position: Position, most: int | None = None) -> Iterator[Row]:
+def table_rows(site: Site, position: Position, most: int | None = None) -> Iterator[Row]:
     """What every table that covers a position has for it, or the smallest `most` exact and one-sided ones; nothing for
     other positions."""
     try:
-        on_roll, opponent = rows_of(position)
+        on_roll, opponent = checker_rows(position)
     except BgdataError:
         return
     for find in (exact_rows, one_sided_rows):
@@ -355,7 +345,7 @@ def probe(site: Site, request: Request) -> Page:
     """What the bearoff tables have for a position, and nothing that takes longer; JSON is that of `bgdata probe`.
     Raises NotCoveredError where no table covers it."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
-    found = list(tables_of(site, asked.position, most=1))
+    found = list(table_rows(site, asked.position, most=1))
     if not found:
         raise NotCoveredError(f"expected a bearoff that a table of this warehouse covers, got {asked.position.id}")
     rows = whole_rows(probe_rows(asked.position, found))
@@ -384,12 +374,12 @@ def cube_map(site: Site, request: Request) -> Page:
             for opponent_away in range(1, length + 1):
                 stakes = Stakes(MatchScore(away, opponent_away, (away == 1) != (opponent_away == 1)))
                 decision = player.decide_cube(asked.position, stakes, rules)
-                rows.append(
-                    {"away": away, "opponent_away": opponent_away, "is_crawford": stakes.is_crawford,
-                     "action": decision.action.name.lower() if decision.may_double else "none",
-                     "words": best_words(decision, stakes), "mwc": decision.equity, "method": str(decision.method),
-                     "double_gain": decision.double_gain, "take_gain": decision.take_gain}
-                )  # fmt: skip
+                rows.append({
+                    "away": away, "opponent_away": opponent_away, "is_crawford": stakes.is_crawford,
+                    "action": decision.action.name.lower() if decision.may_double else "none",
+                    "words": best_words(decision, stakes), "mwc": decision.equity, "method": str(decision.method),
+                    "double_gain": decision.double_gain, "take_gain": decision.take_gain,
+                })  # fmt: skip
     exact = sum(row["method"] == Method.EXACT for row in rows)
     shown_ = {
         "asked": asked,
@@ -413,43 +403,35 @@ def kept_tables(site: Site) -> Tables:
 
 def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
     """What the best cube action is worth by each table that knows it, at the cube as it stands: points per unit cube in
-    money play, mwc by tables that were solved for this score. A damaged table has no answer."""
+    money play, mwc by tables that were solved for this score, which have rows of their own, with their chances without
+    a cube, too. A damaged table has no answer in money play, where `table_rows` says so."""
     stakes = asked.own_stakes
-    if isinstance(stakes.score, MatchScore):
-        yield from match_cubes(site, asked, rules)
+    if not isinstance(stakes.score, MatchScore):
+        for kind, reader in READERS.items():
+            for table in kept_tables(site)(kind):
+                with suppress(BgdataError):
+                    if found := reader(table).cube_equities(asked.position, stakes):
+                        yield {"source": table.name, "cubeful": best_equity(found)}
         return
-    for kind, reader in READERS.items():
-        for table in kept_tables(site)(kind):
-            try:
-                found = reader(table).cube_equities(asked.position, stakes)
-            except BgdataError:
-                continue  # `tables_of` says so
-            if found:
-                yield {"source": table.name, "cubeful": best(found)}
-
-
-def match_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
-    """The best cube action by match tables, which have rows of their own: with their chances without a cube, too."""
     for table in kept_tables(site)("bearoff_match"):
         try:
             solved = MatchBearoff(table)
-            found = solved.cube_equities(asked.position, asked.own_stakes, rules.met)
+            found = solved.cube_equities(asked.position, stakes, rules.met)
             if found:
-                decision = solved.reader.probe(asked.position.board, asked.own_stakes.cube.owner)
+                decision = solved.reader.probe(asked.position.board, stakes.cube.owner)
                 swing = solved.reader.won - solved.reader.lost
                 win = (decision.cubeless - solved.reader.lost) / swing if swing else None
-                chances = {"win": win, "equity": None if win is None else 2 * win - 1}
-                bound = table.manifest.statistics["mwc_error_bound"]
-                row = {"who": "exact, at this score", "source": table.name, "bound": bound, "cubeful": best(found)}
-                yield row | chances
+                yield {
+                    "who": "exact, at this score",
+                    "source": table.name,
+                    "win": win,
+                    "equity": None if win is None else 2 * win - 1,
+                    "bound": table.manifest.statistics["mwc_error_bound"],
+                    "cubeful": best_equity(found),
+                }
         except BgdataError as error:
             empty = dict.fromkeys(("win", "equity", "bound", "cubeful"))
             yield {"who": "damaged", "source": site.public(error), **empty}
-
-
-def best(found: CubeEquities) -> float:
-    """The value of the best action of both sides."""
-    return max(found.no_double, min(found.double_take, found.double_beaver, found.double_pass))
 
 
 def side_by_side(
@@ -470,17 +452,12 @@ def side_by_side(
         }
         for row in probed
     ]
-    if evaluation.ply:
-        rows.append(answer_row(evaluation, ""))
-    if bare.source is not AnswerSource.OVER:
-        rows.append(answer_row(bare, bare.accuracy.partition(":")[0]))
+    said = [(evaluation, "")] if evaluation.ply else []
+    said += [(bare, bare.accuracy.partition(":")[0])] if bare.source is not AnswerSource.OVER else []
+    for each, source in said:
+        chances = {"win": each.win, "equity": each.cubeless_equity}
+        rows.append({"who": source_words(each), "source": source, **chances, "bound": None, "cubeful": None})
     first = next((row["equity"] for row in rows if row["equity"] is not None), None)
     return [
         row | {"difference": None if row["equity"] is None or first is None else row["equity"] - first} for row in rows
     ]
-
-
-def answer_row(evaluation: Evaluation, source: str) -> Row:
-    """The row of a player's answer."""
-    chances = {"win": evaluation.win, "equity": evaluation.cubeless_equity}
-    return {"who": source_words(evaluation), "source": source, **chances, "bound": None, "cubeful": None}

@@ -1,23 +1,33 @@
-"""Players: they choose a play for a position and a roll."""
+"""Players, which choose a play for a position and a roll, and any of them by its name."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import InvalidParameterError, UnknownPlayerError, UsageError
-from bgdata.evaluation.callables import CallableEvaluator, added_player
-from bgdata.evaluation.choices import RANDOM, Chooser
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.errors import (
+    ExternalProgramError,
+    InvalidParameterError,
+    PluginError,
+    UnknownPlayerError,
+    UsageError,
+    shown,
+)
+from bgdata.evaluation.chances import CHANCES, AnswerSource, Chances, Evaluator
+from bgdata.evaluation.choices import PUBEVAL, RANDOM, Chooser, chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.named import open_network_player
+from bgdata.evaluation.networks.player import open_network_player
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 from bgdata.evaluation.players import NETWORK, ONNX, PLAYERS, UBGI, is_callable, is_onnx
+from bgdata.evaluation.programs import ProgramEvaluator
+from bgdata.evaluation.pubeval import published_tables
 from bgdata.evaluation.ubgi_player import UbgiPlayer
-from bgdata.game.board_arrays import board_array, dice_array
+from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import random_bits, random_stream
@@ -25,6 +35,76 @@ from bgdata.kernel import kernel, prange
 
 if TYPE_CHECKING:
     from bgdata.store.versions import Versions
+
+GROUP = "bgdata.players"
+
+
+def added_player(name: str) -> str:
+    """The `module:name` that an installed package gives for the name of a player; empty if none does."""
+    from importlib.metadata import entry_points
+
+    found = [each.value for each in entry_points(group=GROUP, name=name) if is_callable(each.value)]
+    return found[0] if found else ""
+
+
+class CallableEvaluator(ProgramEvaluator):
+    """A Python callable as an evaluator: `module:name`, or a name that a package gives by an entry point
+    `bgdata.players`. The rules evaluate finished games. Pickled, it is only its names.
+
+    A callable takes int8[n, 26] boards of the player on roll, before the roll, and gives float32[n, 5] chances, those
+    of `chances.CHANCES`; the same board always has the same answer. It has an attribute `version`, a text that changes
+    whenever the answers may. A function without one is never called: recipes of a warehouse that came from somebody
+    else may name any function of this machine.
+
+    Raises PluginError for what cannot be imported, is not callable, or has no `version`.
+    """
+
+    def __init__(self, place: str, name: str = "") -> None:
+        name = name or place
+        super().__init__(re.sub("[^A-Za-z0-9]+", "-", name).strip("-"), name)
+        self.place, self._call = place, load_callable(place)
+        self.version: str = self._call.version
+        self.accuracy = {AnswerSource.PROGRAM: f"{name}, version {self.version}"}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.place, self.name)
+
+    def chances(self, boards: Boards) -> Chances:
+        if not len(boards):
+            return np.empty((0, len(CHANCES)), np.float32)
+        try:
+            chances = np.asarray(self._call(boards.copy()), np.float32)
+        except Exception as error:  # whatever a stranger's function does
+            reason = f"{type(error).__name__}: {shown(str(error))}"
+            raise ExternalProgramError(f"expected chances of {self.name}, got {reason}") from error
+        if chances.shape != (len(boards), len(CHANCES)):
+            raise ExternalProgramError(
+                f"expected float32[{len(boards)}, {len(CHANCES)}] of {self.name}, got an array of shape {chances.shape}"
+            )
+        return chances
+
+
+def load_callable(place: str) -> Any:
+    """The callable `module:name`. Raises PluginError."""
+    module, _, name = place.partition(":")
+    try:
+        found: Callable[[Boards], Chances] | None = getattr(import_module(module), name, None)
+    except Exception as error:  # whatever a stranger's module does
+        reason = f"{type(error).__name__}: {shown(str(error))}"
+        raise PluginError(
+            f"expected a module of Python for the player {shown(place)}, got {reason}; try: PYTHONPATH=its folder"
+        ) from error
+    version = getattr(found, "version", None)
+    if not callable(found) or not isinstance(version, str) or not version:
+        raise PluginError(
+            f"expected a function with an attribute version, a text that changes with its answers, as the player "
+            f'{shown(place)}, got {shown(type(found).__name__)}; try: {name}.version = "1"'
+        )
+    return found
+
 
 BATCH = 1 << 14  # decisions whose plays are held at a time: bounds the memory
 
@@ -73,6 +153,26 @@ class RandomPlayer:
             offsets, after_play = batch_plays(boards[rows], rolls[rows])
             fill_random_choices(self.seed, start, offsets, after_play, chosen[rows])
         return flip_boards(chosen)
+
+
+class PubEval:
+    """Chooses the play with the highest score, the first of equals; weights by the position before the play."""
+
+    label = "pubeval"
+    version = "2"  # exact scores: 1 resolved a few ties in a million choices by rounding
+
+    def __repr__(self) -> str:
+        return "PubEval()"
+
+    @property
+    def chooser(self) -> Chooser:
+        """What kernels choose by: see `choices.KernelPlayer`."""
+        return Chooser(PUBEVAL, pubeval=published_tables())
+
+    def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
+        """The positions after the chosen plays: see `player.Player`."""
+        legal = board_array(boards)
+        return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))
 
 
 @kernel(parallel=True)

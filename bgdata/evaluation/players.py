@@ -1,12 +1,17 @@
 """The players that have a name, and the files that are players: the one list for commands, kinds of datasets and
-documentation. Light to import; `player.open_named_player` opens them, and players of other packages (`callables`)."""
+documentation. Light to import; `player.open_named_player` opens them, and players of other packages."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 NETWORK = "network"  # the network that comes with bgdata; network/NAME is another one
+NETWORK_KINDS = ("network", "supervised_network")  # learned by self-play, and from labels: both play as network/NAME
+DEFAULT_NETWORK = "diverse-19"  # what plays as `network`
+# in folders <name>/<version>; docs/ship.py takes versions there, the ancestors of the default too
+SHIPPED = Path(__file__).parent / "networks" / "versions"
 ONNX, UBGI = ".onnx", ".ubgi"  # endings of files that are players
 
 
@@ -20,9 +25,9 @@ class NamedPlayer(NamedTuple):
 
 PLAYERS = {
     "random": NamedPlayer("bgdata.evaluation.player:RandomPlayer"),
-    "pubeval": NamedPlayer("bgdata.evaluation.pubeval:PubEval"),
-    "gnubg": NamedPlayer("bgdata.evaluation.gnubg_player:GnubgPlayer", 4, is_program=True),
-    "bgsage": NamedPlayer("bgdata.evaluation.bgsage_player:BgsagePlayer", 3, is_program=True),
+    "pubeval": NamedPlayer("bgdata.evaluation.player:PubEval"),
+    "gnubg": NamedPlayer("bgdata.evaluation.gnubg:GnubgPlayer", 4, is_program=True),
+    "bgsage": NamedPlayer("bgdata.evaluation.programs:BgsagePlayer", 3, is_program=True),
 }
 PROGRAMS = tuple(name for name, player in PLAYERS.items() if player.is_program)
 PLAIN_PLAYERS = tuple(name for name in PLAYERS if name not in PROGRAMS)  # these only choose plays

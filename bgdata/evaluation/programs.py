@@ -1,22 +1,27 @@
 """Players by other programs: the rules evaluate finished games, the program all others, and plays in its notation are
-understood."""
+understood.
+
+bgsage is one of them, through its public API. It is in the optional extra `oracles`; nothing else here needs it.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import ExternalProgramError, IllegalPlayError, UnknownPlayerError
-from bgdata.evaluation.chances import Chances, ordered_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.errors import ExternalProgramError, IllegalPlayError, UnknownPlayerError, needing
+from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations, ordered_chances, turned_chances
 from bgdata.evaluation.players import PLAYERS
-from bgdata.game.board_arrays import board_array
+from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.board_kernels import game_outcomes
-from bgdata.game.codec import Boards
-from bgdata.game.dice import Roll
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.dice import Roll, roll_of
 from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
 
@@ -24,7 +29,7 @@ ROUNDING = 1e-3  # how far chances may be out of 0 to 1, or out of their order
 
 
 class ProgramEvaluator(ABC):
-    """An `evaluator.Evaluator` by another program, which errors call `name`."""
+    """An `chances.Evaluator` by another program, which errors call `name`."""
 
     def __init__(self, label: str, name: str = "") -> None:
         self.label, self.name = label, name or label
@@ -32,13 +37,86 @@ class ProgramEvaluator(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.label})"
 
-    def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See `evaluator.Evaluator`. Raises ExternalProgramError if the program does not answer by chances."""
-        return answers_of_program(boards, self.chances, self.name)
-
     @abstractmethod
     def chances(self, boards: Boards) -> Chances:
         """float32[n, 5]: the program's chances for int8[n, 26] boards of games that go on; n may be 0."""
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """See `chances.Evaluator`. Raises ExternalProgramError for answers that are no chances."""
+        boards = board_array(boards)
+        outcomes = game_outcomes(boards)
+        is_over = outcomes != 0
+        ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)
+        chances = np.stack(ends, axis=1).astype(np.float32)
+        unfinished = boards[~is_over]
+        answers = self.chances(unfinished)
+        check_chances(unfinished, answers, self.name)
+        chances[~is_over] = ordered_chances(answers)  # rounded ones may be out of order
+        return Evaluations(chances, np.where(is_over, AnswerSource.OVER, AnswerSource.PROGRAM).astype(np.int8))
+
+
+class ProgramPlayer(ProgramEvaluator):
+    """A `player.Player` by another program, which answers by plays in the usual notation."""
+
+    @abstractmethod
+    def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterable[str]:
+        """The plays that it chooses; no text where there is none."""
+
+    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+        """See `player.Player`. Raises ExternalProgramError if the program stops answering, or does not answer by a
+        legal play."""
+        boards = board_array(boards)
+        rows = zip(boards.tolist(), dice_array(rolls, len(boards)).tolist(), strict=True)
+        decisions = [(Position(board), roll_of(*roll)) for board, roll in rows]
+        chosen = np.empty_like(boards)
+        for row, (text, (position, roll)) in enumerate(zip(self.plays(decisions), decisions, strict=True)):
+            try:
+                chosen[row] = parse_play(text, position, roll).next_position.board
+            except IllegalPlayError as error:
+                raise ExternalProgramError(f"{error}, in the answer of {self.name} about {position.id}") from error
+        return chosen
+
+
+class BgsagePlayer(ProgramEvaluator):
+    """bgsage, by cubeless equity without the Jacoby rule. Raises UnknownPlayerError where it is not installed.
+
+    It counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It evaluates
+    positions after a play, seen by the player who moved, so a position before the roll is passed as the one after the
+    opponent's play.
+    """
+
+    def __init__(self, ply: int = 0) -> None:
+        check_program_ply("bgsage", ply)
+        super().__init__(f"bgsage-{ply}ply")
+        with needing("oracles", "in this environment", UnknownPlayerError):
+            self._bgsage: Any = import_module("bgsage")
+        self.ply, self.version = ply, version("bgsage")
+        self._analyzer = self._bgsage.BgBotAnalyzer(eval_level=f"{ply + 1}ply", cubeful=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.ply,)
+
+    @property
+    def accuracy(self) -> Mapping[AnswerSource, str]:
+        """The version of bgsage and its ply; see `chances.Evaluator`."""
+        return {AnswerSource.PROGRAM: f"bgsage {self.version}, its {self.ply + 1}-ply"}
+
+    def chances(self, boards: Boards) -> Chances:
+        positions = [{"board": board, "cube_owner": "centered"} for board in flip_boards(boards).tolist()]
+        found: Any = []
+        if positions:
+            found = self._bgsage.batch_post_move_evaluate(positions, f"{self.ply + 1}ply", jacoby=False)
+        return turned_chances(chance_array([each.probs.to_list() for each in found]))
+
+    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+        """The positions after the chosen plays: see `player.Player`."""
+        boards = board_array(boards)
+        rolls = dice_array(rolls, len(boards))
+        chosen = np.empty_like(boards)
+        for row, (board, (die1, die2)) in enumerate(zip(boards.tolist(), rolls.tolist(), strict=True)):
+            moves = self._analyzer.checker_play(board, die1, die2, jacoby=False).moves
+            chosen[row] = max(moves, key=lambda move: move.cubeless_equity).board
+        return flip_boards(chosen)
 
 
 def check_program_ply(name: str, ply: int) -> None:
@@ -53,22 +131,6 @@ def chance_array(rows: list[list[float]]) -> Chances:
     return np.array(rows, np.float32).reshape(-1, 5)
 
 
-def answers_of_program(boards: Boards, ask: Callable[[Boards], Chances], program: str) -> Evaluations:
-    """Evaluations of int8[n, 26] boards by another program: finished games are evaluated by the rules, and `ask`
-    returns float32[m, 5] chances of the others. Raises InvalidPositionError as an `Evaluator` does, and
-    ExternalProgramError for answers that are no chances."""
-    boards = board_array(boards)
-    outcomes = game_outcomes(boards)
-    is_over = outcomes != 0
-    ends = (outcomes > 0, outcomes > 1, outcomes > 2, outcomes < -1, outcomes < -2)
-    chances = np.stack(ends, axis=1).astype(np.float32)
-    unfinished = boards[~is_over]
-    answers = ask(unfinished)
-    check_chances(unfinished, answers, program)
-    chances[~is_over] = ordered_chances(answers)  # rounded ones may be out of order
-    return Evaluations(chances, np.where(is_over, AnswerSource.OVER, AnswerSource.PROGRAM).astype(np.int8))
-
-
 def check_chances(boards: Boards, chances: NDArray[np.floating], program: str, *, has_order: bool = True) -> None:
     """Raise ExternalProgramError unless float32[n, 5] are chances of the boards, in their order if `has_order`, within
     ROUNDING."""
@@ -81,12 +143,3 @@ def check_chances(boards: Boards, chances: NDArray[np.floating], program: str, *
         raise ExternalProgramError(
             f"expected chances from 0 to 1{order} from {program} for {Position(boards[row].tolist()).id}, got {figures}"
         )
-
-
-def position_after(text: str, position: Position, roll: Roll, program: str) -> Position:
-    """The position after a play that a program answers by, with the opponent on roll; no text is no play. Raises
-    ExternalProgramError."""
-    try:
-        return parse_play(text, position, roll).next_position
-    except IllegalPlayError as error:
-        raise ExternalProgramError(f"{error}, in the answer of {program} about {position.id}") from error

@@ -1,7 +1,12 @@
-"""PubEval: Gerald Tesauro's public linear evaluator, the field's common opponent since 1993.
+"""PubEval: Gerald Tesauro's public linear evaluator, the field's common opponent since 1993, for kernels.
 
 It only ranks the plays of one roll: its scores are not chances, and cannot be compared between positions. Source:
 posted to rec.games.backgammon in 1993; the weights are its 2 x 122 published numbers.
+
+Every score is an integer, so no order of adding changes which play is best. Weights have five decimals and inputs are
+multiples of a thirtieth: scores count in 1/3,000,000. The inputs of a point depend on its count alone, so a score is a
+sum of 26 table look-ups, less a constant that no choice depends on; and the candidates of one roll differ from the
+board before on a few slots only.
 """
 
 from __future__ import annotations
@@ -12,10 +17,95 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.choices import PUBEVAL, Chooser, chosen_boards
-from bgdata.evaluation.pubeval_kernels import ScoreTables, score_tables
-from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
+from bgdata.kernel import kernel
+
+ScoreTables = NDArray[np.int32]  # [2, 26, 32]: what a slot's count (its lowest five bits) is worth; contact, then race
+NO_SCORES: ScoreTables = np.zeros((2, 26, 32), np.int32)
+
+_WEIGHT_UNIT = 100_000  # weights are integers in 1/100,000
+_ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
+
+
+def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
+    """int32[2, 26, 32]: for float64[2, 122] published weights what each slot with a count from -15 to 15, at index
+    count & 31, adds to the score of a board seen by the side that has played, in 1/3,000,000.
+
+    Every checker still on the board counts as one not borne off, so 30 times weight 121 is missing from the sum.
+    """
+    tables = NO_SCORES.copy()
+    for kind, exact in enumerate((weights * _WEIGHT_UNIT).round().astype(np.int64).tolist()):
+        for count in range(-15, 16):
+            kept = -_FIFTEENTH * exact[121] * max(count, 0)
+            for point in range(1, 25):
+                first = 5 * (24 - point)
+                tables[kind, point, count & 31] = _point_score(exact[first : first + 5], count) + kept
+            tables[kind, 0, count & 31] = _HALF * exact[120] * max(count, 0)
+            tables[kind, 25, count & 31] = kept
+    return tables
+
+
+def _point_score(weights: list[int], count: int) -> int:
+    """The five inputs of one point, times their weights, in 1/3,000,000."""
+    blot_against, blot, made, three, more = weights
+    if count < 2:
+        return _ONE * (blot if count == 1 else blot_against if count == -1 else 0)
+    return _ONE * (made + three * (count == 3)) + _HALF * more * max(count - 3, 0)
+
+
+@kernel(borrows=True)
+def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) -> int:
+    """The row of after[0:n, slot] with the highest score, the first of equals; weights by board[slot] before the play.
+    One that bears off the last checker is the best of all."""
+    kind = int(is_race(board))
+    best, highest, can_finish = 0, -(1 << 62), is_nearly_off(board)
+    for row in range(n):
+        if can_finish and is_off(after, row):
+            return row
+        found = score(tables, kind, after, row)
+        if found > highest:
+            best, highest = row, found
+    return best
+
+
+@kernel(borrows=True)
+def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
+    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. It takes a row rather than a slice, because
+    counting references to a slice would take longer than the sum."""
+    total = np.int32(0)
+    for slot in range(26):
+        total += tables[kind, slot, boards[row, slot] & 31]
+    return int(total)
+
+
+@kernel(borrows=True)
+def is_race(board: Boards) -> bool:
+    """Whether the sides of board[slot] have passed each other, so that no checker can be hit any more."""
+    ours = 25
+    while ours > 0 and board[ours] <= 0:
+        ours -= 1
+    theirs = 0 if board[0] > 0 else 1
+    while 0 < theirs < 25 and board[theirs] >= 0:
+        theirs += 1
+    return ours < theirs
+
+
+@kernel(borrows=True)
+def is_nearly_off(board: Boards) -> bool:
+    """Whether one roll could bear off all our checkers of board[slot]: at most four of them."""
+    count = 0
+    for slot in range(1, 26):
+        count += max(int(board[slot]), 0)
+    return count <= 4
+
+
+@kernel(borrows=True)
+def is_off(boards: Boards, row: int) -> bool:
+    """Whether boards[row, slot] has no checker of ours."""
+    highest = 0
+    for slot in range(1, 26):
+        highest = max(highest, int(boards[row, slot]))
+    return highest == 0
 
 
 @functools.cache
@@ -29,23 +119,3 @@ def weights() -> NDArray[np.float64]:
 def published_tables() -> ScoreTables:
     """int32[2, 26, 32]: `score_tables` of the published weights."""
     return score_tables(weights())
-
-
-class PubEval:
-    """Chooses the play with the highest score, the first of equals; weights by the position before the play."""
-
-    label = "pubeval"
-    version = "2"  # exact scores: 1 resolved a few ties in a million choices by rounding
-
-    def __repr__(self) -> str:
-        return "PubEval()"
-
-    @property
-    def chooser(self) -> Chooser:
-        """What kernels choose by: see `choices.KernelPlayer`."""
-        return Chooser(PUBEVAL, pubeval=published_tables())
-
-    def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """The positions after the chosen plays: see `player.Player`."""
-        legal = board_array(boards)
-        return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))

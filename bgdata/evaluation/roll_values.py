@@ -14,29 +14,31 @@ positions by 0.0037 and 0.0042, mostly in races where a backgammon is to be save
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.answers import Scratch, fill_all_chances, lowest_of, new_scratch
+from bgdata.evaluation.answers import CubeStakes, Scratch, fill_all_chances, fill_chances, lowest_of, new_scratch
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.chances import Chances, equity_of, fill_turned
-from bgdata.evaluation.cube_values import CubeStakes
+from bgdata.evaluation.chances import LAST_FINAL, Chances, Evaluations, Evaluator, equity_of, fill_turned
+from bgdata.evaluation.lookahead import LIKELY, best_replies, evaluate_ahead
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.pubeval import published_tables
-from bgdata.evaluation.pubeval_kernels import NO_SCORES, ScoreTables, is_nearly_off, is_off, score
-from bgdata.game.board_kernels import class_of
+from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, is_nearly_off, is_off, published_tables, score
+from bgdata.game.board import CHECKERS
+from bgdata.game.board_kernels import class_of, game_outcomes, outcome_of
 from bgdata.game.classes import PositionClass
-from bgdata.game.codec import Boards
+from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
+from bgdata.game.outcome import check_in_progress
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.position import Position
 from bgdata.game.position_hash import Hashes, board_hash
-from bgdata.game.rolls import CHANCES, DICE
-from bgdata.kernel import kernel
+from bgdata.game.rolls import CHANCES, DICE, WAYS
+from bgdata.kernel import in_threads, kernel
 
-LIKELY = 18  # plays of a roll in values one roll ahead
 OF_LUCK = 8  # in the luck of the rolls of games
 BUCKETS = 4096  # to find positions that several rolls lead to
 FULL = 2048  # positions after which none is looked for any more
@@ -56,6 +58,14 @@ class LikelyPlays(NamedTuple):
 
 
 ALL_PLAYS = LikelyPlays(0, NO_SCORES)
+
+
+class Sight(NamedTuple):
+    """What looks ahead, and at which plays."""
+
+    networks: Networks
+    tables: BearoffArrays
+    likely: LikelyPlays
 
 
 def likely_plays(most: int = LIKELY) -> LikelyPlays:
@@ -263,3 +273,173 @@ def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
             total += ways * equity_of(scratch.values[roll])
             n += ways
     return total / n
+
+
+class TreeScratch(NamedTuple):
+    """Scratch of one thread. A depth is the number of rolls between a position and the one that is asked for."""
+
+    rolls: RollScratch
+    replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
+    places: NDArray[np.int64]  # [depth] rolls that are done
+    totals: NDArray[np.float64]  # [depth, 5] chances of the player on roll over those rolls, 36 times
+    turned: Chances  # [5]
+
+
+@kernel()
+def new_tree_scratch(networks: Networks, ply: int) -> TreeScratch:
+    """Scratch for one thread that looks as far as this."""
+    return TreeScratch(
+        new_roll_scratch(networks),
+        np.empty((ply, len(WAYS), 26), np.int8),
+        np.empty(ply, np.int64),
+        np.empty((ply, 5), np.float64),
+        np.empty(5, np.float32),
+    )
+
+
+def evaluations_ahead(
+    networks: Networks, tables: BearoffArrays, boards: Boards, ply: int, likely: LikelyPlays = ALL_PLAYS
+) -> Evaluations:
+    """Evaluations of legal int8[n, 26] boards before the roll, at a ply of 1 or more, from all plays or the
+    `likely` ones; the source is that of the static answer. From all plays they are those of any evaluator that
+    `lookahead.evaluate_ahead` asks, to the last bit, and the same on any number of threads. Raises UsageError for a
+    lower ply."""
+    if ply < 1:
+        raise UsageError(f"expected a ply of 1 or more to look ahead, got {ply}")
+    found = Evaluations(np.empty((len(boards), 5), np.float32), np.empty(len(boards), np.int8))
+    in_threads(fill_evaluations_ahead, len(boards), Sight(networks, tables, likely), ply, boards, *found)
+    return found
+
+
+@kernel()
+def fill_evaluations_ahead(
+    begin: int, end: int, sight: Sight, ply: int, boards: Boards, chances: Chances, sources: NDArray[np.int8]
+) -> None:
+    """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
+    scratch = new_tree_scratch(sight.networks, ply)
+    for row in range(begin, end):
+        sources[row] = fill_chances_at(sight, ply, boards[row], scratch, chances[row])
+
+
+@kernel(borrows=True)
+def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> int:
+    """Fills chances[0:5] for board[slot] at a ply of 0 or more; returns the number of the `AnswerSource` of the static
+    answer."""
+    source = fill_chances(sight.networks, sight.tables, board, scratch.rolls.evaluation, chances)
+    if ply > 0 and source > LAST_FINAL:
+        fill_ahead(sight, ply, board, scratch, chances)
+    return source
+
+
+@kernel(borrows=True)
+def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> None:
+    """Fills chances[0:5] for board[slot], whose static answer is not final: depth first, without recursion."""
+    enter(sight, board, 0, ply, scratch)
+    depth = 0
+    while True:
+        if scratch.places[depth] == len(WAYS):
+            for item in range(5):
+                chances[item] = np.float32(scratch.totals[depth, item] / 36)
+            if depth == 0:
+                return
+            depth -= 1
+            add_reply(chances, depth, scratch)
+            continue
+        reply = scratch.replies[depth, scratch.places[depth]]
+        if fill_chances(sight.networks, sight.tables, reply, scratch.rolls.evaluation, chances) <= LAST_FINAL:
+            add_reply(chances, depth, scratch)
+        else:
+            depth += 1
+            enter(sight, reply, depth, ply, scratch)
+
+
+@kernel(borrows=True)
+def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
+    """Fills scratch.replies[depth, roll, slot] from board[slot], with no roll done; at the last depth
+    scratch.totals[depth, 0:5], with all of them done."""
+    rolls, total = scratch.rolls, scratch.totals[depth]
+    fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls)
+    for item in range(5):
+        total[item] = 0.0
+    scratch.places[depth] = len(WAYS) if depth == ply - 1 else 0
+    for roll in range(len(WAYS)):
+        if depth == ply - 1:
+            for item in range(5):
+                total[item] += WAYS[roll] * rolls.values[roll, item]
+        else:
+            flip_into(rolls.best[roll], scratch.replies[depth, roll])
+
+
+@kernel(borrows=True)
+def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
+    """Fills scratch.totals[depth, 0:5] with itself plus what the next roll is worth, after which the opponent has these
+    chances[0:5]; one more roll is done."""
+    fill_turned(chances, scratch.turned)
+    ways = WAYS[scratch.places[depth]]
+    for item in range(5):
+        scratch.totals[depth, item] += ways * scratch.turned[item]
+    scratch.places[depth] += 1
+
+
+def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np.float64]:
+    """float64[21, 21]: the winning chance of the player on roll after each of its rolls and each of the opponent's, by
+    static evaluations of any evaluator; both sides choose plays by cubeless equity. A game that is over stays as it
+    is. Raises InvalidPositionError for a finished game."""
+    board = np.array([check_in_progress(position).board], np.int8)
+    look = partial(evaluate_ahead, evaluator)
+    replies, chances = best_replies(look, board)
+    open_rows = np.flatnonzero(game_outcomes(replies) == 0)
+    wins = np.repeat(1 - chances[:, :1].astype(np.float64), len(DICE), axis=1)
+    if len(open_rows):
+        _, after = best_replies(look, replies[open_rows])
+        wins[open_rows] = 1 - (1 - after[:, 0].astype(np.float64)).reshape(-1, len(DICE))
+    return wins
+
+
+def local_volatility_by(evaluator: Evaluator, position: Position) -> float:
+    """The local volatility of a position by any evaluator: how far the winning chance will have jumped when the player
+    is on roll again, two rolls later, on average without regard to sign. Jumps are from the mean over all pairs of
+    rolls, so that they are zero on average, as the jump model (`equity.jump`) has them. Raises InvalidPositionError for
+    a finished game."""
+    wins, weights = chances_in_two_rolls(evaluator, position), np.outer(CHANCES, CHANCES)
+    return float((weights * np.abs(wins - (weights * wins).sum())).sum())
+
+
+class VolatilityScratch(NamedTuple):
+    """Scratch of one thread."""
+
+    first: RollScratch
+    second: RollScratch
+    reply: Boards  # [26]
+    wins: NDArray[np.float64]  # [21, 21] as in `chances_in_two_rolls`
+
+
+@kernel()
+def new_volatility_scratch(networks: Networks) -> VolatilityScratch:
+    """Scratch for one thread."""
+    n = len(CHANCES)
+    rolls = new_roll_scratch(networks), new_roll_scratch(networks)
+    return VolatilityScratch(rolls[0], rolls[1], np.empty(26, np.int8), np.empty((n, n), np.float64))
+
+
+@kernel(borrows=True)
+def local_volatility(
+    networks: Networks, tables: BearoffArrays, likely: LikelyPlays, board: Boards, scratch: VolatilityScratch
+) -> float:
+    """The local volatility of board[slot] before the roll, by networks, from all plays or likely ones."""
+    n, first, second, reply, wins = len(CHANCES), scratch.first, scratch.second, scratch.reply, scratch.wins
+    fill_roll_values(networks, tables, likely, board, first)
+    mean = 0.0
+    for roll in range(n):
+        is_over = outcome_of(first.best[roll], CHECKERS) != 0
+        if not is_over:
+            flip_into(first.best[roll], reply)
+            fill_roll_values(networks, tables, likely, reply, second)
+        for answer in range(n):
+            wins[roll, answer] = first.values[roll, 0] if is_over else 1.0 - second.values[answer, 0]
+            mean += CHANCES[roll] * CHANCES[answer] * wins[roll, answer]
+    found = 0.0
+    for roll in range(n):
+        for answer in range(n):
+            found += CHANCES[roll] * CHANCES[answer] * abs(wins[roll, answer] - mean)
+    return found

@@ -16,12 +16,9 @@ import re
 import shlex
 import subprocess
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from bgdata.errors import (
     EngineRefusedError,
@@ -32,13 +29,11 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
-from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.evaluator import AnswerSource
-from bgdata.evaluation.programs import ProgramEvaluator, chance_array, position_after
+from bgdata.evaluation.chances import AnswerSource, Chances
+from bgdata.evaluation.programs import ProgramPlayer, chance_array
 from bgdata.evaluation.talk import Talk
-from bgdata.game.board_arrays import board_array, dice_array
 from bgdata.game.codec import Boards
-from bgdata.game.dice import roll_of
+from bgdata.game.dice import Roll
 from bgdata.game.position import Position
 
 PATIENCE, PATIENCE_SECONDS = "patience", 600.0  # for one line of an engine, unless its file says otherwise
@@ -46,7 +41,7 @@ PROTOCOLS = ("0.1", "0.2")  # the versions that are spoken here; an engine that 
 MOST_LINES = 10_000  # that an engine says before it answers
 
 
-class UbgiPlayer(ProgramEvaluator):
+class UbgiPlayer(ProgramPlayer):
     """The engine of a file NAME.ubgi; `ply` 1 or more asks it to look so many rolls ahead. Its process is started with
     the first question, and ends with this one. Raises MissingFileError, and UnknownPlayerError for a file that does not
     say what to start."""
@@ -88,24 +83,18 @@ class UbgiPlayer(ProgramEvaluator):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """What the engine says of itself; see `evaluator.Evaluator`."""
+        """What the engine says of itself; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: ", ".join(self._running().said)}
 
     def chances(self, boards: Boards) -> Chances:
         """See `ProgramEvaluator`. Raises UsageError for an engine that does not evaluate."""
         return chance_array([self._evaluation(Position(board)) for board in boards.tolist()])
 
-    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See `player.Player`. Raises ExternalProgramError if the engine stops answering, or does not answer by a legal
-        play."""
-        boards = board_array(boards)
-        rolls = dice_array(rolls, len(boards))
-        chosen = np.empty_like(boards)
-        for row, (board, dice) in enumerate(zip(boards.tolist(), rolls.tolist(), strict=True)):
-            position, roll, engine = Position(board), roll_of(*dice), self._running()
+    def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterator[str]:
+        for position, roll in decisions:
+            engine = self._running()
             lines = [f"position gnubgid {position.id}", f"dice {roll.high} {roll.low}", engine.go]
-            chosen[row] = position_after(engine.ask(lines, "bestmove"), position, roll, self.label).board
-        return chosen
+            yield engine.ask(lines, "bestmove")
 
     def _evaluation(self, position: Position) -> list[float]:
         try:

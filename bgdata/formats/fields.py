@@ -1,19 +1,25 @@
-"""Fields of lines and the numbers in them, by byte kernels: millions of lines a second, every number exact.
+"""Fields of lines, the numbers in them and the rules for positions and chances, by kernels: millions of lines a second.
 
 A number of at most 15 digits whose power of ten is within 22 is an integer times or divided by a power of ten, both
 exact in a double, so the one rounding is the right one; all others go through `float`. Beside its value each number
 has a *form*, how it was written, with which `format_number` writes the same text again.
+
+The five cumulative chances `win, win_gammon, win_backgammon, lose_gammon, lose_backgammon` are of the player whose
+board it is: each at most the one that contains it, and no gammon against a side that has borne off a checker. Published
+numbers are rounded or noisy, so the rules have a `Tolerance`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.formats.lines import Ledger, Lines
-from bgdata.game.board import Flaw
+from bgdata.game.board import CHECKERS, Flaw
+from bgdata.game.codec import Boards, parse_key20s, parse_position_ids
 from bgdata.kernel import kernel
 
 BLANKS = 32  # separator of `split_fields`: runs of spaces and tabs
@@ -24,9 +30,42 @@ _MOST_DIGITS, _MOST_POWER, _MOST_DECIMALS = 15, 22, 100
 _POWERS = np.array([float(10**power) for power in range(_MOST_POWER + 1)])
 _HASH, _SPACE, _TAB, _PLUS, _MINUS, _POINT, _ZERO, _NINE = (ord(letter) for letter in "# \t+-.09")
 _SMALL_E, _LARGE_E = ord("e"), ord("E")
-
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
+Numbers = NDArray[np.float64]
+Forms = NDArray[np.int8]
+
+CHANCE_NAMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far chances may be below 0 or above 1 (`range`), or above the chance that contains them (`order`)."""
+
+    range: float
+    order: float
+
+
+# five decimals: each is off by half a unit of the last, so that two are out of order by one unit at most; the rest is
+# for binary fractions
+ROUNDED = Tolerance(0.0, 1.05e-5)
+# variance-reduced rollouts leave the range by noise; published ones by 0.0002, and this is many standard errors
+NOISY = Tolerance(0.05, 0.05)
+RULES = (  # what the chances of a row break, by their numbers; 0 is none
+    "expected anything",
+    "expected chances from 0 to 1",
+    "expected win_gammon at most win",
+    "expected win_backgammon at most win_gammon",
+    "expected lose_gammon at most 1 - win",
+    "expected lose_backgammon at most lose_gammon",
+    "expected no win_gammon once the opponent has borne off a checker",
+    "expected no lose_gammon once the player himself has borne off a checker",
+)
+RANGE, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON, OPPONENT_OFF, OFF = range(1, len(RULES))
+_NOTATIONS: dict[int, tuple[str, str, Callable[[Bytes], tuple[Boards, Bytes]]]] = {
+    20: ("key of 20 letters", "20-letter key", parse_key20s),
+    14: ("position id of 14 characters", "position id", parse_position_ids),
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +85,7 @@ class Fields:
     def letters(self, places: Places, width: int) -> Bytes:
         """uint8[len(places), width]: the fields at these places, cut or padded with zero bytes."""
         letters = np.zeros((len(places), width), np.uint8)
-        fill_letters(self.data, self.starts, self.ends, places, letters)
+        _fill_letters(self.data, self.starts, self.ends, places, letters)
         return letters
 
     def widths(self, places: Places) -> Places:
@@ -59,7 +98,7 @@ class Fields:
         same: NDArray[np.bool_] = (letters == np.frombuffer(text, np.uint8)).all(axis=1)
         return np.asarray(same & (self.widths(places) == len(text)))
 
-    def numbers(self, places: Places) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    def numbers(self, places: Places) -> tuple[Numbers, Forms]:
         """(values, forms) of the fields at these places, in the shape of `places`.
 
         Decimal numbers in ASCII, exponents allowed; anything else, `nan` and `inf` included, has form NO_NUMBER.
@@ -67,7 +106,7 @@ class Fields:
         values = np.zeros(places.size, np.float64)
         forms = np.zeros(places.size, np.int8)
         flat = places.ravel()
-        fill_numbers(self.data, self.starts, self.ends, flat, values, forms)
+        _fill_numbers(self.data, self.starts, self.ends, flat, values, forms)
         for index in np.flatnonzero(forms == PLAIN).tolist():
             values[index] = float(self.data[self.starts[flat[index]] : self.ends[flat[index]]].tobytes())
             if not np.isfinite(values[index]):
@@ -82,40 +121,68 @@ def split_fields(lines: Lines, separator: int = BLANKS) -> Fields:
     """
     data = np.frombuffer(lines.data, np.uint8)
     first = np.zeros(len(lines) + 1, np.int64)
-    fill_field_counts(data, lines.starts, lines.ends, separator, first[1:])
+    _fill_field_counts(data, lines.starts, lines.ends, separator, first[1:])
     np.cumsum(first, out=first)
     starts, ends = np.empty(first[-1], np.int64), np.empty(first[-1], np.int64)
-    fill_fields(data, lines.starts, lines.ends, separator, first, starts, ends)
+    _fill_fields(data, lines.starts, lines.ends, separator, first, starts, ends)
     return Fields(data, first, starts, ends)
 
 
-def set_comments_aside(ledger: Ledger, fields: Fields) -> None:
-    """Count blank lines and those whose first field begins with '#' as comments."""
-    is_blank = fields.counts == 0
-    ledger.set_aside(np.flatnonzero(is_blank))
-    filled = np.flatnonzero(~is_blank)
-    ledger.set_aside(filled[fields.data[fields.starts[fields.first[filled]]] == _HASH])
+class FieldReader:
+    """The lines of a file, their fields and ledger; methods quarantine the rows (line indexes) that break a rule."""
 
+    def __init__(self, lines: Lines, separator: int = BLANKS) -> None:
+        self.lines = lines
+        self.ledger = Ledger(lines)
+        self.fields = split_fields(lines, separator)
 
-def reject_field_counts(ledger: Ledger, fields: Fields, expected: int, words: str) -> Places:
-    """Quarantine the rows without `expected` fields; returns the indexes of those that are left."""
-    rows = ledger.rows
-    counts = fields.counts[rows]
-    for count in np.unique(counts[counts != expected]).tolist():
-        ledger.reject(rows[counts == count], f"expected {expected} fields ({words}), got {count}")
-    return np.asarray(rows[counts == expected])
+    def set_comments_aside(self) -> None:
+        """Count blank lines and those whose first field begins with '#' as comments."""
+        fields = self.fields
+        is_blank = fields.counts == 0
+        self.ledger.set_aside(np.flatnonzero(is_blank))
+        filled = np.flatnonzero(~is_blank)
+        self.ledger.set_aside(filled[fields.data[fields.starts[fields.first[filled]]] == _HASH])
 
+    def with_fields(self, rows: Places, expected: int, words: str = "") -> tuple[Places, Places]:
+        """(rows that have so many fields, int64[rows, expected] their places); `words` say what the fields are."""
+        counts = self.fields.counts[rows]
+        for count in np.unique(counts[counts != expected]).tolist():
+            self.ledger.reject(rows[counts == count], f"expected {expected} fields{words}, got {count}")
+        rows = rows[counts == expected]
+        return rows, self.fields.first[rows, np.newaxis] + np.arange(expected)
 
-def reject_flaws(ledger: Ledger, rows: Places, flaws: NDArray[np.uint8], words: str) -> None:
-    """Quarantine rows (line indexes) whose position has a flaw; `words` name the text, such as 'position id'."""
-    for flaw in np.unique(flaws[flaws != Flaw.NONE]).tolist():
-        ledger.reject(rows[flaws == flaw], f"{Flaw(flaw).rule} in the {words}")
+    def boards(self, rows: Places, places: Places, width: int = 20) -> Boards:
+        """int8[rows, 26] of 20-letter keys, or of Position IDs, which have 14."""
+        expected, words, parse = _NOTATIONS[width]
+        self.ledger.reject(rows[self.fields.widths(places) != width], f"expected a {expected}")
+        boards, flaws = parse(self.fields.letters(places, width))
+        self.reject_flaws(rows, flaws, words)
+        return boards
 
+    def reject_flaws(self, rows: Places, flaws: NDArray[np.uint8], words: str) -> None:
+        """Quarantine rows whose position has a flaw; `words` name the text, such as 'position id'."""
+        for flaw in np.unique(flaws[flaws != Flaw.NONE]).tolist():
+            self.ledger.reject(rows[flaws == flaw], f"{Flaw(flaw).rule} in the {words}")
 
-def reject_non_numbers(ledger: Ledger, rows: Places, forms: NDArray[np.int8], names: tuple[str, ...]) -> None:
-    """Quarantine rows (line indexes) where forms[row, column] says that the text is no finite number."""
-    for column, name in enumerate(names):
-        ledger.reject(rows[forms[:, column] == NO_NUMBER], f"expected a number as {name}")
+    def numbers(self, rows: Places, places: Places, names: tuple[str, ...]) -> tuple[Numbers, Forms]:
+        """(values, forms), [rows, names]."""
+        values, forms = self.fields.numbers(places)
+        for column, name in enumerate(names):
+            self.ledger.reject(rows[forms[:, column] == NO_NUMBER], f"expected a number as {name}")
+        return values, forms
+
+    def chances(self, rows: Places, places: Places, boards: Boards, tolerance: Tolerance) -> tuple[Numbers, Forms]:
+        """(values, forms), [rows, 5], of the players whose boards these are."""
+        values, forms = self.numbers(rows, places, CHANCE_NAMES)
+        self.reject_chance_flaws(rows, boards, values, tolerance)
+        return values, forms
+
+    def reject_chance_flaws(self, rows: Places, boards: Boards, chances: Numbers, tolerance: Tolerance) -> None:
+        """Quarantine rows whose chances break a rule."""
+        flaws = chance_flaws(boards, chances, tolerance)
+        for flaw in np.unique(flaws[flaws > 0]).tolist():
+            self.ledger.reject(rows[flaws == flaw], RULES[flaw])
 
 
 def format_number(value: float, form: int = PLAIN) -> str:
@@ -167,8 +234,7 @@ def _end_of_reading(data: Bytes, start: int, end: int, separator: int) -> int:
 
 
 @kernel()
-def fill_field_counts(data: Bytes, starts: Places, ends: Places, separator: int, counts: Places) -> None:
-    """Fills counts[line] with the number of fields in data[starts[line]:ends[line]]."""
+def _fill_field_counts(data: Bytes, starts: Places, ends: Places, separator: int, counts: Places) -> None:
     for line in range(len(starts)):
         place, count = starts[line], 0
         last = _end_of_reading(data, place, ends[line], separator)
@@ -179,16 +245,9 @@ def fill_field_counts(data: Bytes, starts: Places, ends: Places, separator: int,
 
 
 @kernel()
-def fill_fields(
-    data: Bytes,
-    starts: Places,
-    ends: Places,
-    separator: int,
-    first: Places,
-    field_starts: Places,
-    field_ends: Places,
+def _fill_fields(
+    data: Bytes, starts: Places, ends: Places, separator: int, first: Places, field_starts: Places, field_ends: Places
 ) -> None:
-    """Fills field_starts[field] and field_ends[field]; line by line, those of a line begin at first[line]."""
     for line in range(len(starts)):
         place = starts[line]
         for field in range(first[line], first[line + 1]):
@@ -196,8 +255,7 @@ def fill_fields(
 
 
 @kernel()
-def fill_letters(data: Bytes, starts: Places, ends: Places, places: Places, letters: Bytes) -> None:
-    """Fills letters[row, place] from the field places[row], data[starts[field]:ends[field]]: as many as fit."""
+def _fill_letters(data: Bytes, starts: Places, ends: Places, places: Places, letters: Bytes) -> None:
     for row in range(len(places)):
         start = starts[places[row]]
         for place in range(min(letters.shape[1], ends[places[row]] - start)):
@@ -205,18 +263,8 @@ def fill_letters(data: Bytes, starts: Places, ends: Places, places: Places, lett
 
 
 @kernel()
-def fill_numbers(
-    data: Bytes,
-    starts: Places,
-    ends: Places,
-    places: Places,
-    values: NDArray[np.float64],
-    forms: NDArray[np.int8],
-) -> None:
-    """Fills values[row] and forms[row] from the field places[row], data[starts[field]:ends[field]].
-
-    The value of a PLAIN one is left to do.
-    """
+def _fill_numbers(data: Bytes, starts: Places, ends: Places, places: Places, values: Numbers, forms: Forms) -> None:
+    """The value of a PLAIN one is left to do."""
     for row in range(len(places)):
         values[row], forms[row] = _number(data, starts[places[row]], ends[places[row]])
 
@@ -277,3 +325,42 @@ def _exponent(data: Bytes, start: int, end: int) -> int:
         exponent = min(exponent * 10 + byte - _ZERO, _LARGE_EXPONENT)
         place += 1
     return -exponent if is_negative else exponent
+
+
+def chance_flaws(boards: Boards, chances: Numbers, tolerance: Tolerance) -> Bytes:
+    """uint8[n]: the number in RULES of every row of int8[n, 26] boards and float64[n, 5] chances of the same player."""
+    flaws = np.empty(len(boards), np.uint8)
+    _fill_chance_flaws(boards, chances, tolerance.range, tolerance.order, flaws)
+    return flaws
+
+
+@kernel()
+def _fill_chance_flaws(
+    boards: Boards, chances: Numbers, range_tolerance: float, order_tolerance: float, flaws: Bytes
+) -> None:
+    for row in range(len(boards)):
+        flaws[row] = _chance_flaw(boards[row], chances[row], range_tolerance, order_tolerance)
+
+
+@kernel()
+def _chance_flaw(board: Boards, chances: Numbers, range_tolerance: float, order_tolerance: float) -> int:
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
+    if not (chances.min() >= -range_tolerance and chances.max() <= 1 + range_tolerance):  # catches NaN too
+        return RANGE
+    if win_gammon - win > order_tolerance:
+        return WIN_GAMMON
+    if win_backgammon - win_gammon > order_tolerance:
+        return WIN_BACKGAMMON
+    if lose_gammon - (1 - win) > order_tolerance:
+        return LOSE_GAMMON
+    if lose_backgammon - lose_gammon > order_tolerance:
+        return LOSE_BACKGAMMON
+    ours, theirs = np.int64(board[25]), np.int64(board[0])
+    for point in range(1, 25):
+        ours += max(board[point], 0)
+        theirs -= min(board[point], 0)
+    if theirs < CHECKERS and win_gammon > order_tolerance:
+        return OPPONENT_OFF
+    if ours < CHECKERS and lose_gammon > order_tolerance:
+        return OFF
+    return 0

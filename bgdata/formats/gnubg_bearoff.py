@@ -1,9 +1,10 @@
-"""Read gnubg's bearoff databases: one-sided, two-sided and hypergammon files, memory mapped.
+"""gnubg's bearoff databases, read memory mapped and written byte for byte: one-sided, two-sided, hypergammon.
 
 A file is a 40-byte ASCII header and binary data, little-endian. Positions of one side have an index (the combinatorial
 number system of `bgdata.bearoff.index`); a two-sided record is found by the index of the player on roll, then the
 opponent's. Opening maps the file and reads the header (and the last entry of an index table, which tells the size); a
-probe reads one record. Nothing but NumPy is needed.
+probe reads one record. Nothing but NumPy is needed. A file is written beside its place, flushed to disk and renamed; a
+failure leaves nothing behind and an old file untouched. Counts and codes may be memory maps: they are read in blocks.
 Source: files made by makebearoff and makehyper of GNU Backgammon 1.07, byte for byte; no program text was used.
 """
 
@@ -11,30 +12,145 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import comb
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import whole_index
-from bgdata.errors import CorruptFileError, NotCoveredError, StorageError, UsageError
-from bgdata.formats.gnubg_bearoff_header import (
-    CHANCE_SCALE,
-    EQUITY_SCALE,
-    HEADER_BYTES,
-    ROLLS,
-    BearoffHeader,
-    entry_dtype,
-    parse_header,
+from bgdata.errors import (
+    CorruptFileError,
+    InvalidParameterError,
+    NotCoveredError,
+    StorageError,
+    TooLargeError,
+    UsageError,
 )
+from bgdata.formats.lines import write_beside
 from bgdata.formats.unpacking import cause
 from bgdata.game.integers import integer_array
 
+HEADER_BYTES = 40
+ROLLS = 32  # a distribution covers 0 to 31 rolls
+CHANCE_SCALE = 65535  # the counts of one distribution sum to this
+EQUITY_SCALE = 32767.5  # code 0 is equity -1, code 65535 is +1
+HYPERGAMMON_POINTS = 25  # 24 points and the bar
+HYPERGAMMON_EQUITIES = [1, 2, 4, 3]  # columns of `endgames.solver.COLUMNS` in the order of a record
+_MOST_EQUITY = 3  # of hypergammon
 _BLOCK = 1 << 16  # positions read at a time: bounds the memory
+_BLOCK_VALUES = 1 << 22  # values written at a time
+_MOST_COMPRESSED_VALUES = (1 << 32) - 1  # offsets have 32 bits
 _SCALE_24_BIT = (1 << 24) - 1
 _WEIGHTS_24_BIT = np.array([1, 1 << 8, 1 << 16])
+
+
+@dataclass(frozen=True)
+class BearoffHeader:
+    """What a file holds. Flags that do not belong to its kind are False.
+
+    The normal variant (mean and s.d. instead of counts) always has the gammon part and is never compressed. Raises
+    InvalidParameterError for sizes that no file has; allowed are 1 to 23 points and 1 to 15 checkers a side;
+    hypergammon: 25 "points" (24 and the bar) and 1 to 3 checkers.
+    """
+
+    kind: Literal["one_sided", "two_sided", "hypergammon"]
+    points: int
+    checkers: int
+    has_gammon: bool = False
+    is_compressed: bool = False
+    is_normal: bool = False
+    is_cubeful: bool = False
+
+    def __post_init__(self) -> None:
+        is_hypergammon = self.kind == "hypergammon"
+        fewest, most, checkers = (HYPERGAMMON_POINTS, HYPERGAMMON_POINTS, 3) if is_hypergammon else (1, 23, 15)
+        if not (fewest <= self.points <= most and 1 <= self.checkers <= checkers):
+            raise InvalidParameterError(
+                f"expected {fewest} to {most} points and 1 to {checkers} checkers in a {self.kind} file, "
+                f"got {self.points} and {self.checkers}"
+            )
+        if self.is_normal and (self.is_compressed or not self.has_gammon):
+            raise InvalidParameterError("expected a normal variant with gammon part and uncompressed, got other flags")
+
+    @property
+    def name(self) -> str:
+        """The header without filler, as in `gnubg-TS-06-06-1`."""
+        return format_header(self).decode("ascii").rstrip("x\n")
+
+    @property
+    def position_count(self) -> int:
+        """Number of positions of one side."""
+        return comb(self.points + self.checkers, self.points)
+
+    @property
+    def record_count(self) -> int:
+        """Number of records: one for each position of one side, or for each pair of positions."""
+        return self.position_count ** (1 if self.kind == "one_sided" else 2)
+
+    @property
+    def record_bytes(self) -> int:
+        """Size of one record; for a compressed file, of one entry of its index table."""
+        if self.kind == "hypergammon":
+            return 28
+        if self.kind == "two_sided":
+            return 8 if self.is_cubeful else 2
+        if self.is_compressed:
+            return entry_dtype(self.has_gammon).itemsize
+        return 16 if self.is_normal else 2 * ROLLS * (1 + self.has_gammon)
+
+
+def entry_dtype(has_gammon: bool) -> np.dtype[np.void]:
+    """Entry of the index table of a compressed file.
+
+    `offset`: where its values begin, in values from the end of the table. `window[part]`: (number of stored values,
+    roll of the first); part 0 is bearing off, part 1 the gammon part, whose values follow those of part 0.
+    """
+    return np.dtype([("offset", "<u4"), ("window", "u1", (1 + has_gammon, 2))])
+
+
+def format_header(header: BearoffHeader) -> bytes:
+    """The 40 bytes at the beginning of a file."""
+    if header.kind == "hypergammon":
+        text = f"gnubg-H{header.checkers}"
+    elif header.kind == "two_sided":
+        text = f"gnubg-TS-{header.points:02}-{header.checkers:02}-{header.is_cubeful:d}"
+    else:
+        flags = f"{header.has_gammon:d}-{header.is_compressed:d}-{header.is_normal:d}"
+        text = f"gnubg-OS-{header.points:02}-{header.checkers:02}-{flags}"
+    return text.ljust(HEADER_BYTES - 1, "x").encode("ascii") + b"\n"
+
+
+def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
+    """What a file that begins with `data` holds; `source` names it in the error.
+
+    Raises CorruptFileError for fewer than 40 bytes and for a header that no file has.
+    """
+    if len(data) < HEADER_BYTES:
+        raise CorruptFileError(f"expected a header of {HEADER_BYTES} bytes in {source}, found {len(data)} bytes")
+    head = bytes(data[:HEADER_BYTES])
+    header = None
+    try:
+        kind, *numbers = head.decode("ascii").rstrip("x\n").removeprefix("gnubg-").split("-")
+        if kind == "OS":
+            points, checkers, gammon, compressed, normal = map(int, numbers)
+            header = BearoffHeader("one_sided", points, checkers, bool(gammon), bool(compressed), bool(normal))
+        elif kind == "TS":
+            points, checkers, cubeful = map(int, numbers)
+            header = BearoffHeader("two_sided", points, checkers, is_cubeful=bool(cubeful))
+        else:
+            header = BearoffHeader("hypergammon", HYPERGAMMON_POINTS, int(kind.removeprefix("H")))
+    except (ValueError, InvalidParameterError):
+        pass
+    if header is None or format_header(header) != head:
+        raise CorruptFileError(
+            f"expected a header gnubg-OS-, gnubg-TS- or gnubg-H in {source}, found {head!r}; "
+            "make the file with makebearoff, makehyper or bgdata"
+        )
+    return header
 
 
 class NormalMoments(NamedTuple):
@@ -265,7 +381,7 @@ class GnubgHypergammon(_BearoffFile):
 
 
 def open_gnubg_bearoff(path: str | os.PathLike[str]) -> GnubgOneSided | GnubgTwoSided | GnubgHypergammon:
-    """Map a file made by makebearoff, makehyper or `bgdata.formats.gnubg_bearoff_write`.
+    """Map a file made by makebearoff, makehyper or the functions below.
 
     Raises StorageError for a file that is missing or cannot be read, and CorruptFileError for an unknown header or a
     size other than the header demands.
@@ -302,3 +418,124 @@ def _check_size(path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> N
             f"expected {least}{HEADER_BYTES + expected} bytes for {header.name} in {path}, "
             f"found {HEADER_BYTES + data.size}: {reason}; write it again"
         )
+
+
+def write_one_sided(
+    path: str | os.PathLike[str],
+    points: int,
+    counts: NDArray[np.uint16],
+    gammon_counts: NDArray[np.uint16] | None,
+    *,
+    compressed: bool,
+) -> None:
+    """Write the one-sided table of 15 checkers, as `makebearoff -o` does.
+
+    counts, gammon_counts: uint16[positions, 32] in index order, chance of n rolls in units of 1/65535; every row sums
+    to 65535. `gammon_counts` None leaves the gammon part out (`-g`); `compressed` False is `-c`.
+    Raises UsageError for other shapes, types or sums, TooLargeError where the values of a compressed file cannot be
+    counted in 32 bits, and StorageError where the file cannot be written.
+    """
+    header = BearoffHeader("one_sided", points, 15, gammon_counts is not None, compressed)
+    parts = [counts] if gammon_counts is None else [counts, gammon_counts]
+    for part in parts:
+        check_array(part, (header.position_count, ROLLS), np.uint16)
+        for rows in _blocks(part):
+            sums = part[rows].sum(axis=1, dtype=np.int64)
+            bad = np.flatnonzero(sums != CHANCE_SCALE)
+            if bad.size:
+                raise UsageError(
+                    f"expected counts that sum to {CHANCE_SCALE}, got {sums[bad[0]]} for position {rows.start + bad[0]}"
+                )
+    # records of an uncompressed file: 32 counts, then 32 of the gammon part
+    stacked = (np.stack([part[rows] for part in parts], axis=1).astype("<u2").tobytes() for rows in _blocks(counts))
+    write_file(path, header, _compressed_chunks(parts) if compressed else stacked)
+
+
+def write_one_sided_normal(path: str | os.PathLike[str], points: int, moments: NDArray[np.float32]) -> None:
+    """Write the normal variant, as `makebearoff -o -n` does.
+
+    moments: float32[positions, 4] in index order: mean and s.d. of the rolls to bear everything off, mean and s.d. of
+    the rolls to bear the first of 15 checkers off. Raises UsageError and StorageError as `write_one_sided`.
+    """
+    header = BearoffHeader("one_sided", points, 15, has_gammon=True, is_normal=True)
+    check_array(moments, (header.position_count, 4), np.float32)
+    write_file(path, header, (moments[rows].astype("<f4").tobytes() for rows in _blocks(moments)))
+
+
+def write_two_sided(path: str | os.PathLike[str], points: int, checkers: int, codes: NDArray[np.uint16]) -> None:
+    """Write a two-sided table, as `makebearoff -t` does.
+
+    codes: uint16[positions on roll, positions of the opponent, 4 or 1], equity = code / 32767.5 - 1 of the player on
+    roll: cubeless, owned, centered, opponent_owned, or cubeless alone (`-C`). Raises UsageError for another shape or
+    type and StorageError where the file cannot be written.
+    """
+    header = BearoffHeader("two_sided", points, checkers, is_cubeful=codes.shape[-1:] == (4,))
+    count = header.position_count
+    check_array(codes, (count, count, 4 if header.is_cubeful else 1), np.uint16)
+    write_file(path, header, (codes[rows].astype("<u2").tobytes() for rows in _blocks(codes)))
+
+
+def write_hypergammon(
+    path: str | os.PathLike[str], checkers: int, chances: NDArray[np.float32], equities: NDArray[np.float32]
+) -> None:
+    """Write a file that gnubg reads as `hyper1.bd` to `hyper3.bd`.
+
+    chances: float32[on roll, opponent, 5] as in gnubg, equities: float32[on roll, opponent, 4]: owned, centered,
+    centered with the Jacoby rule, opponent_owned. NaN is written as zero: gnubg never reads it. Raises UsageError for
+    another shape or type and StorageError where the file cannot be written.
+    """
+    header = BearoffHeader("hypergammon", HYPERGAMMON_POINTS, checkers)
+    count = header.position_count
+    check_array(chances, (count, count, 5), np.float32)
+    check_array(equities, (count, count, 4), np.float32)
+    write_file(path, header, map(hypergammon_records, chances, equities))
+
+
+def hypergammon_records(chances: NDArray[np.float32], equities: NDArray[np.float32]) -> bytes:
+    """The records of one position on roll: nine 24-bit numbers, lowest byte first, and a zero byte each."""
+    shares = np.concatenate([chances, equities / (2 * _MOST_EQUITY) + 0.5], axis=1).astype(np.float64)
+    numbers = np.rint(np.nan_to_num(np.clip(shares, 0, 1)) * _SCALE_24_BIT).astype("<u4")
+    records = np.zeros((len(numbers), 28), np.uint8)
+    records[:, :27] = numbers.view(np.uint8).reshape(len(numbers), 9, 4)[:, :, :3].reshape(len(numbers), 27)
+    return records.tobytes()
+
+
+def check_array(array: NDArray[Any], shape: tuple[int, ...], dtype: type[np.generic]) -> None:
+    """Raise UsageError for another shape or type."""
+    if array.shape != shape or array.dtype != dtype:
+        raise UsageError(f"expected {np.dtype(dtype)}{list(shape)}, got {array.dtype}{list(array.shape)}")
+
+
+def _blocks(array: NDArray[Any]) -> Iterator[slice]:
+    rows = max(1, _BLOCK_VALUES * len(array) // array.size)
+    return (slice(begin, begin + rows) for begin in range(0, len(array), rows))
+
+
+def _compressed_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
+    """The index table, then the counts from the first to the last that is not zero."""
+    entries = np.empty(len(parts[0]), entry_dtype(len(parts) == 2))
+    for rows in _blocks(parts[0]):
+        for number, part in enumerate(parts):
+            is_stored = part[rows] != 0
+            first = is_stored.argmax(axis=1)
+            length = ROLLS - is_stored[:, ::-1].argmax(axis=1) - first
+            entries["window"][rows, number] = np.stack([length, first], axis=1)
+    ends = entries["window"][:, :, 0].sum(axis=1, dtype=np.int64).cumsum()
+    if ends[-1] > _MOST_COMPRESSED_VALUES:
+        raise TooLargeError(
+            f"expected at most {_MOST_COMPRESSED_VALUES} values in a compressed file, got {ends[-1]}; do not compress"
+        )
+    entries["offset"][0], entries["offset"][1:] = 0, ends[:-1]
+    yield entries.tobytes()
+    for rows in _blocks(parts[0]):
+        stacked = np.stack([part[rows] for part in parts], axis=1)
+        place = np.arange(ROLLS) - entries["window"][rows, :, 1, np.newaxis].astype(np.int64)
+        yield stacked[(place >= 0) & (place < entries["window"][rows, :, 0, np.newaxis])].astype("<u2").tobytes()
+
+
+def write_file(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable[bytes]) -> None:
+    """Write header and chunks beside `path` and rename; StorageError names what failed."""
+    path = Path(path)
+    with write_beside(path, f"{header.name} to ") as file:
+        file.write(format_header(header))
+        file.writelines(chunks)

@@ -2,7 +2,9 @@
 
 The first field of a line says what it is: `m` a decision with its plays, `#R` the rollout of one play of the next `m`
 line, `r` the seed of the next rollout, `o`, `e`, `O` evaluations, `c` a cube rollout, `b` a best play, `s` settings,
-`#` a comment. Anything else is quarantined. `gnubg_benchmark_tables` has the tables.
+`#` a comment. Anything else is quarantined. Every table has the line of each
+row, so that a file can be put together again, and the *forms* of its numbers (`fields.format_number`), so that it comes
+out as it was. Numbers are float64, exactly those written.
 
 Rows are written in the order of their lines, and numbers in the form in which they were read: a file in canonical form
 (line feeds, single spaces, no blank line, numbers of at most 15 digits without a redundant sign or zero) comes out byte
@@ -13,45 +15,199 @@ Source: rows of the published files and their description; no program text was u
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from heapq import merge
 from itertools import repeat
-from typing import Any
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.formats.chance_rules import CHANCE_NAMES, NOISY, reject_chance_flaws
-from bgdata.formats.fields import (
-    NO_NUMBER,
-    PLAIN,
-    Places,
-    format_number,
-    reject_flaws,
-    reject_non_numbers,
-    split_fields,
-)
-from bgdata.formats.gnubg_benchmark_tables import (
-    NO_SEED,
-    Benchmark,
-    BenchmarkDecisions,
-    BenchmarkEvaluations,
-    BenchmarkPlays,
-    BestPlays,
-    CubeRollouts,
-    Numbers,
-    Rollouts,
-    Seeds,
-    Text,
-)
-from bgdata.formats.lines import Ledger, comment_text, split_lines
-from bgdata.game.codec import Boards, format_key20s, parse_key20s
+from bgdata.formats.fields import NO_NUMBER, NOISY, PLAIN, FieldReader, Forms, Numbers, Places, format_number
+from bgdata.formats.lines import Intake, check_mask, comment_text, split_lines
+from bgdata.game.codec import Boards, format_key20s
 
+NO_SEED = int(np.iinfo(np.int64).min)  # no `r` line stands before a decision or evaluation
+TableName = Literal["decisions", "plays", "rollouts", "evaluations", "cube_rollouts", "best_plays", "seeds"]
 _ACTIONS = (b"TG", b"D/T", b"D/D", b"ND")
 _MOST_EQUITY = 3 + NOISY.range
 _FIELD_COUNTS = {b"#R": 7, b"o": 7, b"e": 7, b"O": 7, b"c": 5, b"b": 10, b"r": 2}
 _KINDS = (b"m", b"s", *_FIELD_COUNTS)
 _USES_SEED = (b"m", b"o", b"c")
+
+
+class Text(NamedTuple):
+    """A comment or the settings in force from here on, with its line number."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class BenchmarkTable:
+    """Rows in file order: the first axis of every array counts them."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))
+
+    def select(self, keep: NDArray[np.bool_]) -> Self:
+        """The rows where `keep` (bool[rows]) holds."""
+        return replace(self, **{field.name: getattr(self, field.name)[keep] for field in fields(self)})
+
+
+@dataclass(frozen=True)
+class BenchmarkDecisions(BenchmarkTable):
+    """`m` lines, n of them: a roll to be played. Row k has `n_plays[k]` plays, `first_plays[k]` and those behind it.
+
+    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] as written,
+    in either order; `seeds` int64[n], of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n].
+    """
+
+    lines: Places
+    boards: Boards
+    dice: NDArray[np.int8]
+    seeds: Places
+    first_plays: Places
+    n_plays: Places
+
+
+@dataclass(frozen=True)
+class BenchmarkPlays(BenchmarkTable):
+    """The rolled-out plays of all decisions, k of them, best first in each.
+
+    `decisions` int64[k] indexes; `ranks` int64[k], 0 for the best; `boards` int8[k, 26] after the play, with the
+    OPPONENT on roll; `equities` float64[k], cubeless money, for the player who MADE the play; `losses` float64[k]: what
+    it costs against the best, at least 0; `forms` int8[k] of the number written: the equity of the best, the loss of
+    the others; `rollouts` int64[k] index of the `#R` line with its chances, or -1.
+    """
+
+    decisions: Places
+    ranks: Places
+    boards: Boards
+    equities: Numbers
+    losses: Numbers
+    forms: Forms
+    rollouts: Places
+
+
+@dataclass(frozen=True)
+class Rollouts(BenchmarkTable):
+    """`#R` lines, n of them: chances after one play of the next decision.
+
+    `boards` int8[n, 26] with the OPPONENT of that decision on roll, `chances` float64[n, 5] of the OPPONENT;
+    `decisions` int64[n] index of the decision, or -1 where none follows or it is quarantined. Chances are noisy: see
+    `chance_rules.NOISY`.
+    """
+
+    lines: Places
+    boards: Boards
+    chances: Numbers
+    forms: Forms
+    decisions: Places
+
+
+@dataclass(frozen=True)
+class BenchmarkEvaluations(BenchmarkTable):
+    """`o`, `e` and `O` lines, n of them: chances of the player on roll, before the roll.
+
+    `kinds` S1[n]: `o` rollout (for cube decisions), `e` network, `O` one-sided rollout of a race.
+    """
+
+    lines: Places
+    kinds: NDArray[np.bytes_]
+    boards: Boards
+    chances: Numbers
+    forms: Forms
+    seeds: Places
+
+
+@dataclass(frozen=True)
+class CubeRollouts(BenchmarkTable):
+    """`c` lines, n of them: cubeful rollouts before a double.
+
+    `mwc_percents` float64[n, 2]: chance of winning the match, 0 to 100, without doubling and after double and take;
+    `actions` S3[n]: `ND` no double, `D/T` double and take, `D/D` double and pass, `TG` too good to double.
+    """
+
+    lines: Places
+    boards: Boards
+    mwc_percents: Numbers
+    forms: Forms
+    actions: NDArray[np.bytes_]
+    seeds: Places
+
+
+@dataclass(frozen=True)
+class BestPlays(BenchmarkTable):
+    """`b` lines, n of them: the play that an evaluation prefers.
+
+    `boards` before and `play_boards` after it, int8[n, 26], `chances` float64[n, 5], in the perspectives as written
+    (no file with such a line was seen; `#R` lines have the opponent's).
+    """
+
+    lines: Places
+    boards: Boards
+    dice: NDArray[np.int8]
+    play_boards: Boards
+    chances: Numbers
+    forms: Forms
+
+
+@dataclass(frozen=True)
+class Seeds(BenchmarkTable):
+    """`r` lines, n of them: the random seed of the next decision, evaluation `o` or cube rollout."""
+
+    lines: Places
+    seeds: Places
+
+
+@dataclass(frozen=True)
+class Benchmark(Intake):
+    """A benchmark file; `settings` are its `s` lines, `comments` its `#` lines but for `#R`."""
+
+    settings: tuple[Text, ...]
+    comments: tuple[Text, ...]
+    seeds: Seeds
+    decisions: BenchmarkDecisions
+    plays: BenchmarkPlays
+    rollouts: Rollouts
+    evaluations: BenchmarkEvaluations
+    cube_rollouts: CubeRollouts
+    best_plays: BestPlays
+
+    def quarantine(self, table: TableName, is_bad: NDArray[np.bool_], reason: str) -> Benchmark:
+        """The benchmark without the rows of a table where `is_bad` (bool[rows]) holds: their lines are quarantined for
+        that reason.
+
+        A bad play removes its decision, and a decision all its plays. For rules that need more than the line, such as
+        legal play. Raises UsageError for an array of another shape or type.
+        """
+        check_mask(is_bad, len(getattr(self, table)))
+        if table == "plays":
+            counts = np.bincount(self.plays.decisions[is_bad], minlength=len(self.decisions))
+            return self.quarantine("decisions", counts > 0, reason)
+        bad_table = getattr(self, table)
+        ledger = self.ledger.copy()
+        ledger.reject(bad_table.lines[is_bad] - 1, reason)
+        rest = replace(self, ledger=ledger, **{table: bad_table.select(~is_bad)})
+        if table == "decisions":
+            plays = self.plays.select(~is_bad[self.plays.decisions])
+            n_plays = rest.decisions.n_plays
+            return replace(
+                rest,
+                decisions=replace(rest.decisions, first_plays=np.cumsum(n_plays) - n_plays),
+                plays=replace(plays, decisions=_renumber(plays.decisions, ~is_bad)),
+                rollouts=replace(self.rollouts, decisions=_renumber(self.rollouts.decisions, ~is_bad)),
+            )
+        if table == "rollouts":
+            return replace(rest, plays=replace(self.plays, rollouts=_renumber(self.plays.rollouts, ~is_bad)))
+        return rest
+
+
+def _renumber(indexes: Places, keep: NDArray[np.bool_]) -> Places:
+    """Places of rows after only those with `keep` are left; -1 for none and for rows that are gone."""
+    numbers = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
+    return np.asarray(numbers[indexes], np.int64)
 
 
 def parse_gnubg_benchmark(data: bytes) -> Benchmark:
@@ -64,13 +220,12 @@ def parse_gnubg_benchmark(data: bytes) -> Benchmark:
     return _Reader(data).read()
 
 
-class _Reader:
-    """Ledger, fields and kinds of all lines; one method for each kind of line, which checks and returns its table."""
+class _Reader(FieldReader):
+    """Knows the kinds of all lines; one method for each kind of line, which checks and returns its table."""
 
     def __init__(self, data: bytes) -> None:
-        self.lines = split_lines(data)
-        self.ledger = Ledger(self.lines)
-        self.fields = fields = split_fields(self.lines)
+        super().__init__(split_lines(data))
+        fields = self.fields
         filled = np.flatnonzero(fields.counts)
         first = fields.first[filled]
         self.kinds = np.zeros(len(fields.counts), "S2")  # the first field if it is a known kind of line, else empty
@@ -107,19 +262,7 @@ class _Reader:
 
     def _places(self, *kinds: bytes) -> tuple[Places, Places]:
         """(rows, places[row, field]) of the lines of these kinds with as many fields as they have; rejects others."""
-        rows = np.flatnonzero(np.isin(self.kinds, kinds))
-        expected, counts = _FIELD_COUNTS[kinds[0]], self.fields.counts[rows]
-        for count in np.unique(counts[counts != expected]).tolist():
-            self.ledger.reject(rows[counts == count], f"expected {expected} fields, got {count}")
-        rows = rows[counts == expected]
-        return rows, self.fields.first[rows, np.newaxis] + np.arange(expected)
-
-    def _boards(self, rows: Places, places: Places) -> Boards:
-        """int8[rows, 26] of 20-letter keys; rejects rows without."""
-        self.ledger.reject(rows[self.fields.widths(places) != 20], "expected a key of 20 letters")
-        boards, flaws = parse_key20s(self.fields.letters(places, 20))
-        reject_flaws(self.ledger, rows, flaws, "20-letter key")
-        return boards
+        return self.with_fields(np.flatnonzero(np.isin(self.kinds, kinds)), _FIELD_COUNTS[kinds[0]])
 
     def _dice(self, rows: Places, places: Places) -> NDArray[np.int8]:
         """int8[rows, 2]; rejects rows with other than two dice from 1 to 6."""
@@ -127,13 +270,6 @@ class _Reader:
         is_die = (dice >= 1) & (dice <= 6) & (self.fields.widths(places) == 1)
         self.ledger.reject(rows[~is_die.all(axis=1)], "expected dice from 1 to 6")
         return dice.astype(np.int8)
-
-    def _chances(self, rows: Places, places: Places, boards: Boards) -> tuple[Numbers, NDArray[np.int8]]:
-        """(values, forms), [rows, 5]; rejects rows with texts that are no chances."""
-        values, forms = self.fields.numbers(places)
-        reject_non_numbers(self.ledger, rows, forms, CHANCE_NAMES)
-        reject_chance_flaws(self.ledger, rows, boards, values, NOISY)
-        return values, forms
 
     def _seeds(self) -> Seeds:
         rows, places = self._places(b"r")
@@ -148,23 +284,22 @@ class _Reader:
 
     def _rollouts(self) -> Rollouts:
         rows, places = self._places(b"#R")
-        boards = self._boards(rows, places[:, 1])
-        chances, forms = self._chances(rows, places[:, 2:], boards)
+        boards = self.boards(rows, places[:, 1])
+        chances, forms = self.chances(rows, places[:, 2:], boards, NOISY)
         return Rollouts(rows + 1, boards, chances, forms, np.full(len(rows), -1)).select(self.ledger.is_row(rows))
 
     def _evaluations(self, seeds: Seeds) -> BenchmarkEvaluations:
         rows, places = self._places(b"o", b"e", b"O")
-        boards = self._boards(rows, places[:, 1])
-        chances, forms = self._chances(rows, places[:, 2:], boards)
+        boards = self.boards(rows, places[:, 1])
+        chances, forms = self.chances(rows, places[:, 2:], boards, NOISY)
         kinds, lines = self.kinds[rows].astype("S1"), rows + 1
         table = BenchmarkEvaluations(lines, kinds, boards, chances, forms, self._seeds_of(lines, seeds))
         return table.select(self.ledger.is_row(rows))
 
     def _cube_rollouts(self, seeds: Seeds) -> CubeRollouts:
         rows, places = self._places(b"c")
-        boards = self._boards(rows, places[:, 1])
-        values, forms = self.fields.numbers(places[:, 2:4])
-        reject_non_numbers(self.ledger, rows, forms, ("no-double percentage", "double-take percentage"))
+        boards = self.boards(rows, places[:, 1])
+        values, forms = self.numbers(rows, places[:, 2:4], ("no-double percentage", "double-take percentage"))
         self.ledger.reject(rows[((values < 0) | (values > 100)).any(axis=1)], "expected percentages from 0 to 100")
         is_action = np.any([self.fields.is_text(places[:, 4], action) for action in _ACTIONS], axis=0)
         self.ledger.reject(rows[~is_action], "expected one of TG, D/T, D/D, ND as cube action")
@@ -174,9 +309,9 @@ class _Reader:
 
     def _best_plays(self) -> BestPlays:
         rows, places = self._places(b"b")
-        boards, dice = self._boards(rows, places[:, 1]), self._dice(rows, places[:, 2:4])
-        play_boards = self._boards(rows, places[:, 4])
-        chances, forms = self._chances(rows, places[:, 5:], play_boards)
+        boards, dice = self.boards(rows, places[:, 1]), self._dice(rows, places[:, 2:4])
+        play_boards = self.boards(rows, places[:, 4])
+        chances, forms = self.chances(rows, places[:, 5:], play_boards, NOISY)
         return BestPlays(rows + 1, boards, dice, play_boards, chances, forms).select(self.ledger.is_row(rows))
 
     def _decisions(self, seeds: Seeds) -> tuple[BenchmarkDecisions, BenchmarkPlays]:
@@ -188,7 +323,7 @@ class _Reader:
             self.ledger.reject(rows[counts == count], f"expected 4 fields and two for each play, got {count}")
         rows = rows[is_good]
         first = self.fields.first[rows]
-        boards = self._boards(rows, first + 1)
+        boards = self.boards(rows, first + 1)
         dice = self._dice(rows, first[:, np.newaxis] + np.arange(2, 4))
         n_plays = (self.fields.counts[rows] - 4) // 2
         first_plays = np.cumsum(n_plays) - n_plays
@@ -204,7 +339,7 @@ class _Reader:
         owners = np.repeat(np.arange(len(rows)), n_plays)
         lines, ranks = rows[owners], np.arange(len(owners)) - first_plays[owners]
         places = first[owners] + 4 + 2 * ranks
-        boards = self._boards(lines, places)
+        boards = self.boards(lines, places)
         numbers, forms = self.fields.numbers(places + 1)
         losses = np.where(ranks == 0, 0, numbers)
         equities = numbers[first_plays][owners] - losses if len(rows) else numbers

@@ -2,18 +2,21 @@
 
 Every line of a file is exactly one of three things: a row, a comment or blank line, or *quarantined* with its number,
 its text and the reason. Reading never stops at a bad line, and nothing is dropped silently. A `Ledger` keeps one
-verdict for each line, so the three counts add up by construction.
+verdict for each line, so the three counts add up by construction. Text may be saved as other systems do, in UTF-16 or
+with the line ends of old Macs; binary files of other programs are refused.
 """
 
 from __future__ import annotations
 
 import bz2
+import codecs
 import copy
 import gzip
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar
@@ -21,7 +24,7 @@ from typing import Any, BinaryIO, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import BgdataError, StorageError, UsageError
+from bgdata.errors import BgdataError, CorruptFileError, StorageError, UsageError
 from bgdata.formats.unpacking import cause, read_content
 from bgdata.process import when_cut_off
 
@@ -31,6 +34,11 @@ T = TypeVar("T")
 _UTF8_MARK = b"\xef\xbb\xbf"
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _ROW, _COMMENT, _FIRST_REASON = 0, 1, 2  # verdicts
+_PROGRAMS = (  # how binary files of matches or positions begin, and what wrote them
+    (re.compile(rb"RGMH"), "eXtreme Gammon"),
+    (re.compile(rb'\{"version":"[^"]*","compression"'), "BGBlitz"),
+    (re.compile(rb"OGXM"), "OpenGammon (OGXM)"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,23 @@ class Lines:
         return text if end - start <= TEXT_LIMIT else f"{text}... ({end - start} bytes)"
 
 
+def plain_text(data: bytes) -> bytes:
+    """The text in UTF-8 if it has a mark of UTF-16, else unchanged; with line feeds if only carriage returns end its
+    lines. Invalid UTF-16 becomes U+FFFD."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = data.decode("utf-16", errors="replace").encode(errors="replace")
+    return data if b"\n" in data else data.replace(b"\r", b"\n")
+
+
+def check_is_text(data: bytes, name: str) -> None:
+    """Raise CorruptFileError for the content of a file that another program keeps in a form of its own."""
+    for begin, program in _PROGRAMS:
+        if begin.match(data):
+            raise CorruptFileError(
+                f"expected text in {name}, found a file of {program}; export it there as .mat or other text"
+            )
+
+
 def split_lines(data: bytes) -> Lines:
     """The lines of a text; every byte but the mark and the line ends belongs to exactly one."""
     letters = np.frombuffer(data, np.uint8)
@@ -137,7 +162,7 @@ class Ledger:
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self._verdicts = np.full(len(lines), _ROW, np.int32)
-        self._reasons: list[str] = []
+        self._reasons: dict[str, int] = {}  # the verdict of each
 
     def __repr__(self) -> str:
         counts = self.counts
@@ -147,10 +172,8 @@ class Ledger:
     def join(cls, lines: Lines, ledgers: list[Ledger]) -> Ledger:
         """One ledger of all lines from those of its blocks, in order."""
         ledger = cls(lines)
-        ledger._reasons = list(dict.fromkeys(reason for part in ledgers for reason in part._reasons))
-        place = {reason: verdict for verdict, reason in enumerate(ledger._reasons, start=_FIRST_REASON)}
         for number, part in enumerate(ledgers):
-            verdicts = np.array([_ROW, _COMMENT, *(place[reason] for reason in part._reasons)], np.int32)
+            verdicts = np.array([_ROW, _COMMENT, *map(ledger._verdict, part._reasons)], np.int32)
             ledger._verdicts[number * BLOCK : (number + 1) * BLOCK] = verdicts[part._verdicts]
         return ledger
 
@@ -166,11 +189,11 @@ class Ledger:
 
     def reject(self, indexes: NDArray[np.integer] | list[int], reason: str) -> None:
         """Quarantine the lines at these indexes (from 0); the first reason stays, and a comment stays a comment."""
-        if len(indexes) == 0:
-            return
-        if reason not in self._reasons:
-            self._reasons.append(reason)
-        self._mark(indexes, _FIRST_REASON + self._reasons.index(reason))
+        if len(indexes):
+            self._mark(indexes, self._verdict(reason))
+
+    def _verdict(self, reason: str) -> int:
+        return self._reasons.setdefault(reason, _FIRST_REASON + len(self._reasons))
 
     def _mark(self, indexes: NDArray[np.integer] | list[int], verdict: int) -> None:
         places = np.asarray(indexes, np.int64)
@@ -201,9 +224,9 @@ class Ledger:
     def quarantined(self) -> list[Quarantined]:
         """The rejected lines in order, computed at every call."""
         places = np.flatnonzero(self._verdicts >= _FIRST_REASON).tolist()
-        reasons = [self._reasons[self._verdicts[place] - _FIRST_REASON] for place in places]
-        text, number = self.lines.text, self.lines.number
-        return [Quarantined(number(place), text(place), reason) for place, reason in zip(places, reasons, strict=True)]
+        reasons, lines = list(self._reasons), self.lines
+        found = (reasons[verdict - _FIRST_REASON] for verdict in self._verdicts[places].tolist())
+        return [Quarantined(lines.number(k), lines.text(k), reason) for k, reason in zip(places, found, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -275,20 +298,16 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     Raises StorageError where the file cannot be written.
     """
     path = Path(path)
-    try:
-        with write_beside(path) as file, _packer(file, path.suffix) as packer:
-            packer.writelines(chunks)
-    except BgdataError:  # of what is written: some are an OSError too
-        raise
-    except OSError as error:
-        raise StorageError(
-            f"expected to write {path}, found: {cause(error)}; choose a folder that can be written and has room"
-        ) from error
+    with write_beside(path) as file, _packer(file, path.suffix) as packer:
+        packer.writelines(chunks)
 
 
 @contextmanager
-def write_beside(path: Path) -> Iterator[BinaryIO]:
-    """A file to write beside `path`, which it replaces at the end; after an error only the old file is left."""
+def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
+    """A file to write beside `path`, which it replaces at the end; after an error only the old file is left.
+
+    Raises StorageError, which names `what` too, where it cannot be written.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with when_cut_off(lambda: partial.unlink(missing_ok=True)), partial.open("wb") as file:
@@ -296,9 +315,15 @@ def write_beside(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    except BaseException as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        if isinstance(error, BgdataError) or not isinstance(error, OSError):  # those of what is written may be both
+            raise
+        raise StorageError(
+            f"expected to write {what}{path}, found: {cause(error)}; "
+            "choose a folder that exists, can be written and has room"
+        ) from error
 
 
 def _packer(file: BinaryIO, suffix: str) -> AbstractContextManager[Any]:

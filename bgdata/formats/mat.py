@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from bgdata.errors import UsageError, shown
-from bgdata.formats.lines import Ledger, decode_text, is_utf8, split_lines
+from bgdata.formats.lines import Ledger, decode_text, is_utf8, plain_text, split_lines
 from bgdata.formats.matches import (
     BAR_POINT,
     BY_HAND,
@@ -31,7 +31,6 @@ from bgdata.formats.matches import (
     Turn,
     TurnKind,
 )
-from bgdata.formats.plain_text import plain_text
 
 _DOS_END = b"\x1a"
 _MOST_BYTES = 500  # of a line that makes sense

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bgdata.formats.lines import Ledger, Lines, decode_text
+from bgdata.formats.lines import Ledger, Lines, decode_text, plain_text
 from bgdata.formats.matches import (
     BAR_POINT,
     JACOBY,
@@ -26,7 +26,6 @@ from bgdata.formats.matches import (
     Turn,
     TurnKind,
 )
-from bgdata.formats.plain_text import plain_text
 
 Node = dict[str, list[str]]  # the values of every property, in the order written, without escapes
 

@@ -13,7 +13,7 @@ from bgdata.cli.completion import complete_imported
 from bgdata.cli.options import force_option, format_option
 from bgdata.cli.output import print_built
 from bgdata.errors import MissingTableError, MissingWarehouseError, UsageError, shown
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 

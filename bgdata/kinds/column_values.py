@@ -12,7 +12,7 @@ from bgdata.errors import CorruptFileError
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import format_position_ids
 from bgdata.store.arrays import Array
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Column
 
 ALIASES = {"DOUBLE": "float64", "FLOAT": "float32", "BIGINT": "int64", "INTEGER": "int32", "VARCHAR": "string"}
 CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon")

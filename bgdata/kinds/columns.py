@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, FlatArray
 
 POSITION_COLUMNS = (
     Column("position_id", "VARCHAR", "", "gnubg's Position ID, 14 characters, of the player on roll"),

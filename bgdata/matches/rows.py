@@ -16,7 +16,7 @@ from bgdata.matches.analysis.acts import NO_DOUBLE, CubeWorths
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeDecision, CubeRules
-    from bgdata.evaluation.evaluator import Evaluator
+    from bgdata.evaluation.chances import Evaluator
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
 
 CUBE_ACTIONS = ("double", "beaver", "take", "pass")

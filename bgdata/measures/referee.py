@@ -21,14 +21,14 @@ from bgdata.endgames.plays import DICE, WEIGHTS
 from bgdata.endgames.solver import is_possible
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source, exact_cell, exact_equity
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.classes import PASSED_PIPS
 from bgdata.game.codec import Boards, flip_boards, flip_into
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, batch_plays, fill_plays, play_counts
 from bgdata.kernel import Array, kernel, prange
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 
 GAMES = 512  # games played at a time
 DRAWN = 4096  # pairs of layouts and rolls that are drawn at a time

@@ -36,7 +36,7 @@ from bgdata.game.themes import Theme, position_themes
 from bgdata.kernel import in_threads, kernel
 from bgdata.selfplay.games import Turns, new_game_scratch, nothing_recorded, play_game
 from bgdata.selfplay.splits import SPLITS, game_hashes, halves_of_games
-from bgdata.selfplay.starts import Counter, Start, draw, fill_start
+from bgdata.selfplay.training_games import Counter, Start, draw, fill_start
 
 ROUND = 440  # games that are played at a time
 PERTURBED = 4  # every so many games of a source

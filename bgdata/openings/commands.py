@@ -16,7 +16,7 @@ from bgdata.cli.completion import complete_players
 from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
 from bgdata.cli.output import show_rows
 from bgdata.errors import InvalidParameterError, UsageError, shown
-from bgdata.evaluation.rows.positions import play_rows, rolled_out_columns
+from bgdata.evaluation.rows import play_rows, rolled_out_columns
 from bgdata.game.dice import parse_roll
 from bgdata.game.plays import parse_play
 from bgdata.game.position import START
@@ -24,7 +24,7 @@ from bgdata.openings.kinds.openings import DATASET, FIRST_ROLLS, OBJECTIVES, Ope
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Row, table_lines
 from bgdata.selfplay.commands.labels import roller_parameters
 from bgdata.store.build import refresh_catalog
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -50,8 +50,8 @@ DEFAULTS = OpeningParameters()
 
 
 @click.command()
-@click.argument("roll", required=False)
-@click.argument("reply", required=False)
+@click.argument("roll", default="")
+@click.argument("reply", default="")
 @click.option("--after", default="", metavar="PLAY", help="The play of ROLL that is answered.  [default: the best one]")
 @click.option(
     "--objective",
@@ -241,13 +241,12 @@ def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
     UnknownPlayerError."""
     from bgdata.evaluation.player import open_named_evaluator
     from bgdata.measures.steps.scores import full_name, opponent_of
-    from bgdata.openings.published import published_openings
-    from bgdata.openings.steps import evaluator_differences, published_differences
+    from bgdata.openings.steps import evaluator_differences, published_differences, published_sources
 
     if name == PUBLISHED:
         if objective != OBJECTIVES[0]:
             raise UsageError(f"expected --objective {OBJECTIVES[0]} beside published tables, got {objective}")
-        sources = published_openings()
+        sources = published_sources()
         return lambda decisions: (row for source in sources for row in published_differences(decisions, source))
     player, ply = opponent_of(name)
     evaluator = open_named_evaluator(full_name(player), ply, warehouse)

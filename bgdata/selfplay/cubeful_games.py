@@ -25,15 +25,26 @@ from numpy.typing import NDArray
 from bgdata.equity.curves import CENTERED, MOST_VOLATILITY, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
 from bgdata.equity.match_cube import Cells, MatchGame
-from bgdata.evaluation.answers import choose_by_chances
+from bgdata.evaluation.answers import CUBELESS, MATCH, MONEY, CubeStakes, choose_by_chances, model_equities
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
-from bgdata.evaluation.choices import Chooser, networks_of, tables_of
-from bgdata.evaluation.cube_lookahead_kernels import CubeTree, fill_play_ahead, new_cube_tree
-from bgdata.evaluation.cube_values import CUBELESS, MATCH, MONEY, CubeStakes, model_equities
-from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_chances_at, new_tree_scratch
+from bgdata.evaluation.choices import Chooser
+from bgdata.evaluation.cube_lookahead import CubeTree, fill_play_ahead, new_cube_tree
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import OF_LUCK, RollScratch, fill_roll_values, likely_plays, roll_place
-from bgdata.evaluation.volatility import VolatilityScratch, local_volatility, new_volatility_scratch
+from bgdata.evaluation.roll_values import (
+    OF_LUCK,
+    LikelyPlays,
+    RollScratch,
+    Sight,
+    TreeScratch,
+    VolatilityScratch,
+    fill_chances_at,
+    fill_roll_values,
+    likely_plays,
+    local_volatility,
+    new_tree_scratch,
+    new_volatility_scratch,
+    roll_place,
+)
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
@@ -179,7 +190,7 @@ def doubles_here(
         return False
     if doubles(terms, moment, chances, 0.0):
         return True
-    local = local_volatility(networks_of(chooser), tables_of(chooser), _LIKELY, board, scratch)
+    local = local_volatility(chooser.networks, chooser.tables, _LIKELY, board, scratch)
     return doubles(terms, moment, chances, min(local, MOST_VOLATILITY))
 
 
@@ -268,41 +279,44 @@ def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, 
 
 
 @kernel(borrows=True)
-def find_play(
+def play_roll(
     chooser: Chooser,
     terms: Terms,
+    likely: tuple[LikelyPlays, LikelyPlays],
     opponent: Moment,
     board: Boards,
-    die: int,
-    other_die: int,
-    scratch: GameScratch,
+    dice: tuple[int, int],
+    is_opening: bool,
+    rolls: RollScratch,
+    tree: CubeTree,
     chosen: Boards,
-) -> bool:
-    """Fills chosen[slot] with the play from board[slot], and, if luck is measured, also
-    scratch.position.rolls as `fill_roll_values` does; `opponent` is the moment after it. Returns whether this also
-    found the opponent's chances after the play, in evaluation.chances[0, 0:5] of these rolls."""
-    networks, tables, rolls = networks_of(chooser), tables_of(chooser), scratch.position.rolls
+) -> tuple[float, bool]:
+    """Fills chosen[slot] with the play of dice from board[slot]; `opponent` is the moment after
+    it, and `likely` are the plays of each roll that luck is seen by, and those of the next roll.
+
+    Returns the luck of the roll, 0 unless it is measured, and whether the opponent's chances after the play are in
+    rolls.evaluation.chances[0, 0:5]. `tree.rolls` may be `rolls`.
+    """
+    networks, tables, roll, luck = chooser.networks, chooser.tables, roll_place(dice[0], dice[1]), 0.0
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     if terms.with_luck:
-        played = roll_place(die, other_die) if terms.ply == 0 else -1
-        fill_roll_values(networks, tables, LIKELY_FOR_LUCK, board, rolls, stakes, played)
+        fill_roll_values(networks, tables, likely[0], board, rolls, stakes, roll if terms.ply == 0 else -1)
+        luck = roll_luck(terms, opponent, rolls, roll, is_opening)
     if terms.ply > 0:
-        dice = die, other_die
-        fill_play_ahead(networks, tables, _LIKELY_AHEAD, stakes, terms.ply, board, dice, scratch.plays, chosen)
-        return False
+        fill_play_ahead(networks, tables, likely[1], stakes, terms.ply, board, dice, tree, chosen)
+        return luck, False
+    play, n, after = 0, 1, rolls.played
+    if not terms.with_luck:
+        n = fill_plays(board, dice[0], dice[1], rolls.after, rolls.notes)
+        if n > 1:
+            play, _ = choose_by_chances(networks, tables, rolls.after, n, rolls.evaluation, stakes)
+        after = rolls.after[play]
+    for slot in range(26):
+        chosen[slot] = after[slot]
     if terms.with_luck:
-        for slot in range(26):
-            chosen[slot] = rolls.played[slot]
         for item in range(5):
             rolls.evaluation.chances[0, item] = rolls.after_played[item]
-        return True
-    n = fill_plays(board, die, other_die, rolls.after, rolls.notes)
-    play = 0
-    if n > 1:
-        play, _ = choose_by_chances(networks, tables, rolls.after, n, rolls.evaluation, stakes)
-    for slot in range(26):
-        chosen[slot] = rolls.after[play, slot]
-    return n > 1
+    return luck, terms.with_luck or n > 1
 
 
 @kernel()
@@ -317,9 +331,10 @@ def play_game(
 ) -> Ending:
     """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
     and the counter of the first roll."""
-    networks, tables, position = networks_of(chooser), tables_of(chooser), scratch.position
+    networks, tables, position = chooser.networks, chooser.tables, scratch.position
+    likely = LIKELY_FOR_LUCK, _LIKELY_AHEAD
     chances, board, chosen = position.rolls.evaluation.chances[0], _START.copy(), np.empty(26, np.int8)
-    fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
+    fill_chances_at(Sight(networks, tables, _LIKELY_AHEAD), terms.ply, board, position, chances)
     die, other_die = opening_dice_of(random_bits(bits[0], bits[1]))
     on_roll, cube_value, owner, luck = int(die < other_die), 1, NOBODY, 0.0
     row, roll = first, 0
@@ -335,11 +350,11 @@ def play_game(
             die, other_die = dice_of(random_bits(bits[0], bits[1] + roll))
         note(book, row, board, chances, moment, on_roll, PLAY)
         after = Moment(1 - on_roll, cube_value, owner, games[1 - on_roll])
-        is_evaluated = find_play(chooser, terms, after, board, die, other_die, scratch, chosen)
+        found, is_evaluated = play_roll(
+            chooser, terms, likely, after, board, (die, other_die), roll == 0, position.rolls, scratch.plays, chosen
+        )
         note_play(book, row, die, other_die, chosen)
-        if terms.with_luck:
-            found = roll_luck(terms, after, position.rolls, roll_place(die, other_die), roll == 0)
-            luck += found if on_roll == 0 else -found
+        luck += found if on_roll == 0 else -found
         row, roll, outcome = row + 1, roll + 1, outcome_of(chosen, CHECKERS)
         if outcome != 0:
             way = way_of(terms, owner, outcome)
@@ -347,7 +362,7 @@ def play_game(
         flip_into(chosen, board)
         on_roll = 1 - on_roll
         if not is_evaluated:
-            fill_chances_at(networks, tables, _LIKELY_AHEAD, terms.ply, board, position, chances)
+            fill_chances_at(Sight(networks, tables, _LIKELY_AHEAD), terms.ply, board, position, chances)
 
 
 @kernel()
@@ -397,7 +412,7 @@ def fill_matches(
     """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
     [row, turn] of matches[row] of a seed, for the rows begin:end. In pairs, 2k and 2k + 1 have the dice of k, and the
     sides change seats in the latter."""
-    swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(networks_of(chooser), terms.ply)
+    swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):
         match = matches[row]
         seated = swapped if is_paired and match % 2 == 1 else terms.sides

@@ -1,30 +1,47 @@
-"""Whole games between two players, each sequence of dice played twice with the sides swapped.
+"""Whole games between two players, with every position, roll and play, and the luck of the dice where it is wanted.
 
-Games 2k and 2k + 1 are a pair: turn t has the same dice in both; the player named first begins game 2k, the other one
-game 2k + 1. What the dice give to one side they give to the other in the same pair, so a pair is one observation of
-skill (`series.result_of`), and a player against itself has a score of exactly 0.
+In a pair each sequence of dice is played twice with the sides swapped: turn t of games 2k and 2k + 1 has the same dice;
+the player named first begins game 2k, the other one game 2k + 1. A pair is one observation of skill (`result_of`), and
+a player against itself scores exactly 0.
+
+The luck-adjusted result is the points won, less the luck of every roll. The luck of each roll is 0 on average, however
+well the sides play and however good the estimates are. So the mean stays the same, and most of the noise of the dice is
+gone (Zare, "Hedging toward skill", GammonVillage 2000). The same dice for both sides remove little luck once the two
+games of a pair differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count as count_up
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, UsageError
-from bgdata.evaluation.answers import Scratch, choose_by_chances
-from bgdata.evaluation.chances import Chances
+from bgdata.evaluation.answers import Scratch, choose_by_chances, fill_chances
+from bgdata.evaluation.chances import Chances, equity_of
 from bgdata.evaluation.choices import (
+    NETWORK,
     Chooser,
     KernelPlayer,
     choice_scratch,
     choose,
     chosen_boards,
-    networks_of,
-    tables_of,
+    require_networks,
+)
+from bgdata.evaluation.roll_values import (
+    ALL_PLAYS,
+    OF_LUCK,
+    LikelyPlays,
+    fill_roll_values,
+    likely_plays,
+    mean_equity,
+    new_roll_scratch,
+    roll_place,
 )
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import game_outcomes, outcome_of
@@ -36,8 +53,10 @@ from bgdata.kernel import in_threads, kernel, read_only
 if TYPE_CHECKING:
     from bgdata.evaluation.player import Player
 
+Dice = NDArray[np.int8]
 MOST_TURNS = 1 << 30  # no game is cut
 LOCKSTEP = 1 << 14  # games played side by side where a player is no kernel: bounds the memory
+ROOM = 96  # turns of a game that are kept while it is played; the few longer games are played twice
 START = read_only(np.array(START_BOARD, np.int8))
 
 
@@ -50,15 +69,6 @@ class Games(NamedTuple):
     begins: NDArray[np.bool_]  # [n] whether the player named first began
 
 
-class LockstepTurn(NamedTuple):
-    """The same turn of many games: of those that are not over before it."""
-
-    rows: NDArray[np.int64]  # [n] places of these games among all that were asked for
-    boards: Boards  # [n, 26] before the roll, seen by the player on roll
-    rolls: NDArray[np.int8]  # [n, 2]
-    outcomes: NDArray[np.int8]  # [n] points to the player named first, 0 where the game goes on
-
-
 def play_games(first_player: Player, second_player: Player, count: int, seed: int, first: int = 0) -> Games:
     """Play games first, first + 1, ... of a seed to the end, without the cube. The first roll is never a double.
 
@@ -67,24 +77,143 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
     player on roll is asked for many plays at a time. Raises UsageError for numbers beyond 0 to 2^63 - 1, and
     InvalidPositionError if a player's answers are not positions.
     """
+    if not (isinstance(first_player, KernelPlayer) and isinstance(second_player, KernelPlayer)):
+        return _play_in_lockstep((first_player, second_player), None, count, seed, first)[0]
+    check_numbers(count, seed, first)
+    numbers = np.arange(first, first + count, dtype=np.int64)
+    outcomes, _, turns, *_ = _play_pages((first_player.chooser, second_player.chooser), True, seed, numbers, 0)
+    return Games(numbers, outcomes, turns, numbers % 2 == 0)
+
+
+def play_games_with_luck(
+    first_player: Player, second_player: Player, estimator: Chooser, count: int, seed: int, first: int = 0
+) -> tuple[Games, NDArray[np.float64]]:
+    """The games of `play_games`, and the net luck float64[count] of the player named first, in points: its luck less
+    that of the other player.
+
+    Results are the same on any number of threads and in any batch. Estimating luck takes most of the time: about 20
+    times as long as the games of kernel players. Raises UsageError for an estimator without networks, and what
+    `play_games` raises.
+    """
+    require_networks(estimator, "to estimate luck")
+    return _play_in_lockstep((first_player, second_player), estimator, count, seed, first)
+
+
+def _play_in_lockstep(
+    players: tuple[Player, Player], estimator: Chooser | None, count: int, seed: int, first: int
+) -> tuple[Games, NDArray[np.float64]]:
+    """The games, turn by turn, and the net luck of the player named first: 0 without an estimator."""
     check_numbers(count, seed, first)
     numbers = np.arange(first, first + count, dtype=np.int64)
     games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
-    if isinstance(first_player, KernelPlayer) and isinstance(second_player, KernelPlayer):
-        choosers = first_player.chooser, second_player.chooser
-        in_threads(fill_games, len(numbers), *choosers, seed, numbers, games.outcomes, games.turns)
-        return games
+    lucks = np.zeros(count)
     for start in range(0, count, LOCKSTEP):
-        rows = slice(start, start + LOCKSTEP)
-        turns = turns_in_lockstep((first_player, second_player), seed, numbers[rows])
-        fill_results(turns, games.outcomes[rows], games.turns[rows])
-    return games
+        rows, turns = slice(start, start + LOCKSTEP), []
+        for number, turn in enumerate(turns_in_lockstep(players, seed, numbers[rows]), start=1):
+            games.outcomes[rows][turn.rows], games.turns[rows][turn.rows] = turn.outcomes, number  # the last ones stay
+            if estimator is not None:
+                turns.append(turn)
+        if estimator is not None:
+            lucks[rows] = _net_lucks_of_turns(estimator, numbers[rows], games.turns[rows], turns)
+    return games, lucks
 
 
 def check_numbers(count: int, seed: int, first: int) -> None:
     """Raise UsageError unless all numbers, including that of the last game, are from 0 to 2^63 - 1."""
     if min(count, seed, first) < 0 or max(first + count, seed) >= 1 << 63:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
+
+
+class Corpus(NamedTuple):
+    """Games first, first + 1, ...; game g has the turns offsets[g] to offsets[g + 1], with the sides in turn."""
+
+    outcomes: NDArray[np.int8]  # [games] points to player 0, -3 to 3
+    begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
+    offsets: NDArray[np.int64]  # [games + 1]
+    boards: Boards  # [turns, 26] before the roll, seen by the player on roll
+    dice: Dice  # [turns, 2]
+    after_play: Boards  # [turns, 26] still seen by the player who moved
+    equities: NDArray[np.float32]  # [turns] static cubeless, before the roll, of the player on roll; NaN: no networks
+    lucks: NDArray[np.float32]  # [turns] luck of the roll for the player on roll; NaN where it was not asked for
+
+
+def self_play(
+    chooser: Chooser,
+    count: int,
+    seed: int,
+    first: int = 0,
+    *,
+    with_luck: bool = False,
+    estimator: Chooser | None = None,
+) -> Corpus:
+    """Play games first, first + 1, ... of a seed, without the cube. Player 0 begins if the first die is higher.
+
+    Game g of a seed is always the same, on any number of threads and in any batch. The estimator, a chooser with
+    networks, values positions and rolls; by default it is the player itself. Raises UsageError for luck without
+    networks, and for numbers beyond 0 to 2^63 - 1.
+    """
+    check_numbers(count, seed, first)
+    estimator = chooser if estimator is None else estimator
+    if with_luck:
+        require_networks(estimator, "to estimate luck")
+    numbers = first + np.arange(count)
+    outcomes, begins, n_turns, *short = _play_pages((chooser, chooser), False, seed, numbers, ROOM)
+    is_long, room = n_turns > ROOM, int(n_turns.max(initial=0))
+    _, _, _, *long = _play_pages((chooser, chooser), False, seed, numbers[is_long], room)
+    of_long, turns = np.repeat(is_long, n_turns), []
+    for page, longer in zip(short, long, strict=True):
+        values = np.empty((len(of_long), page.shape[2]), np.int8)
+        values[~of_long] = page[np.arange(ROOM) < np.where(is_long, 0, n_turns)[:, None]]
+        values[of_long] = longer[np.arange(longer.shape[1]) < n_turns[is_long, None]]
+        turns.append(values)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns, dtype=np.int64)])
+    found = np.full((2, len(of_long)), np.nan, np.float32)
+    if estimator.kind == NETWORK:
+        likely = likely_plays(OF_LUCK)
+        in_threads(fill_values, count, estimator, likely, with_luck, offsets, *turns[:2], found)
+    boards, dice, after_play = turns
+    return Corpus(outcomes, begins, offsets, boards, dice, after_play, found[0], found[1])
+
+
+def _play_pages(
+    choosers: tuple[Chooser, Chooser], is_paired: bool, seed: int, games: NDArray[np.int64], room: int
+) -> tuple[NDArray[Any], ...]:
+    """(outcomes, who begins, number of turns; boards, dice and boards after the play [game, turn, ...]) of games of a
+    seed. Turns beyond the room, which is the same for each game, are played and not kept."""
+    n = len(games)
+    boards, dice, after_play = (np.empty((n, room, width), np.int8) for width in (26, 2, 26))
+    pages = np.empty(n, np.int8), np.empty(n, np.int8), np.empty(n, np.int32), boards, dice, after_play
+    in_threads(fill_games, n, *choosers, is_paired, seed, games, *pages)
+    return pages
+
+
+def net_lucks(
+    begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """float64[games]: net luck of player 0 in points: its own luck less that of player 1; NaN where luck was not
+    measured.
+
+    Sums are in the order of the turns, so that all machines agree. The luck-adjusted result of player 0 is its points
+    less its net luck.
+    """
+    games = np.repeat(np.arange(len(begins)), np.diff(offsets))
+    is_player_0 = (begins[games] + np.arange(len(games)) - offsets[games]) % 2 == 0
+    signed = np.where(is_player_0, lucks, -lucks).astype(np.float64)
+    return np.bincount(games, signed, minlength=len(begins)).astype(np.float64)
+
+
+def _net_lucks_of_turns(
+    estimator: Chooser, numbers: NDArray[np.int64], n_turns: NDArray[np.int32], turns: list[LockstepTurn]
+) -> NDArray[np.float64]:
+    """float64[games] from their turns, put in order of games first, as `fill_values` takes them."""
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns, dtype=np.int64)])
+    boards, dice = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
+    for number, turn in enumerate(turns):
+        places = offsets[turn.rows] + number
+        boards[places], dice[places] = turn.boards, turn.rolls
+    values = np.empty((2, len(boards)), np.float32)
+    in_threads(fill_values, len(numbers), estimator, ALL_PLAYS, True, offsets, boards, dice, values)
+    return net_lucks(numbers % 2, offsets, values[1])
 
 
 class Turns(NamedTuple):
@@ -119,18 +248,29 @@ def fill_games(
     end: int,
     first_chooser: Chooser,
     second_chooser: Chooser,
+    is_paired: bool,
     seed: int,
     numbers: NDArray[np.int64],
     outcomes: NDArray[np.int8],
+    begins: NDArray[np.int8],
     turns: NDArray[np.int32],
+    boards: Boards,
+    dice: Dice,
+    after_play: Boards,
 ) -> None:
-    """Fills outcomes[row] and turns[row] with game numbers[row] of a seed, for the rows begin:end."""
-    scratch, record = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
+    """Fills outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot],
+    dice[row, turn, 0:2] and after_play[row, turn, slot] with game numbers[row] of a seed, for the rows begin:end. In
+    pairs, games 2k and 2k + 1 have the dice of k, and begin in turn; else the higher first die begins."""
+    scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     for row in range(begin, end):
         game = numbers[row]
-        stream, board = random_stream(seed, game // 2), START.copy()
+        stream, board = random_stream(seed, game // 2 if is_paired else game), START.copy()
+        die, other_die = dice_at(stream, 0)
+        side = game % 2 if is_paired else int(die < other_die)
+        begins[row] = side
+        record = Turns(boards[row], dice[row], after_play[row], nothing.chances, nothing.sources)
         outcomes[row], turns[row] = play_game(
-            first_chooser, second_chooser, stream, game, game % 2, board, True, MOST_TURNS, scratch, record
+            first_chooser, second_chooser, stream, game, side, board, True, MOST_TURNS, scratch, record
         )
 
 
@@ -184,7 +324,7 @@ def choose_play(
     if there is room; then even an only play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
-    best, source = choose_by_chances(networks_of(chooser), tables_of(chooser), after, n, scratch)
+    best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
     for item in range(5):
         record.chances[turn + 1, item] = scratch.chances[0, item]
     record.sources[turn + 1] = source
@@ -198,10 +338,39 @@ def dice_at(stream: np.uint64, turn: int) -> tuple[int, int]:
     return dice_of(bits) if turn else opening_dice_of(bits)
 
 
-def fill_results(turns: Iterable[LockstepTurn], outcomes: NDArray[np.int8], n_turns: NDArray[np.int32]) -> None:
-    """Fills outcomes[row] and n_turns[row] of every game from its turns; those of its last turn stay."""
-    for number, turn in enumerate(turns, start=1):
-        outcomes[turn.rows], n_turns[turn.rows] = turn.outcomes, number
+@kernel()
+def fill_values(
+    begin: int,
+    end: int,
+    estimator: Chooser,
+    likely: LikelyPlays,
+    with_luck: bool,
+    offsets: NDArray[np.int64],
+    boards: Boards,
+    dice: Dice,
+    values: NDArray[np.float32],
+) -> None:
+    """Fills values[0, turn] with the static equity of boards[turn, slot], and values[1, turn] with the luck of
+    dice[turn, 0:2] if asked, for the games begin:end; a game has the turns offsets[row]:offsets[row + 1]."""
+    networks, tables = estimator.networks, estimator.tables
+    scratch = new_roll_scratch(networks)
+    for row in range(begin, end):
+        for turn in range(offsets[row], offsets[row + 1]):
+            fill_chances(networks, tables, boards[turn], scratch.evaluation, scratch.evaluation.chances[0])
+            values[0, turn] = equity_of(scratch.evaluation.chances[0])
+            if with_luck:
+                fill_roll_values(networks, tables, likely, boards[turn], scratch)
+                best = equity_of(scratch.values[roll_place(dice[turn, 0], dice[turn, 1])])
+                values[1, turn] = best - mean_equity(scratch, turn == offsets[row])
+
+
+class LockstepTurn(NamedTuple):
+    """The same turn of many games: of those that are not over before it."""
+
+    rows: NDArray[np.int64]  # [n] places of these games among all that were asked for
+    boards: Boards  # [n, 26] before the roll, seen by the player on roll
+    rolls: Dice  # [n, 2]
+    outcomes: NDArray[np.int8]  # [n] points to the player named first, 0 where the game goes on
 
 
 def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArray[np.int64]) -> Iterator[LockstepTurn]:
@@ -243,3 +412,45 @@ def fill_rolls(seed: int, games: NDArray[np.int64], turn: int, rolls: NDArray[np
     """Fills rolls[row, 0:2] with the dice of a turn of games[row]."""
     for row in range(len(games)):
         rolls[row, 0], rolls[row, 1] = dice_at(random_stream(seed, games[row] // 2), turn)
+
+
+@dataclass(frozen=True)
+class SeriesResult:
+    """The result of a series, for the player named first."""
+
+    games: int
+    points_per_game: float
+    standard_error: float  # of points_per_game, in points; nan for fewer than two pairs of games
+    win_share: float  # games won, whatever they are worth, 0 to 1
+    mean_turns: float  # rolls of both players
+
+    def __str__(self) -> str:
+        """`+0.595 +/- 0.006 points per game in 40,000 games, 62.1 % won`."""
+        points = f"{self.points_per_game:+.3f} +/- {self.standard_error:.3f} points per game"
+        return f"{points} in {self.games:,} games, {100 * self.win_share:.1f} % won"
+
+
+def result_of(games: Games) -> SeriesResult:
+    """The result of at least one game. Raises UsageError for none.
+
+    The two games with one sequence of dice (numbers 2k and 2k + 1) are one observation, as the luck of the dice cancels
+    between them; a game without its partner is an observation by itself.
+    """
+    count = len(games.outcomes)
+    if count == 0:
+        raise UsageError("expected at least one game, got none")
+    mean, turns = (float(values.mean(dtype=np.float64)) for values in (games.outcomes, games.turns))
+    error = pair_error(games.numbers, games.outcomes)
+    return SeriesResult(count, mean, error, int((games.outcomes > 0).sum()) / count, turns)
+
+
+def pair_error(numbers: NDArray[np.int64], points: NDArray[np.number]) -> float:
+    """Standard error of the mean of [n] points of the games with these numbers, of which 2k and 2k + 1 depend on each
+    other: the ratio estimator of cluster sampling. NaN for fewer than two pairs."""
+    _, place = np.unique(numbers // 2, return_inverse=True)
+    sums, sizes = np.bincount(place, points), np.bincount(place)
+    if len(sums) < 2:
+        return float("nan")
+    spread = sums - sizes * points.mean(dtype=np.float64)
+    squares = float(np.cumsum(spread * spread)[-1])  # in order: BLAS adds in another one on every processor
+    return math.sqrt(squares * len(sums) / (len(sums) - 1)) / len(points)

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.answers import fill_play_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.chances import cubeless_equities, equity_of
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator, cubeless_equities, equity_of
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import as_evaluator

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from bgdata.errors import BgdataError, UsageError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.rows.stakes import left_out
+from bgdata.evaluation.rows import left_out
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.outcome import check_in_progress
 from bgdata.rows import plain, whole_rows

@@ -22,7 +22,8 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import ordered_chances
 from bgdata.evaluation.choices import Chooser, require_networks
-from bgdata.evaluation.roll_values import LIKELY, likely_plays
+from bgdata.evaluation.lookahead import LIKELY
+from bgdata.evaluation.roll_values import likely_plays
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import in_threads
 from bgdata.selfplay.games import LOCKSTEP, checked_choices
@@ -42,11 +43,12 @@ if TYPE_CHECKING:
     from bgdata.evaluation.player import Player
 
 Values = NDArray[np.float64]
-Rolled = Callable[[NDArray[np.int64], int, int], Values]
-"""float64[rows, blocks, 2, 5] of int64[rows] boards, from a first block up to the one behind the last."""
+Rows = NDArray[np.int64]
+Rolled = Callable[[Rows, Rows, int], Values]
+"""float64[rows, blocks, 2, 5] of int64[rows] boards: the next so many blocks from int64[rows] first ones on."""
 Through = Callable[[Rolled], Rolled]
+StillOpen = Callable[[list[Values]], NDArray[np.bool_]]
 STOPS = {"end": BearoffSource.NONE, "exact": BearoffSource.EXACT, "tables": BearoffSource.COMBINED}
-BATCH_BLOCKS = 1 << 16  # blocks held at a time: bounds the memory
 _EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
 
 
@@ -114,11 +116,6 @@ class Limits(NamedTuple):
     until: float = math.inf  # points that the standard error of the equity may have
     most_trials: int = 0  # a multiple of `trials`; 0: one round
 
-    @classmethod
-    def rounds(cls, trials: int, until: float | None, most_trials: int) -> Limits:
-        """One round of `trials`, or, with a standard error to reach, rounds of them up to `most_trials`."""
-        return cls(trials) if until is None else cls(trials, until, most_trials)
-
     @property
     def most(self) -> int:
         """Trials that there are at most."""
@@ -141,39 +138,26 @@ class Limits(NamedTuple):
 def roll_out(
     boards: Boards,
     chooser: Chooser,
-    trials: int = SUPERBLOCK,
+    limits: Limits | int = SUPERBLOCK,
     seed: int = 0,
     settings: RolloutSettings = PLAIN,
     *,
-    until: float = math.inf,
-    most_trials: int = 0,
-    items: NDArray[np.int64] | None = None,
+    items: Rows | None = None,
     through: Through = lambda rolled: rolled,
 ) -> RolloutResult:
-    """Roll out int8[n, 26] boards, each with `trials` trials: a multiple of 36, at least 72.
+    """Roll out int8[n, 26] boards, each with so many trials, or within limits: a multiple of 36, at least 72.
 
-    With `until` there are more rounds of `trials`, up to `most_trials` in all (a multiple of `trials`), until the
-    standard error of the equity is at most `until` points; a position that does not reach it keeps its larger one.
-    Board i has the dice of items[i] of the seed (int64[n], 0 or more; by default i). The result of a position depends
-    on nothing else, neither on other positions nor on threads; but with `until`, boards of one item have as many rounds
-    as the slowest of those that are rolled out together, in the same batch. `through` is that of `rolled_blocks`, once
-    for each batch, with rows of all boards. Raises UsageError for numbers out of range and for a player without
-    networks, and InvalidPositionError.
+    With `until` there are more rounds of `trials`, up to `most_trials` in all, until the standard error of the equity
+    is at most `until` points; a position that does not reach it keeps its larger one. Board i has the dice of items[i]
+    of the seed (int64[n], 0 or more; by default i). The result of a position depends on nothing else, neither on other
+    positions nor on threads; but with `until`, boards of one item have as many rounds as the slowest of them. `through`
+    is that of `rolled_blocks`. Raises UsageError for numbers out of range and for a player without networks, and
+    InvalidPositionError.
     """
-    numbers = numbers_of(boards, items)
-    limits = Limits(trials, until, most_trials)
-    step = max(1, BATCH_BLOCKS * BLOCK // max(trials, most_trials, 1))
-    results = []
-    for start in range(0, max(len(boards), 1), step):
-
-        def of_batch(rolled: Rolled, start: int = start) -> Rolled:
-            roll = through(lambda rows, begin, end: rolled(rows - start, begin, end))
-            return lambda rows, begin, end: roll(rows + start, begin, end)
-
-        part = slice(start, start + step)
-        blocks = rolled_blocks(boards[part], chooser, seed, settings, limits, numbers[part], numbers[part], of_batch)
-        results += [result_of(found[None]) for found in blocks]
-    return RolloutResult.joined(results) if results else result_of(np.empty((0, 2, 2, 5)))
+    numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
+    still_open = open_groups(numbers, limits)
+    blocks = rolled_blocks(boards, chooser, seed, settings, limits, numbers, still_open, through)
+    return RolloutResult.joined([result_of(np.empty((0, 2, 2, 5))), *(result_of(found[None]) for found in blocks)])
 
 
 def rolling(
@@ -186,7 +170,7 @@ def rolling(
     count, blocks = trials // BLOCK, np.empty((1, 0, 2, 5))
     rolled = rolled_in_kernel(board[None], chooser, seed, settings, numbers_of(board[None], None))
     for begin in range(0, most_trials // BLOCK, count):
-        blocks = np.concatenate([blocks, rolled(np.arange(1), begin, begin + count)], axis=1)
+        blocks = np.concatenate([blocks, rolled(np.arange(1), np.array([begin]), count)], axis=1)
         yield result_of(blocks)
 
 
@@ -196,64 +180,42 @@ def rolled_blocks(
     seed: int,
     settings: RolloutSettings,
     limits: Limits,
-    items: NDArray[np.int64],
-    groups: NDArray[np.int64],
+    items: Rows,
+    still_open: StillOpen,
     through: Through = lambda rolled: rolled,
 ) -> list[Values]:
-    """float64[blocks, 2, 5] for each int8[n, 26] board: means of the final chances and of the luck in blocks of 36
-    trials. Boards of a group (int64[n]) have the same number of blocks: as many as the slowest of their standard errors
-    needs.
+    """float64[blocks, 2, 5] for each int8[n, 26] board, which has the dice of items[i] of the seed: means of the final
+    chances and of the luck in blocks of 36 trials.
 
-    `through` is given the function that rolls out blocks and returns a function to call in its place, which may ask for
-    fewer blocks at a time, watch them, and have some of them from before.
+    There is a round of `limits.trials` for all of them, then more for those that are still open, up to
+    `limits.most_trials` each. `still_open` is given the blocks of all and says in bool[n] which need more games. A
+    board that needed none may need them again: it goes on with its own next games, so what it has depends on its number
+    of games alone. `through` is given the function that rolls out blocks and returns a function to call in its place,
+    which may ask for fewer blocks at a time, watch them, and have some of them from before.
 
     Raises UsageError for wrong limits and for a player without networks.
     """
     limits.check()
     require_networks(chooser, "to roll out")
     roll = through(rolled_in_kernel(boards, chooser, seed, settings, items))
-    rows, blocks = np.arange(len(boards)), [np.empty((0, 2, 5))] * len(boards)
-    count = limits.trials // BLOCK
-    for begin in range(0, limits.most // BLOCK, count):
-        found = roll(rows, begin, begin + count)
-        for row, more in zip(rows.tolist(), found, strict=True):
-            blocks[row] = np.concatenate([blocks[row], more])
-        errors = [result_of(blocks[row][None]).equity_standard_errors[0] for row in rows.tolist()]
-        rows = rows[np.isin(groups[rows], groups[rows][~(np.array(errors) <= limits.until)])]
-        if not len(rows):
-            break
-    return blocks
-
-
-def blocks_while_open(
-    boards: Boards,
-    chooser: Chooser,
-    settings: RolloutSettings,
-    limits: Limits,
-    seed: int,
-    item: int,
-    still_open: Callable[[list[Values]], NDArray[np.bool_]],
-) -> list[Values]:
-    """float64[blocks, 2, 5] as in `rolled_blocks` for each of int8[k, 26] boards, the plays of one decision, all with
-    the dice of `item` of the seed.
-
-    There is a round of `limits.trials` for all of them, then more for those that are still open, up to
-    `limits.most_trials` each. `still_open` is given the blocks of all and says in bool[k] which need more games. A play
-    that needed none may need them again: it goes on with its own next games, so what a play has depends on its number
-    of games alone. Raises UsageError for numbers out of range.
-    """
-    limits.check()
-    kernel_settings, count = settings.for_kernels(seed), limits.trials // BLOCK
     blocks, rows = [np.empty((0, 2, 5))] * len(boards), np.arange(len(boards))
     while len(rows):
         begins = np.array([len(blocks[row]) for row in rows.tolist()], np.int64)
-        found = np.empty((len(rows), count, 2, 5))
-        items = np.full(len(rows), item, np.int64)
-        in_threads(fill_blocks, len(rows) * count, chooser, kernel_settings, boards[rows], items, begins, found)
-        for row, more in zip(rows.tolist(), found, strict=True):
+        for row, more in zip(rows.tolist(), roll(rows, begins, limits.trials // BLOCK), strict=True):
             blocks[row] = np.concatenate([blocks[row], more])
         rows = np.flatnonzero(still_open(blocks) & (np.array([len(each) for each in blocks]) < limits.most // BLOCK))
     return blocks
+
+
+def open_groups(groups: Rows, limits: Limits) -> StillOpen:
+    """For `rolled_blocks`: boards of a group (int64[n]) have the same number of blocks, as many as the slowest of their
+    standard errors needs."""
+
+    def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
+        errors = np.array([result_of(each[None]).equity_standard_errors[0] for each in blocks])
+        return np.isin(groups, groups[~(errors <= limits.until)])
+
+    return still_open
 
 
 def rolled_in_kernel(
@@ -262,10 +224,10 @@ def rolled_in_kernel(
     """A function that rolls out blocks of int8[n, 26] boards with a network for both sides."""
     kernel_settings, boards = settings.for_kernels(seed), np.ascontiguousarray(boards)
 
-    def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
-        found = np.empty((len(rows), end - begin, 2, 5))
-        arrays = boards[rows], items[rows], np.full(len(rows), begin, np.int64), found
-        in_threads(fill_blocks, found.shape[0] * found.shape[1], chooser, kernel_settings, *arrays)
+    def rolled(rows: Rows, begins: Rows, count: int) -> Values:
+        found = np.empty((len(rows), count, 2, 5))
+        arrays = boards[rows], items[rows], begins, found
+        in_threads(fill_blocks, len(rows) * count, chooser, kernel_settings, *arrays)
         return found
 
     return rolled
@@ -282,16 +244,16 @@ def rolled_by(
     """
     kernel_settings = settings.for_kernels(seed)
 
-    def rolled(rows: NDArray[np.int64], begin: int, end: int) -> Values:
-        numbers = np.arange(begin * BLOCK, end * BLOCK)
-        trials, games = np.tile(numbers, len(rows)), rows.repeat(len(numbers))
+    def rolled(rows: Rows, begins: Rows, count: int) -> Values:
+        trials = (begins[:, None] * BLOCK + np.arange(count * BLOCK)).ravel()
+        games = rows.repeat(count * BLOCK)
         found = np.empty((len(trials), 2, 5))
         for start in range(0, len(trials), LOCKSTEP):
             part = slice(start, start + LOCKSTEP)
             own_boards, own_items = boards[games[part]], items[games[part]]
             found[part] = played_trials(player, own_boards, chooser, kernel_settings, own_items, trials[part])
-        blocks = found.reshape(len(rows), end - begin, BLOCK, 2, 5)
-        total = np.zeros((len(rows), end - begin, 2, 5))
+        blocks = found.reshape(len(rows), count, BLOCK, 2, 5)
+        total = np.zeros((len(rows), count, 2, 5))
         for number in range(BLOCK):  # in the order of the kernel: sums of rounded numbers depend on it
             total += blocks[:, :, number]
         return total / BLOCK
@@ -334,16 +296,15 @@ def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.in
     return numbers
 
 
-def result_of(blocks: Values) -> RolloutResult:
+def result_of(blocks: Values, worth: Callable[[Values], Values] | None = None) -> RolloutResult:
     """Means and standard errors from the float64[n, blocks, 2, 5] of `rolled_blocks`, at least two blocks for each
-    board."""
+    board. `worth` gives equities of float64[..., 5 or more] chances, by default cubeless ones in money play."""
+    worth = worth or equities_of
     n, count = blocks.shape[:2]
-    values = np.empty((n, count, 7))
-    plain, luck = blocks[:, :, 0], blocks[:, :, 1]
-    values[:, :, :5] = plain - luck
-    for place, chances in ((5, values), (6, plain)):
-        values[:, :, place] = equities_of(chances)
-    means, errors = np.empty((n, 7)), np.empty((n, 7))
+    values, plain = np.empty((n, count, 7)), blocks[:, :, 0]
+    values[:, :, :5] = plain - blocks[:, :, 1]
+    values[:, :, 5], values[:, :, 6] = worth(values), worth(plain)
+    means, errors = np.empty((2, n, 7))
     fill_statistics(values, means, errors)
     trials = np.full(n, count * BLOCK, np.int64)
     return RolloutResult(means[:, :5], errors[:, :5], means[:, 5], errors[:, 5], errors[:, 6], trials)

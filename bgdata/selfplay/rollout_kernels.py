@@ -16,11 +16,18 @@ from numpy.typing import NDArray
 from bgdata.evaluation.answers import choose_by_chances, fill_all_chances, fill_chances
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, bearoff_source, may_cover
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned
-from bgdata.evaluation.choices import Chooser, networks_of, tables_of
+from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.lookahead import FILTERS
-from bgdata.evaluation.lookahead_kernels import TreeScratch, fill_chances_at, new_tree_scratch
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.roll_values import LikelyPlays, fill_roll_values, roll_place
+from bgdata.evaluation.roll_values import (
+    LikelyPlays,
+    Sight,
+    TreeScratch,
+    fill_chances_at,
+    fill_roll_values,
+    new_tree_scratch,
+    roll_place,
+)
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
@@ -98,8 +105,8 @@ def fill_blocks(
     """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
     + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
     them, zero if it is not measured; for the pairs of row and block begin:end, in their order."""
-    count, networks = blocks.shape[1], networks_of(chooser)
-    roller, scratch = Roller(networks, tables_of(chooser), settings), new_rollout_scratch(networks)
+    count, networks = blocks.shape[1], chooser.networks
+    roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
     for place in range(begin, end):
         row, block = place // count, place % count
         if block == 0:
@@ -259,7 +266,7 @@ def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> N
     best at 0-ply, or the one that `lookahead.rank_all` chooses at 1-ply."""
     networks, tables, settings = roller
     after, evaluation = scratch.tree.rolls.after, scratch.tree.rolls.evaluation
-    n = fill_plays(scratch.board, max(die, other_die), min(die, other_die), after, scratch.tree.rolls.notes)
+    n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
     if settings.play_ply == 0:
         best, _ = choose_by_chances(networks, tables, after, n, evaluation)
         flip_into(after[best], scratch.board)
@@ -271,9 +278,8 @@ def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> N
     best, lowest = 0, _WORST
     for place in range(count):
         if count > 1:
-            fill_chances_at(
-                networks, tables, settings.ahead, 1, scratch.candidates[place], scratch.tree, scratch.turned
-            )
+            sight = Sight(networks, tables, settings.ahead)
+            fill_chances_at(sight, 1, scratch.candidates[place], scratch.tree, scratch.turned)
             equity = equity_of(scratch.turned)
             if equity < lowest:
                 best, lowest = place, equity
@@ -328,8 +334,8 @@ def fill_ends(
 ) -> None:
     """Fills is_end[row], whether trials end at boards[row, slot] after so many rolls, and where they do chances[row,
     0:5] of the player first on roll; for the rows begin:end."""
-    networks = networks_of(chooser)
-    roller, scratch = Roller(networks, tables_of(chooser), settings), new_rollout_scratch(networks)
+    networks = chooser.networks
+    roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
     for row in range(begin, end):
         is_end[row] = turn >= settings.last_turn or is_final(roller.tables, settings.stop, boards[row])
         if is_end[row]:
@@ -353,7 +359,7 @@ def fill_rolls(
 ) -> None:
     """Fills rolls[row, 0:2] of a turn of trials[row] of items[row], and lucks[row, 0:5] with itself plus its luck, for
     the rows begin:end."""
-    networks, tables = networks_of(chooser), tables_of(chooser)
+    networks, tables = chooser.networks, chooser.tables
     scratch = new_rollout_scratch(networks)
     for row in range(begin, end):
         stream: Any = random_stream(settings.seed, items[row])

@@ -10,14 +10,9 @@ if TYPE_CHECKING:
     from bgdata.selfplay.rollout import Limits, RolloutResult
 
 
-def is_reached(error: float, limits: Limits) -> bool:
-    """Whether a standard error is as small as wanted."""
-    return error <= limits.until
-
-
 def describe_limits(worst: float, limits: Limits) -> list[str]:
     """A line if the wanted standard error was not reached, but only the `worst`, in points."""
-    if is_reached(worst, limits):
+    if worst <= limits.until:
         return []
     return [
         f"expected a standard error of at most {limits.until:g}, got {worst:.4f} after {limits.most:,} trials; "
@@ -37,7 +32,7 @@ def rollout_row(result: RolloutResult, row: int, limits: Limits) -> dict[str, An
         "standard_error": error,
         "plain_standard_error": float(result.plain_standard_errors[row]),
         "trials": int(result.trials[row]),
-        "is_reached": is_reached(error, limits),
+        "is_reached": error <= limits.until,
     }
 
 
@@ -47,5 +42,5 @@ def who_rolled(player: NetworkPlayer) -> dict[str, Any]:
 
 
 def describe_player(player: NetworkPlayer) -> str:
-    """The same as a line."""
+    """Who rolled out, as a line."""
     return f"by {player.label}, with {', '.join(player.table_names) or 'no tables'}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
-from bgdata.evaluation.networks.named import network_name
+from bgdata.evaluation.networks.player import network_name
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.players import NETWORK
 from bgdata.measures.steps.scores import table_size

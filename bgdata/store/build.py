@@ -33,9 +33,7 @@ from bgdata.errors import (
 from bgdata.process import free_memory, keep, keeping
 from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.checks import run_sql_checks
-from bgdata.store.context import Build, Computed
-from bgdata.store.dataset import Dataset, Estimate, ImportedDataset, Input
-from bgdata.store.declaration import TableShape
+from bgdata.store.dataset import Build, Computed, Dataset, Estimate, ImportedDataset, Input, TableShape
 from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, seal_record, tidy
 from bgdata.store.linked import chosen_place, discard, link, link_again, place_of, prepare, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME

@@ -35,8 +35,7 @@ from bgdata.errors import (
 )
 from bgdata.process import cache_folder
 from bgdata.store.checks import check_columns, select_columns
-from bgdata.store.dataset import Dataset
-from bgdata.store.declaration import Column, TableShape
+from bgdata.store.dataset import Column, Dataset, TableShape
 from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.names import CURRENT, identifier, is_name, parquet_source, quoted, read_parquet

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.errors import CheckFailedError, CorruptFileError, OlderTableError, QueryError, UsageError
-from bgdata.store.dataset import Dataset
-from bgdata.store.declaration import Column, TableShape
+from bgdata.store.dataset import Column, Dataset, TableShape
 from bgdata.store.names import identifier, parquet_source, quoted
 from bgdata.store.parameters import Parameters
 from bgdata.store.registry import Kinds, SqlFolders

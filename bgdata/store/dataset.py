@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
@@ -19,19 +20,65 @@ from bgdata.errors import (
     UsageError,
     shown,
 )
-from bgdata.store.declaration import PARQUET, Column, FlatArray, TableShape
 from bgdata.store.manifest import Source, file_names, unpacked_name
 from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
     from bgdata.store.arrays import Array
-    from bgdata.store.context import Build, Computed, Recheck
+    from bgdata.store.job import Job
     from bgdata.store.manifest import Manifest, RawFile
     from bgdata.store.progress import Progress
     from bgdata.store.table import Table
     from bgdata.store.versions import Versions
+
+
+PARQUET = "table.parquet"  # file of the main table
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as SQL shows it: its DuckDB type, unit and meaning in one sentence."""
+
+    name: str
+    type: str
+    unit: str
+    meaning: str
+
+    @property
+    def comment(self) -> str:
+        """Text of the column's comment in the catalog."""
+        return f"{self.meaning} [{self.unit}]" if self.unit else self.meaning
+
+
+@dataclass(frozen=True)
+class TableShape:
+    """One Parquet file of a version, and the SQL view over it. A table that several kinds declare is `shared`: one
+    view over all of them, with a column that names the dataset."""
+
+    name: str
+    file: str
+    summary: str
+    columns: tuple[Column, ...]  # as SQL shows them, `variant` not included
+    key: tuple[str, ...]  # columns that name a row; the table is sorted by them
+    shared: bool = False
+
+    @property
+    def row(self) -> str:
+        """What a row is, in one sentence."""
+        return f"One row for each {' and '.join(self.key)}, in this order."
+
+
+@dataclass(frozen=True)
+class FlatArray:
+    """An array that the player maps: its dtype, the meaning of its axes, and what it holds."""
+
+    name: str
+    dtype: str
+    axes: str
+    meaning: str
 
 
 CONFIDENCE = 0.99  # with which a sample finds as many bad rows as it says
@@ -70,6 +117,40 @@ def finds(count: int, total: int) -> str:
 # an input: (kind, parameters), or a version by name
 Input: TypeAlias = "tuple[str, Parameters] | VersionRef"
 P = TypeVar("P", bound=Parameters)
+P_co = TypeVar("P_co", bound=Parameters, covariant=True)
+
+
+@dataclass(frozen=True)
+class Context(Generic[P_co]):
+    """A version and what it is made from."""
+
+    parameters: P_co
+    inputs: Mapping[str, Table]  # by role
+    warehouse: Versions  # where players are found by name; what values depend on is in inputs or parameters
+
+
+@dataclass(frozen=True)
+class Build(Context[P_co]):
+    """A version that is being computed."""
+
+    job: Job  # saves its arrays
+
+
+@dataclass(frozen=True)
+class Recheck(Context[P_co]):
+    """A version of which some rows, chosen at random, are computed again."""
+
+    table: Table
+    rows: int  # how many
+    generator: np.random.Generator
+
+
+@dataclass(frozen=True)
+class Computed(Generic[P_co]):
+    """A version whose values are there: the arrays by name."""
+
+    parameters: P_co
+    arrays: Mapping[str, Array]
 
 
 class Dataset(ABC, Generic[P]):
@@ -160,11 +241,13 @@ class Dataset(ABC, Generic[P]):
 
     @functools.cached_property
     def computation(self) -> Computation[P]:
-        """How it is computed. The first call imports `<name>_compute` beside the declaration, and its kernels."""
+        """How it is computed. The first call imports `<name>_compute` beside the declaration, and its kernels; a module
+        that computes several kinds has their classes by name."""
         declaring = next(base for base in type(self).__mro__ if "name" in vars(base))
         package = declaring.__module__.rpartition(".")[0]
         module = import_module(f"{package}.{self.computed_by or self.name}_compute")
-        found: Computation[P] = module.COMPUTATION(self)
+        by_name = module.COMPUTATION
+        found: Computation[P] = (by_name[self.name] if isinstance(by_name, dict) else by_name)(self)
         return found
 
     def __getstate__(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bgdata.errors import BgdataError, CorruptFileError
-from bgdata.store.declaration import TableShape
+from bgdata.store.dataset import TableShape
 from bgdata.store.progress import Progress
 from bgdata.store.storage import is_want, storage_errors
 

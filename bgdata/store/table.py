@@ -9,18 +9,15 @@ import shutil
 import stat
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError, ManifestFormatError, MissingTableError
 from bgdata.store.arrays import Array, map_array
-from bgdata.store.declaration import PARQUET
+from bgdata.store.dataset import PARQUET, Dataset
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import Manifest, load_manifest
 from bgdata.store.parameters import Parameters
 from bgdata.store.storage import not_regular, publish, remove_folder, sha256_file, storage_errors
-
-if TYPE_CHECKING:
-    from bgdata.store.dataset import Dataset
 
 
 def reopen(folder: Path, kind: str) -> Table:

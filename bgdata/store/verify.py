@@ -26,8 +26,7 @@ from bgdata.errors import (
 from bgdata.store.arrays import ROW_HASHES, Array, ArrayWriter, damaged_rows, values_digest
 from bgdata.store.catalog import check_catalog
 from bgdata.store.checks import check_columns, run_sql_checks
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Dataset, sampled
+from bgdata.store.dataset import Build, Computed, Dataset, Recheck, sampled
 from bgdata.store.job import Job, Step
 from bgdata.store.locked_sql import keep_to, open_memory
 from bgdata.store.lockfile import is_more, read_lock

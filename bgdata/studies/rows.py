@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bgdata.errors import MissingTableError, UsageError
 from bgdata.errors import shown as cited
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import KINDS, STATUSES, Claim
 from bgdata.studies.kinds.claims import DATASET, ORDER, ClaimsParameters

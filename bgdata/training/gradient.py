@@ -1,17 +1,24 @@
-"""What both ways of learning share: what hidden units give, errors of the outputs, and backpropagation.
+"""Gradient descent in float32 by kernels: errors of the outputs and backpropagation, which both ways of learning share,
+and temporal-difference learning, one position at a time in a given order, with the same result on any machine.
 
-The rest differs in the order of sums, on which the last bits of weights, and so the digests of networks, depend.
-Temporal-difference learning takes one position at a time: weights change by (learning rate x input) x delta, and sums
-are by halving. In supervised learning a batch is one step: gradients are summed over positions, four at a time, and
-then multiplied by the learning rate.
+The ways of learning differ in the order of sums, on which the last bits of weights, and so the digests of networks,
+depend. Here weights change after every position, by (learning rate x input) x delta, and sums over units are by halving
+(the first half plus the second, and so on): a fixed order that suits vector instructions. In supervised learning a
+batch is one step: gradients are summed over positions, four at a time, and then multiplied by the learning rate. The
+loss is the cross-entropy of each chance, or with `squared` half the square of its error.
+
+The networks of a player learn from positions of their own class only, so they are independent items: each has a thread
+of its own and sees its positions one after the other.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
-from bgdata.evaluation.chances import Chances
+import numpy as np
+
+from bgdata.evaluation.chances import Chances, possible_outcomes
+from bgdata.evaluation.networks.contact_inputs import Inputs
 from bgdata.evaluation.networks.inference import (
     ACTIVATION,
     LAYERS,
@@ -21,11 +28,32 @@ from bgdata.evaluation.networks.inference import (
     Activation,
     half_tangent,
 )
-from bgdata.kernel import kernel
-from bgdata.training.networks import Floats
+from bgdata.evaluation.networks.inputs import fill_many_inputs
+from bgdata.evaluation.networks.shots import ROLL_NUMBERS
+from bgdata.game.codec import Boards
+from bgdata.kernel import kernel, prange
+from bgdata.training.networks import FloatNetworks, Floats, Integers
 
 _ONE, _HALF, _NONE, _MOST = np.float32(1), np.float32(0.5), np.float32(0), np.float32(RECTIFIED_MOST)
+_UNIT = np.float32(1 / 64)
 _RECTIFIED = int(Activation.RECTIFIED)
+
+
+class Network(NamedTuple):
+    """One network that learns."""
+
+    shape: Integers  # its row of `FloatNetworks.shapes`
+    weights: Floats  # from its own first one on
+    biases: Floats
+
+
+class Pass(NamedTuple):
+    """What a network computes of one position."""
+
+    inputs: Inputs  # [input]
+    used: Integers  # which inputs are not 0, ascending
+    values: Floats  # [layer, 0, unit] what units give
+    deltas: Floats  # [layer, 0, unit] by how much they should give more
 
 
 @kernel(borrows=True)
@@ -38,35 +66,18 @@ def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, 
 
 
 @kernel(borrows=True)
-def squash(sums: Floats) -> None:
-    """Fills sums[unit] with its logistic function."""
-    for unit in range(len(sums)):
-        sums[unit] = _HALF + _HALF * half_tangent(_HALF * sums[unit])
-
-
-@kernel(borrows=True)
-def activate(shape: NDArray[np.int64], layer: int, sums: Floats) -> None:
+def activate(shape: Integers, layer: int, sums: Floats) -> None:
     """Fills sums[unit] of a layer, numbered from 0, with what its units give for them: the outputs are logistic."""
     if shape[ACTIVATION] == _RECTIFIED and layer + 1 < shape[LAYERS]:
         for unit in range(len(sums)):
             sums[unit] = min(max(sums[unit], _NONE), _MOST)
     else:
-        squash(sums)
+        for unit in range(len(sums)):
+            sums[unit] = _HALF + _HALF * half_tangent(_HALF * sums[unit])
 
 
 @kernel(borrows=True)
-def scale_by_slopes(activation: int, given: Floats, deltas: Floats) -> None:
-    """Fills deltas[unit] with itself times the slope of a hidden unit that gives given[unit]."""
-    if activation == _RECTIFIED:
-        for unit in range(len(deltas)):
-            deltas[unit] *= np.float32(_NONE < given[unit] < _MOST)
-    else:
-        for unit in range(len(deltas)):
-            deltas[unit] *= given[unit] * (_ONE - given[unit])
-
-
-@kernel(borrows=True)
-def backward(shape: NDArray[np.int64], weights: Floats, values: Floats, deltas: Floats, sample: int) -> None:
+def backward(shape: Integers, weights: Floats, values: Floats, deltas: Floats, sample: int) -> None:
     """Fills deltas[layer, sample, unit] of all layers before the last by backpropagation."""
     end = shape[1] * shape[SIZES]
     for layer in range(1, shape[LAYERS]):
@@ -81,4 +92,123 @@ def backward(shape: NDArray[np.int64], weights: Floats, values: Floats, deltas: 
             delta, row = deltas[layer, sample, unit], weights[end + unit * below : end + (unit + 1) * below]
             for item in range(below):
                 lower[item] += delta * row[item]
-        scale_by_slopes(shape[ACTIVATION], given, lower)
+        for unit in range(below):
+            if shape[ACTIVATION] == _RECTIFIED:
+                lower[unit] *= np.float32(_NONE < given[unit] < _MOST)
+            else:
+                lower[unit] *= given[unit] * (_ONE - given[unit])
+
+
+@kernel(parallel=True)
+def learn(
+    networks: FloatNetworks,
+    boards: Boards,
+    targets: Chances,
+    order: Integers,
+    ends: Integers,
+    rate: np.float32,
+    squared: bool,
+) -> None:
+    """Fills the weights and biases of networks: network `which` learns targets[row, 0:5] of boards[row, slot] for the
+    rows order[ends[which]:ends[which + 1]], one after the other, at a learning rate in float32."""
+    for which in prange(len(networks.shapes)):
+        shape = networks.shapes[which]
+        network = Network(shape, networks.weights[shape[2] :], networks.biases[shape[3] :])
+        learn_rows(network, boards, targets, order[ends[which] : ends[which + 1]], rate, squared)
+
+
+@kernel()
+def learn_rows(
+    network: Network, boards: Boards, targets: Chances, rows: Integers, rate: np.float32, squared: bool
+) -> None:
+    """Fills weights and biases of one network: it learns targets[row, 0:5] of boards[row, slot] for the given rows."""
+    shape, given, numbers = network.shape, new_pass(network.shape), np.zeros(ROLL_NUMBERS, np.int32)
+    last, inputs = shape[LAYERS] - 1, given.inputs.reshape((1, shape[1]))
+    for row in rows:
+        fill_many_inputs(shape[0], boards[row : row + 1], 1, numbers, inputs)
+        count = fill_values(network, given)
+        possible = 2 * possible_outcomes(boards[row]) + 1
+        fill_errors(targets[row], possible, squared, given.values[last, 0], given.deltas[last, 0])
+        backward(shape, network.weights, given.values, given.deltas, 0)
+        step(network, given, count, rate)
+
+
+@kernel()
+def new_pass(shape: Integers) -> Pass:
+    """An empty `Pass` of a network of this shape."""
+    size = shape[LAYERS], 1, shape[SIZES:].max()
+    return Pass(
+        np.zeros(shape[1], np.int16),
+        np.empty(shape[1] + 1, np.int64),
+        np.empty(size, np.float32),
+        np.empty(size, np.float32),
+    )
+
+
+@kernel(borrows=True)
+def fill_values(network: Network, given: Pass) -> int:
+    """Fills given.used with the inputs that are not 0, and given.values[layer, 0, unit] with the outputs of the units
+    for given.inputs; the first deltas are scratch. Returns how many inputs are not 0."""
+    shape, weights, biases, count = network.shape, network.weights, network.biases, 0
+    for item in range(len(given.inputs)):
+        given.used[count] = item
+        count += given.inputs[item] != 0
+    units = shape[SIZES]
+    first = given.values[0, 0, :units]
+    for unit in range(units):
+        first[unit] = biases[unit]
+    for item in given.used[:count]:
+        add_scaled(weights[item * units : (item + 1) * units], np.float32(given.inputs[item]) * _UNIT, first)
+    activate(shape, 0, first)
+    place, bias = shape[1] * units, units
+    for layer in range(1, shape[LAYERS]):
+        below, units = units, shape[SIZES + layer]
+        lower, above = given.values[layer - 1, 0, :below], given.values[layer, 0, :units]
+        for unit in range(units):
+            row = weights[place + unit * below : place + (unit + 1) * below]
+            above[unit] = biases[bias + unit] + weigh_floats(lower, row, given.deltas[0, 0])
+        activate(shape, layer, above)
+        place, bias = place + units * below, bias + units
+    return count
+
+
+@kernel(borrows=True)
+def add_scaled(row: Floats, factor: np.float32, sums: Floats) -> None:
+    """Fills sums[unit] with itself plus factor times row[unit]."""
+    for unit in range(len(sums)):
+        sums[unit] += factor * row[unit]
+
+
+@kernel(borrows=True)
+def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
+    """Sum of values[unit] times row[unit], by halving; scratch[0:len(values)] is overwritten."""
+    count = len(values)
+    for unit in range(count):
+        scratch[unit] = values[unit] * row[unit]
+    while count > 1:
+        half = count // 2
+        upper = scratch[count - half : count]
+        for unit in range(half):
+            scratch[unit] += upper[unit]
+        count -= half
+    total: np.float32 = scratch[0]
+    return total
+
+
+@kernel(borrows=True)
+def step(network: Network, given: Pass, count: int, rate: np.float32) -> None:
+    """Fills weights and biases with themselves plus `rate` times their part in the deltas, for given.used[0:count]."""
+    shape, weights, biases, values, deltas = network.shape, network.weights, network.biases, given.values, given.deltas
+    units = shape[SIZES]
+    for item in given.used[:count]:
+        row = weights[item * units : (item + 1) * units]
+        add_scaled(deltas[0, 0], rate * np.float32(given.inputs[item]) * _UNIT, row)
+    add_scaled(deltas[0, 0], rate, biases[:units])
+    place, bias = shape[1] * units, units
+    for layer in range(1, shape[LAYERS]):
+        below, units = units, shape[SIZES + layer]
+        for unit in range(units):
+            row = weights[place + unit * below : place + (unit + 1) * below]
+            add_scaled(values[layer - 1, 0], rate * deltas[layer, 0, unit], row)
+        add_scaled(deltas[layer, 0], rate, biases[bias : bias + units])
+        place, bias = place + units * below, bias + units

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.answers import NETWORK_CLASSES
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.inference import (
     ACTIVATION,
     FIRST_SUM,
@@ -25,11 +26,12 @@ from bgdata.evaluation.networks.inference import (
     Networks,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import UNIT, input_count
+from bgdata.evaluation.networks.inputs import input_count
 from bgdata.game.random import random_bits, random_stream
 from bgdata.kernel import kernel, read_only
 
 Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weights [below, unit], biases [unit]
 
 
@@ -66,12 +68,12 @@ def new_networks(
             scales.append(np.full(below * above, scale, np.float32))
         biases += sum(sizes)
     weights = np.concatenate(scales)
-    fill_uniform(seed, weights)
+    _fill_uniform(seed, weights)
     return FloatNetworks(shapes, weights, np.zeros(biases, np.float32))
 
 
 @kernel()
-def fill_uniform(seed: int, values: Floats) -> None:
+def _fill_uniform(seed: int, values: Floats) -> None:
     """Fills values[item], positive before, with a random number from minus what it was to what it was."""
     stream = random_stream(seed, 0)
     for item in range(len(values)):
@@ -84,40 +86,28 @@ def rounded_networks(networks: FloatNetworks) -> Networks:
 
     Raises CheckFailedError for networks whose sums might not fit int32.
     """
-    weight_units = np.full(len(networks.weights), LATER_WEIGHT, np.float32)
-    bias_units = np.empty(len(networks.biases), np.float32)
-    for row in networks.shapes.tolist():
-        _, inputs, weights, biases, activation, _, hidden, *_ = row
-        weight_units[weights : weights + inputs * hidden] = FIRST_WEIGHT
-        bias_units[biases:] = Activation(activation).later_sum
-        bias_units[biases : biases + hidden] = FIRST_SUM
-    weights = np.clip(np.rint(networks.weights * weight_units), -32767, 32767).astype(np.int16)
-    biases = np.clip(np.rint(networks.biases * bias_units), -(2.0**30), 2.0**30).astype(np.int32)
+    units = FloatNetworks(networks.shapes, np.empty_like(networks.weights), np.empty_like(networks.biases))
+    for which in range(len(networks.shapes)):
+        activation = Activation(networks.shapes[which, ACTIVATION])
+        for place, (layer_weights, layer_biases) in enumerate(layer_views(units, which)):
+            layer_weights[:], layer_biases[:] = _layer_units(activation, place)
+    weights = np.clip(np.rint(networks.weights * units.weights), -32767, 32767).astype(np.int16)
+    biases = np.clip(np.rint(networks.biases * units.biases), -(2.0**30), 2.0**30).astype(np.int32)
     found = Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
-    check_sums(found)
-    return found
-
-
-def check_sums(networks: Networks) -> None:
-    """Raise CheckFailedError if sums of later layers of a network might not fit int32.
-
-    Units are never negative, so a sum is highest with all those at their limit that have positive weights, and lowest
-    with all others.
-    """
-    for row, name in zip(networks.shapes.tolist(), NETWORK_CLASSES, strict=True):
-        sizes, most = units_of(row), Activation(row[ACTIVATION]).most
-        place, bias = row[2] + sizes[0] * sizes[1], row[3] + sizes[1]
-        for below, units in pairwise(sizes[1:]):
-            rows = networks.weights[place : place + below * units].astype(np.int64).reshape(units, below)
-            biases = networks.biases[bias : bias + units]
-            highest = (rows.clip(min=0).sum(axis=1) * most + biases).max()
-            lowest = (rows.clip(max=0).sum(axis=1) * most + biases).min()
+    # Units are never negative, so a sum is highest with all those at their limit that have positive weights, and lowest
+    # with all others.
+    for which, name in enumerate(NETWORK_CLASSES):
+        most = Activation(found.shapes[which, ACTIVATION]).most
+        for later_weights, later_biases in layer_views(found, which)[1:]:
+            wide = later_weights.astype(np.int64)
+            highest = (wide.clip(min=0).sum(axis=0) * most + later_biases).max()
+            lowest = (wide.clip(max=0).sum(axis=0) * most + later_biases).min()
             if max(highest, -lowest) >= 1 << 31:
                 raise CheckFailedError(
                     f"expected weights of the {name} network whose sums fit 32 bits, found "
                     f"{max(highest, -lowest) / 2**31:.2f} times as much; try a lower learning rate"
                 )
-            place, bias = place + below * units, bias + units
+    return found
 
 
 def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
@@ -145,8 +135,8 @@ def started_networks(
     """
     activation = Activation(int(networks.shapes[0, ACTIVATION]))
     rows = zip(NETWORK_CLASSES, hidden, strict=True)
-    found = [deepen(layers_of(networks, which), activation, *row) for which, row in enumerate(rows)]
-    sizes = tuple(wanted or hidden_sizes(layers) for wanted, layers in zip(hidden, found, strict=True))
+    found = [_deepen(_layers_of(networks, which), activation, *row) for which, row in enumerate(rows)]
+    sizes = tuple(wanted or _hidden_sizes(layers) for wanted, layers in zip(hidden, found, strict=True))
     sets = wanted_sets = input_sets_of(networks)
     if added is not None:
         for present in sets[1:]:
@@ -170,10 +160,10 @@ def started_networks(
     return started
 
 
-def deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
+def _deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
     """The layers of a network, with more hidden layers if `wanted` has more, which change no answer. Raises
     InvalidParameterError for fewer units or layers, and for more layers of logistic units."""
-    sizes = hidden_sizes(layers)
+    sizes = _hidden_sizes(layers)
     added = max(len(wanted) - len(sizes), 0)
     least = (*sizes, *[sizes[-1]] * added)
     if wanted and (len(wanted) < len(sizes) or any(map(int.__lt__, wanted, least))):
@@ -190,7 +180,7 @@ def deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple
     return [*layers[:-1], *[same] * added, layers[-1]]
 
 
-def hidden_sizes(layers: list[Layer]) -> tuple[int, ...]:
+def _hidden_sizes(layers: list[Layer]) -> tuple[int, ...]:
     """The numbers of hidden units."""
     return tuple(len(biases) for _, biases in layers[:-1])
 
@@ -201,7 +191,7 @@ def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed:
 
     Rectified units that are 0 everywhere have no gradient: they would never learn again. Logistic networks have none.
     """
-    found, revived = layers_of(rounded_networks(networks), which), 0
+    found, revived = _layers_of(rounded_networks(networks), which), 0
     if networks.shapes[which, ACTIVATION] != Activation.RECTIFIED:
         return revived
     sizes = tuple(tuple(units_of(row)[1:-1]) for row in networks.shapes.tolist())
@@ -228,23 +218,21 @@ def feature_names(networks: Networks) -> str:
     return " ".join(f"{input_set.label}@{input_set.revision}" for input_set in input_sets_of(networks))
 
 
-def check_features(networks: Networks, features: str) -> None:
-    """Raise UsageError unless the networks have the named inputs, in the same revisions; an empty name allows any."""
-    found = feature_names(networks)
-    if features and features != found:
-        raise UsageError(f"expected networks with the inputs {features}, got {found}")
-
-
 def units_of(row: list[int]) -> list[int]:
     """The inputs and the units of each layer, from a row of shapes."""
     return [row[1], *row[SIZES : SIZES + row[LAYERS]]]
 
 
-def layers_of(networks: Networks, which: int) -> list[Layer]:
+def _layer_units(activation: Activation, place: int) -> tuple[int, int]:
+    """What a weight and a bias of 1 are in the integers of players, in the layer number `place` from 0."""
+    return (LATER_WEIGHT, activation.later_sum) if place else (FIRST_WEIGHT, FIRST_SUM)
+
+
+def _layers_of(networks: Networks, which: int) -> list[Layer]:
     """The layers of one network as floats."""
-    later, layers = (LATER_WEIGHT, Activation(networks.shapes[which, ACTIVATION]).later_sum), []
+    activation, layers = Activation(networks.shapes[which, ACTIVATION]), []
     for place, (weights, biases) in enumerate(layer_views(networks, which)):
-        weight, bias = later if place else (FIRST_WEIGHT, FIRST_SUM)
+        weight, bias = _layer_units(activation, place)
         layers.append((weights.astype(np.float32) / np.float32(weight), (biases / bias).astype(np.float32)))
     return layers
 
@@ -252,10 +240,15 @@ def layers_of(networks: Networks, which: int) -> list[Layer]:
 def layer_views(networks: Networks | FloatNetworks, which: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
     """The weights [below, unit] and biases [unit] of each layer of one network, in place."""
     row = networks.shapes[which].tolist()
-    weight, bias, layers = row[2], row[3], []
-    for place, (below, units) in enumerate(pairwise(units_of(row))):
-        flat = networks.weights[weight : weight + below * units]
-        weights = flat.reshape(below, units) if place == 0 else flat.reshape(units, below).T
-        layers.append((weights, networks.biases[bias : bias + units]))
-        weight, bias = weight + below * units, bias + units
+    return split_layers(networks.weights[row[2] :], networks.biases[row[3] :], units_of(row))
+
+
+def split_layers(weights: Any, biases: Any, sizes: list[int]) -> list[tuple[Any, Any]]:
+    """Views of the weights [below, unit] and biases [unit] of each layer of a network with these `units_of`, from its
+    weights and biases on: arrays or tensors."""
+    layers = []
+    for place, (below, units) in enumerate(pairwise(sizes)):
+        flat = weights[: below * units]
+        layers.append((flat.reshape(units, below).T if place else flat.reshape(below, units), biases[:units]))
+        weights, biases = weights[below * units :], biases[units:]
     return layers

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bgdata.errors import BgdataError
 from bgdata.rows import Row
 from bgdata.store.arrays import Array
+from bgdata.store.dataset import Dataset
 from bgdata.store.manifest import Manifest
 from bgdata.store.table import Table
 from bgdata.training.kinds.network import DATASET as NETWORK
@@ -21,6 +22,11 @@ from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
 from bgdata.warehouse import Warehouse
 
 KINDS = (NETWORK.name, SUPERVISED.name)
+
+
+def kind_of(manifest: Manifest) -> Dataset[Any]:
+    """The kind of a network: by self-play or from labels."""
+    return NETWORK if manifest.dataset == NETWORK.name else SUPERVISED
 
 
 class Line(NamedTuple):
@@ -59,8 +65,7 @@ def networks(warehouse: Warehouse) -> list[Table]:
 
 def network_row(manifest: Manifest) -> Row:
     """What a network learned from, and how good it is, points per game against PubEval."""
-    declared = NETWORK if manifest.dataset == NETWORK.name else SUPERVISED
-    recipe, statistics = declared.parameters.from_manifest(manifest.parameters), manifest.statistics
+    recipe, statistics = kind_of(manifest).parameters.from_manifest(manifest.parameters), manifest.statistics
     return {
         "network": f"{manifest.dataset}/{manifest.variant}",
         "version": manifest.version,
@@ -78,47 +83,37 @@ def network_row(manifest: Manifest) -> Row:
 def how_learned(manifest: Manifest) -> str:
     """In words: what the network learned from, and how much of it."""
     recipe = manifest.parameters
-    if manifest.dataset == NETWORK.name:
+    if kind_of(manifest) is NETWORK:
         return f"{recipe['games']:,} games of self-play"
     return f"{recipe['epochs']} epochs of labels"
 
 
 def curve_charts(table: Table) -> list[Chart]:
-    """The charts of a network of any kind, three or six of them."""
-    curve = np.asarray(table.array("curve"))
-    return self_play_charts(curve) if table.manifest.dataset == NETWORK.name else supervised_charts(curve)
-
-
-def supervised_charts(curve: Array) -> list[Chart]:
-    """For each network, contact first: cross-entropies by epoch; then the RMSE of equities."""
+    """The charts of a network of any kind: six of one that learned from labels, for each network, contact first,
+    cross-entropies by epoch, then the RMSE of equities; else points per game, how games of self-play ended, and the
+    error on bearoffs, by games."""
+    curve: Array = np.asarray(table.array("curve"))
+    if kind_of(table.manifest) is NETWORK:
+        columns = {column.name: curve[:, place].tolist() for place, column in enumerate(NETWORK.columns)}
+        points = Line("± 2 standard errors", columns["points_per_game"], [2 * e for e in columns["standard_error"]])
+        shares = [[100 * share for share in columns[name]] for name in ("backgammon_share", "gammon_share")]
+        drawn: list[tuple[str, tuple[Line, ...], bool]] = [
+            ("points per game against PubEval", (points,), False),
+            ("endings of self-play games (%)", tuple(map(Line, ("backgammons", "gammons"), shares)), True),
+            ("mean error on exact bearoffs (points)", (Line("error", columns["bearoff_error"]),), True),
+        ]
+        return [
+            Chart(title, "games of self-play", columns["games"], lines, is_logarithmic=True, from_zero=from_zero)
+            for title, lines, from_zero in drawn
+        ]
     epochs, charts = list(range(len(curve))), []
-    for title, columns, power in (("cross-entropy (nats)", (2, 3), 1.0), ("RMSE of equities (points)", (4, 5), 0.5)):
+    for title, first, power in (("cross-entropy (nats)", 2, 1.0), ("RMSE of equities (points)", 4, 0.5)):
         for which in reversed(range(len(CLASSES))):
-            lines = tuple(
-                Line(label, (curve[:, which, column] ** power).tolist())
-                for label, column in zip(("training", "validation"), columns, strict=True)
-            )
-            title_of_class = f"{CLASSES[which]}: {title}"
-            charts.append(
-                Chart(title_of_class, "epochs", epochs, lines, mark=best_epoch(curve, which), mark_label="kept")
-            )
+            values = (curve[:, which, first : first + 2] ** power).T.tolist()
+            lines = tuple(map(Line, ("training", "validation"), values))
+            best, name = best_epoch(curve, which), f"{CLASSES[which]}: {title}"
+            charts.append(Chart(name, "epochs", epochs, lines, mark=best, mark_label="kept"))
     return charts
-
-
-def self_play_charts(curve: Array) -> list[Chart]:
-    """Points per game, how games of self-play ended, and the error on bearoffs, by games."""
-    columns = {column.name: curve[:, place].tolist() for place, column in enumerate(NETWORK.columns)}
-    band = [2 * error for error in columns["standard_error"]]
-    shares = [[100 * share for share in columns[name]] for name in ("backgammon_share", "gammon_share")]
-    drawn: list[tuple[str, tuple[Line, ...], bool]] = [
-        ("points per game against PubEval", (Line("± 2 standard errors", columns["points_per_game"], band),), False),
-        ("endings of self-play games (%)", tuple(map(Line, ("backgammons", "gammons"), shares)), True),
-        ("mean error on exact bearoffs (points)", (Line("error", columns["bearoff_error"]),), True),
-    ]
-    return [
-        Chart(title, "games of self-play", columns["games"], lines, is_logarithmic=True, from_zero=from_zero)
-        for title, lines, from_zero in drawn
-    ]
 
 
 def headline(manifest: Manifest) -> str:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bgdata.errors import UsageError, shown
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import KIND, find_network, network_name
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.evaluation.networks.player import find_network, network_name, open_networks
 from bgdata.evaluation.player import open_named_player
-from bgdata.evaluation.players import NETWORK
+from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK, SHIPPED
 from bgdata.measures.steps.score_rows import figure_rows, score_lines
 from bgdata.measures.steps.scores import PUBEVAL, Amount, build_scores, opponent_of
 from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
@@ -22,7 +20,7 @@ from bgdata.selfplay.kinds.selfplay import DATASET as CORPORA
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.shared.rollouts import find_source
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.training.kinds.network import DATASET as LEARNED
@@ -41,7 +39,7 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
     MissingTableError."""
     if not network:
         return {"network": DEFAULT_NETWORK, "network_version": ""}
-    table = find_network(f"{KIND}/{network}", warehouse)
+    table = find_network(f"{NETWORK}/{network}", warehouse)
     name, version = table.folder.parts[-2:]
     return {"network": name, "network_version": "" if (SHIPPED / name / version).is_dir() else version}
 

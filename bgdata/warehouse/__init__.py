@@ -170,6 +170,6 @@ class Warehouse(Versions):
         from bgdata.training.feed.feed import open_feed
 
         return open_feed(
-            self, kind, split=split, seed=seed, batch_size=batch_size, features=features, strata=strata, guard=guard,
-            epochs=epochs, state=state, from_parquet=from_parquet,
+            self, kind, features=features, strata=strata, guard=guard, state=state, epochs=epochs,
+            from_parquet=from_parquet, split=split, seed=seed, batch_size=batch_size,
         )  # fmt: skip

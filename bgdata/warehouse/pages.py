@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from typing import Any, NamedTuple
 
@@ -15,8 +16,7 @@ from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, MissingTableError, UsageError, shown
 from bgdata.game.position import Position
 from bgdata.rows import whole_rows
-from bgdata.store.dataset import Dataset
-from bgdata.store.declaration import TableShape
+from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.manifest import Manifest
 from bgdata.store.names import check_name, parse_input
 from bgdata.store.parameters import value_text
@@ -36,7 +36,6 @@ FLAT_ROWS: dict[str, Callable[[Table], list[dict[str, Any]]]] = {  # of tables t
     "bearoff_two_sided": lambda found: TwoSidedTable(found).middle_rows(SAMPLE),
     "contact_endgame": lambda found: EndgameTable(found).middle_rows(SAMPLE),
 }
-NAMES = ("dataset", "variant", "version")
 BOUNDS = ("error", "bound", "difference")  # in the names of figures that say how exact a table is
 
 
@@ -101,12 +100,9 @@ def table_page(site: Site, found: Table) -> Page:
     except BgdataError as error:
         damage, parameters = site.public(error), None
     is_flat = parameters is not None and not declared.tables_of(parameters)
-    samples = [] if damage else [sample(site, found, shape, is_flat=is_flat) for shape in declared.tables]
-    current = next(
-        (row["is_current"] for row in list_rows(site) if tuple(row[name] for name in NAMES) == found.folder.parts[-3:]),
-        False,
-    )
-    lineage = lineage_svg(site.warehouse, found)
+    samples = [] if damage else [_sample(site, found, shape, is_flat=is_flat) for shape in declared.tables]
+    others = [row for row in list_rows(site) if (row["dataset"], row["variant"]) == found.folder.parts[-3:-1]]
+    current = any(row["is_current"] for row in others if row["version"] == found.folder.name)
     bounds = {name: value for name, value in manifest.statistics.items() if any(word in name for word in BOUNDS)}
     shown_ = {
         "table": found,
@@ -114,14 +110,14 @@ def table_page(site: Site, found: Table) -> Page:
         "kind": declared,
         "damage": damage,
         "is_current": current,
-        "others": [row for row in list_rows(site) if (row["dataset"], row["variant"]) == found.folder.parts[-3:-1]],
+        "others": others,
         "samples": samples,
         "bounds": bounds,
         "figures": {name: value for name, value in manifest.statistics.items() if name not in bounds},
-        "rebuild": rebuild_command(declared, manifest, parameters),
-        "lineage": lineage,
+        "rebuild": _rebuild_command(declared, manifest, parameters),
+        "lineage": lineage_svg(site.warehouse, found),
         "charts": [] if damage or declared.name not in NETWORKS else list(map(chart_svg, curve_charts(found))),
-        "seen": seen_at(declared, found),
+        "seen": _seen_at(declared, found),
         "checks": claims_by_table(site, declared),
     }
     data = {
@@ -135,7 +131,7 @@ def table_page(site: Site, found: Table) -> Page:
     return Page("table.html", shown_, data)
 
 
-def seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
+def _seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
     """(words, address) of the pages that show what a version is about."""
     kind, variant = found.folder.parts[-3:-1]
     own = {
@@ -150,39 +146,37 @@ def seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
     return games + [own[name] for name in (kind,) if name in own]
 
 
-def sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
+def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
     """Rows of one table of a version, or why there are none."""
     try:
         rows = FLAT_ROWS[shape.name](found) if is_flat else middle_rows(found.check_file(shape.file), SAMPLE)
     except BgdataError as error:
         return {"shape": shape, "rows": [], "links": [], "note": site.public(error)}
-    return {"shape": shape, "rows": whole_rows(rows), "links": [row_position(found, row) for row in rows], "note": ""}
+    return {"shape": shape, "rows": whole_rows(rows), "links": [_row_position(found, row) for row in rows], "note": ""}
 
 
-def row_position(found: Table, row: Row) -> str:
+def _row_position(found: Table, row: Row) -> str:
     """The address of the position that a row of bearoff layouts is about; empty where it is about none."""
     points = int(str(found.manifest.parameters.get("points", 0)))
     try:
         if {"on_roll_index", "opponent_index"} <= set(row):
             return pair_path(points, row["on_roll_index"], row["opponent_index"])
-        return layouts_path(row["points"], row["points"]) if isinstance(row.get("points"), list) else ""
+        return _layouts_path(row["points"], row["points"]) if isinstance(row.get("points"), list) else ""
     except BgdataError:
         return ""
 
 
 def pair_path(points: int, on_roll_index: int, opponent_index: int) -> str:
     """The address of two layouts on so many points. Raises BgdataError for indexes that there are not."""
-    return layouts_path(layout_at(on_roll_index, points), layout_at(opponent_index, points))
+    return _layouts_path(layout_at(on_roll_index, points), layout_at(opponent_index, points))
 
 
-def layouts_path(on_roll: Sequence[int], opponent: Sequence[int]) -> str:
-    """The address of a bearoff of two layouts. Raises InvalidPositionError."""
+def _layouts_path(on_roll: Sequence[int], opponent: Sequence[int]) -> str:
     rows = ([*side, *[0] * (25 - len(side))] for side in (opponent, on_roll))
     return position_path(Position.from_rows(*rows))
 
 
-def rebuild_command(declared: Dataset[Any], manifest: Manifest, parameters: Any) -> str:
-    """The command that makes a version again."""
+def _rebuild_command(declared: Dataset[Any], manifest: Manifest, parameters: Any) -> str:
     if declared.takes_files:
         files = " ".join(file.name for file in manifest.raw_files) or "FILE..."
         return f"bgdata import {declared.name} {files}"
@@ -208,10 +202,7 @@ def file(site: Site, request: Request) -> Response:
 
 FILES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 EXAMPLES = (
-    (
-        "What is here, and how large is it?",
-        "select dataset, variant, rows, bytes from versions where is_current",
-    ),
+    ("What is here, and how large is it?", "select dataset, variant, rows, bytes from versions where is_current"),
     ("What was each table made from?", "select dataset, variant, role, input_dataset, input_variant from lineage"),
     ("Match equities when 3 points are needed", "from match_equity where away = 3 and not is_post_crawford"),
     ("What the fifteen first rolls are worth", "from opening_book where reply_roll is null order by equity desc"),
@@ -219,15 +210,9 @@ EXAMPLES = (
         "The luckiest rolls of self-play",
         "select position_id, die1, die2, play, luck from turns where luck is not null order by luck desc limit 20",
     ),
-    (
-        "The longest games",
-        "select dataset, variant, game, n_turns from games order by n_turns desc limit 20",
-    ),
+    ("The longest games", "select dataset, variant, game, n_turns from games order by n_turns desc limit 20"),
     ("How exact are combined one-sided tables?", "from bearoff_error_summary"),
-    (
-        "Claims that could not be reproduced",
-        "select claim, published, answer from claims where status = 'open'",
-    ),
+    ("Claims that could not be reproduced", "select claim, published, answer from claims where status = 'open'"),
     ("How good are the players?", "from scores order by player_name, ply, measure, against"),
     ("Every table and view, and what it is", "select view_name, comment from duckdb_views() where not internal"),
 )
@@ -280,8 +265,17 @@ def lineage_svg(warehouse: Versions, table: Table) -> str:
     """The graph of a version: it stands at the right, what it was made from to its left. Raises ManifestFormatError for
     a damaged manifest of its own."""
     boxes: dict[str, Box] = {}
-    first = add_version(warehouse, table, boxes)
-    columns = columns_of(boxes, first)
+    first = _add_version(warehouse, table, boxes)
+    depth, waiting = {first: 0}, [first]  # every box is left of all that was made from it
+    while waiting:
+        key = waiting.pop()
+        for other in boxes[key].inputs:
+            if other in boxes and depth.get(other, -1) < depth[key] + 1 <= MOST:
+                depth[other] = depth[key] + 1
+                waiting.append(other)
+    columns: list[list[str]] = [[] for _ in range(max(depth.values()) + 1)]
+    for key in boxes:
+        columns[len(columns) - 1 - depth.get(key, 0)].append(key)
     places = {
         key: (column * (WIDTH + GAP_X) + 2, row * (HEIGHT + GAP_Y) + 2)
         for column, keys in enumerate(columns)
@@ -294,14 +288,17 @@ def lineage_svg(warehouse: Versions, table: Table) -> str:
         f'height="{height}" role="group" aria-label="What {escape(table.name)} was made from">'
     ]
     for key, box in boxes.items():
-        for other in box.inputs:
-            if other in places:
-                lines.append(edge(places[other], places[key]))
-    lines += [box_svg(box, *places[key]) for key, box in boxes.items()]
+        end_x, end_y = places[key][0], places[key][1] + HEIGHT // 2
+        for x, y in (
+            (places[other][0] + WIDTH, places[other][1] + HEIGHT // 2) for other in box.inputs if other in places
+        ):
+            middle = (x + end_x) // 2
+            lines.append(f'<path class="edge" d="M{x} {y}C{middle} {y} {middle} {end_y} {end_x} {end_y}"/>')
+    lines += [_box_svg(box, *places[key]) for key, box in boxes.items()]
     return "\n".join([*lines, "</svg>"])
 
 
-def add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> str:
+def _add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> str:
     """Add a version, and all that it was made from; returns its key."""
     manifest = table.manifest
     key = f"{manifest.dataset}/{manifest.variant}@{manifest.digest}"
@@ -314,66 +311,34 @@ def add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> str
     for name, file in files:
         boxes[name] = Box(("raw file", file.name, f"{file.bytes:,} bytes, {file.sha256[:12]}"), "", "file", ())
     for name in names:
-        found = version_of(warehouse, name)
+        found = _version_of(warehouse, name)
         if found is not None:
-            add_version(warehouse, found, boxes)
+            _add_version(warehouse, found, boxes)
         elif name not in boxes:
             dataset, variant, digest = parse_input(name)
             boxes[name] = Box((dataset, variant, f"{digest[:8]}, not here"), "", "missing", ())
     return key
 
 
-def version_of(warehouse: Versions, name: str) -> Table | None:
+def _version_of(warehouse: Versions, name: str) -> Table | None:
     """The undamaged version that an input names, `kind/variant@digest`; None where it is not here."""
     dataset, variant, digest = parse_input(name)
     if dataset not in warehouse.kinds:
         return None
     for table in warehouse.versions(dataset, variant):
-        try:
+        with suppress(BgdataError):
             if table.manifest.digest == digest:
                 return table
-        except BgdataError:
-            continue
     return None
 
 
-def columns_of(boxes: dict[str, Box], first: str) -> list[list[str]]:
-    """Keys by column from the left: every box is left of all that was made from it."""
-    depth = {first: 0}
-    waiting = [first]
-    while waiting:
-        key = waiting.pop()
-        for other in boxes[key].inputs:
-            if other in boxes and depth.get(other, -1) < depth[key] + 1 <= MOST:
-                depth[other] = depth[key] + 1
-                waiting.append(other)
-    most = max(depth.values())
-    columns: list[list[str]] = [[] for _ in range(most + 1)]
-    for key in boxes:
-        columns[most - depth.get(key, 0)].append(key)
-    return columns
-
-
-def edge(start: tuple[int, int], end: tuple[int, int]) -> str:
-    """A curve from the right of one box to the left of another."""
-    (x, y), (end_x, end_y) = (start[0] + WIDTH, start[1] + HEIGHT // 2), (end[0], end[1] + HEIGHT // 2)
-    middle = (x + end_x) // 2
-    return f'<path class="edge" d="M{x} {y}C{middle} {y} {middle} {end_y} {end_x} {end_y}"/>'
-
-
-def box_svg(box: Box, x: int, y: int) -> str:
+def _box_svg(box: Box, x: int, y: int) -> str:
     """A box with its lines of text, as a link where it leads somewhere; the whole of them is said on hover."""
-    texts = "".join(
-        f'<text class="{name}" x="{x + 8}" y="{y + down}">{escape(shorten(text))}</text>'
-        for name, down, text in zip(("name", "variant", "note"), LINES, box.lines, strict=True)
-    )
+    texts = ""
+    for name, down, text in zip(("name", "variant", "note"), LINES, box.lines, strict=True):
+        # the beginning and the end of a long one, which tell variants apart
+        short = f"{text[: LETTERS // 2]}…{text[-(LETTERS - LETTERS // 2 - 1) :]}" if len(text) > LETTERS else text
+        texts += f'<text class="{name}" x="{x + 8}" y="{y + down}">{escape(short)}</text>'
     whole = f"<title>{escape(', '.join(box.lines))}</title>"
     text = f'{whole}<rect class="{box.kind}" x="{x}" y="{y}" width="{WIDTH}" height="{HEIGHT}" rx="5"/>{texts}'
     return f'<a href="{escape(box.link, quote=True)}">{text}</a>' if box.link else f"<g>{text}</g>"
-
-
-def shorten(text: str) -> str:
-    """A line that fits into a box: the beginning and the end of a long one, which tell variants apart."""
-    if len(text) <= LETTERS:
-        return text
-    return f"{text[: LETTERS // 2]}…{text[-(LETTERS - LETTERS // 2 - 1) :]}"

@@ -74,10 +74,10 @@ def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Version
             variant = table.manifest.variant
             if kind.tables_of(kind.recorded(table.manifest)) or warehouse.open(kind.name, variant).name != table.name:
                 continue
-            define_flat_table(connection, table, kind.tables[0].name)
+            _define_flat_table(connection, table, kind.tables[0].name)
 
 
-def define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name: str) -> None:
+def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name: str) -> None:
     """The view of one large two-sided table, and its function."""
     from bgdata.bearoff.tables import Equities, TwoSidedTable
 

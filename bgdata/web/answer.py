@@ -13,19 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bgdata.errors import (
-    BgdataError,
-    InvalidNameError,
-    MissingFileError,
-    MissingTableError,
-    MissingWarehouseError,
-    NotCoveredError,
-    QueryError,
-    TooBusyError,
-    TooMuchAskedError,
-    UnknownKindError,
-    UsageError,
-)
+from bgdata import errors
 from bgdata.game.identifiers import parse_identifier
 from bgdata.rows import plain
 from bgdata.store.table_html import cell_text, rows_html
@@ -33,9 +21,24 @@ from bgdata.web.site import Site
 
 FOLDER = Path(__file__).parent
 UNTOUCHED = ("/file/", "/static/")  # addresses that may end in .json themselves
-MISSING = (
-    InvalidNameError, MissingFileError, MissingTableError, MissingWarehouseError, NotCoveredError, UnknownKindError,
-)  # fmt: skip
+STATUSES: tuple[tuple[int, Any], ...] = (  # of errors of ours, by the first that one is of
+    (429, errors.TooMuchAskedError),
+    (503, errors.TooBusyError),
+    (404, errors.InvalidNameError | errors.MissingFileError | errors.MissingTableError | errors.MissingWarehouseError),
+    (404, errors.NotCoveredError | errors.UnknownKindError),
+    (400, errors.UsageError | errors.QueryError),
+    (500, Exception),
+)
+STATUS_WORDS = {
+    400: "That cannot be answered",
+    404: "Not here",
+    405: "This site is only read",
+    413: "Too much",
+    414: "Too long",
+    421: "Another host",
+    429: "Too much at once",
+    503: "Busy",
+}
 
 
 class Page(NamedTuple):
@@ -76,38 +79,30 @@ def shade(value: float, most: float) -> int:
     return round(5 * max(-1.0, min(1.0, value / most)))
 
 
-def size_text(count: int) -> str:
-    """Bytes as people read them."""
+def _size_text(count: float) -> str:
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             break
-        count = count / 1000  # type: ignore[assignment]
+        count = count / 1000
     return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
 
 
-def cell_html(name: str, value: Any) -> str:
-    """What stands in a cell: the value as text, which leads to its position or table where it names one."""
-    text, link = escape(cell_text(plain(value))), cell_link(name, value)
-    return f'<a href="{escape(link, quote=True)}">{text}</a>' if link else text
-
-
-def drawn_cell(name: str, value: Any) -> str:
-    """What stands in a cell as in `cell_html`, with the board of a position below its name."""
-    text, link = cell_html(name, value), cell_link(name, value)
-    if not link.startswith("/position/"):
-        return text
-    picture = escape(f"/board{link[9:]}", quote=True)
-    return f'{text}<br><img class="drawn" src="{picture}" width="132" height="110" loading="lazy" alt="">'
-
-
 def rows_table(rows: Sequence[Mapping[str, Any]], links: Sequence[str] = (), *, is_drawn: bool = False) -> str:
-    """Rows of data as the HTML of a table, with boards if it `is_drawn`."""
-    if not rows:
-        return '<p class="none">No rows.</p>'
-    return rows_html(rows, drawn_cell if is_drawn else cell_html, links, "board")
+    """Rows of data as the HTML of a table: values that name a position or a table lead to it, and below the name of a
+    position is its board if the table `is_drawn`."""
+
+    def cell(name: str, value: Any) -> str:
+        text, link = escape(cell_text(plain(value))), _cell_link(name, value)
+        shown = f'<a href="{escape(link, quote=True)}">{text}</a>' if link else text
+        if not (is_drawn and link.startswith("/position/")):
+            return shown
+        picture = escape(f"/board{link[9:]}", quote=True)
+        return f'{shown}<br><img class="drawn" src="{picture}" width="132" height="110" loading="lazy" alt="">'
+
+    return rows_html(rows, cell, links, "board") if rows else '<p class="none">No rows.</p>'
 
 
-def cell_link(name: str, value: Any) -> str:
+def _cell_link(name: str, value: Any) -> str:
     """Where a value of a column leads: a board or Position ID to its position; nowhere if it is empty."""
     if name.endswith("position_id") and isinstance(value, str) and is_position(value):
         return position_path(value)
@@ -122,31 +117,26 @@ def is_position(text: str) -> bool:
     """Whether a text is a position in some notation."""
     try:
         return bool(parse_identifier(text))
-    except BgdataError:
+    except errors.BgdataError:
         return False
 
 
-def environment() -> Environment:
-    """The templates of all subjects: everything is escaped, and a name that nobody gave is an error."""
-    found = Environment(
-        loader=FileSystemLoader([FOLDER / "templates", *sorted(FOLDER.parent.glob("*/templates"))]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters |= {
-        "signed": signed_text,
-        "percent": percent,
-        "size": size_text,
-        "cell": lambda value: cell_text(plain(value)),
-        "position_path": position_path,
-    }
-    found.globals |= {"address": address, "rows_table": rows_table, "is_static": False}  # of `static_site`: true
-    return found
-
-
-TEMPLATES = environment()
+# the templates of all subjects: everything is escaped, and a name that nobody gave is an error
+TEMPLATES = Environment(
+    loader=FileSystemLoader([FOLDER / "templates", *sorted(FOLDER.parent.glob("*/templates"))]),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.filters |= {
+    "signed": signed_text,
+    "percent": percent,
+    "size": _size_text,
+    "cell": lambda value: cell_text(plain(value)),
+    "position_path": position_path,
+}
+TEMPLATES.globals |= {"address": address, "rows_table": rows_table, "is_static": False}  # of `static_site`: true
 
 
 def client_of(request: Request) -> str:
@@ -178,33 +168,7 @@ def respond(request: Request, found: Page | Response) -> Response:
     return Response(text, found.status, media_type="text/html")
 
 
-def status_of(error: Exception) -> int:
-    """The HTTP status of an error of ours."""
-    if isinstance(error, TooMuchAskedError):
-        return 429
-    if isinstance(error, TooBusyError):
-        return 503
-    if isinstance(error, MISSING):
-        return 404
-    return 400 if isinstance(error, UsageError | QueryError) else 500
-
-
 def respond_error(request: Request, message: str, status: int) -> Response:
     """An error: what was expected, as a page or as JSON."""
-    if wants_json(request):
-        return as_json({"error": message}, status)
-    shown = {"path": request.url.path, "title": STATUS_WORDS.get(status, "Something went wrong"), "message": message}
-    text = TEMPLATES.get_template("error.html").render(**shown)
-    return Response(text, status, media_type="text/html")
-
-
-STATUS_WORDS = {
-    400: "That cannot be answered",
-    404: "Not here",
-    405: "This site is only read",
-    413: "Too much",
-    414: "Too long",
-    421: "Another host",
-    429: "Too much at once",
-    503: "Busy",
-}
+    shown = {"title": STATUS_WORDS.get(status, "Something went wrong"), "message": message}
+    return respond(request, Page("error.html", shown, {"error": message}, status))

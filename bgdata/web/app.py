@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bgdata.errors import BgdataError
 from bgdata.store.storage import is_want
 from bgdata.warehouse import Warehouse
-from bgdata.web.answer import FOLDER, UNTOUCHED, Endpoint, client_of, respond, respond_error, status_of
+from bgdata.web.answer import FOLDER, STATUSES, UNTOUCHED, Endpoint, client_of, respond, respond_error
 from bgdata.web.home import home
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
@@ -52,7 +52,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        rest.loading()
+        rest.begin()
         yield
         queries.end()
 
@@ -81,42 +81,40 @@ def other_addresses(site: Site, *, is_warm: bool) -> Router:
 
 
 class Rest:
-    """What answers where the home page and static files do not: it is loaded in a thread once the site has started, or
-    by the first request, and requests wait for that."""
+    """What answers where the home page and static files do not: it is loaded in a thread once the site has begun, or by
+    the first request, and requests wait for that."""
 
     def __init__(self, load: Callable[[], ASGIApp]) -> None:
         self._load = load
         self._loading: asyncio.Task[ASGIApp] | None = None
 
-    def loading(self) -> asyncio.Task[ASGIApp]:
-        """What is loaded, now or soon."""
+    def begin(self) -> asyncio.Task[ASGIApp]:
+        """Begin to load, once."""
         if self._loading is None:
             self._loading = asyncio.create_task(run_in_threadpool(self._load))
         return self._loading
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        app = await asyncio.shield(self.loading())
+        app = await asyncio.shield(self.begin())
         await app(scope, receive, send)
 
 
-def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Awaitable[Response]]:
-    """A function of ours as Starlette calls it: in a thread, with errors told, and with what it costs the client."""
+def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
+    """A function of ours as Starlette calls it in a thread: with errors told, and with what it costs the client."""
 
     def answer_request(request: Request) -> Response:
         try:
             with site.charge(client_of(request)):
                 return respond(request, function(site, request))
         except BgdataError as error:
-            return respond_error(request, site.public(error), status_of(error))
+            status = next(status for status, kinds in STATUSES if isinstance(error, kinds))
+            return respond_error(request, site.public(error), status)
         except Exception:  # a flaw of ours: the log has it, the client learns nothing of it
             LOG.exception("%s", request.url.path[:200])
             return respond_error(request, FAILURE, 500)
 
-    async def called(request: Request) -> Response:
-        return await run_in_threadpool(answer_request, request)
-
-    return called
+    return answer_request
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
@@ -139,7 +137,7 @@ class Guard:
         self._app, self._limits, self._hosts = app, limits, frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. What is no HTTP passes."""
+        """Answer a request. What is not HTTP passes through."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -160,7 +158,7 @@ class Guard:
             scope = {**scope, "path": path.removesuffix(".json") or "/", "bgdata.json": True}
         request = Request(scope)
         refused = self._refusal(request)
-        answer = respond_error(request, refused[1], refused[0]) if refused else self._app
+        answer = respond_error(request, *refused) if refused else self._app
         try:
             await answer(scope, receive, send_with_headers)
         except RuntimeError as error:  # the system has no memory for one thread more: so many are answered at once
@@ -170,29 +168,22 @@ class Guard:
                 scope, receive, send_with_headers
             )
 
-    def _refusal(self, request: Request) -> tuple[int, str] | None:
-        """(status, reason) for a request that no page is made for."""
+    def _refusal(self, request: Request) -> tuple[str, int] | None:
+        """(reason, status) for a request that no page is made for."""
         host = PORT.sub("", request.headers.get("host", ""))
         if self._hosts and host not in self._hosts:
-            return 421, f"expected one of {', '.join(sorted(self._hosts))} as the host, got {host[:100]}"
-        if is_foreign(request):
-            return (
-                403,
-                "expected a page of this site to ask, or a person who follows a link, got another site",
-            )
+            return f"expected one of {', '.join(sorted(self._hosts))} as the host, got {host[:100]}", 421
+        # a page of another site would have this one compute, other than by a link that a person follows: browsers say
+        # so themselves, other programs say nothing
+        said = request.headers
+        is_followed = said.get("sec-fetch-mode") == "navigate" and said.get("sec-fetch-dest") == "document"
+        if said.get("sec-fetch-site") in ("cross-site", "same-site") and not is_followed:
+            return "expected a page of this site to ask, or a person who follows a link, got another site", 403
         # nothing is ever written, so requests need no token against forgery
         if request.method not in ("GET", "HEAD"):
-            return 405, f"expected GET or HEAD, got {request.method[:20]}"
-        if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
-            return 413, "expected a request without a body"
+            return f"expected GET or HEAD, got {request.method[:20]}", 405
+        if said.get("content-length", "0") != "0" or "transfer-encoding" in said:
+            return "expected a request without a body", 413
         if len(request.url.path) + len(request.url.query) > self._limits.address_bytes:
-            return 414, f"expected an address of at most {self._limits.address_bytes:,} bytes"
+            return f"expected an address of at most {self._limits.address_bytes:,} bytes", 414
         return None
-
-
-def is_foreign(request: Request) -> bool:
-    """Whether a page of another site asks, other than by a link that a person follows: it would have this one compute.
-    Browsers say so themselves; other programs say nothing."""
-    said = request.headers
-    is_followed = said.get("sec-fetch-mode") == "navigate" and said.get("sec-fetch-dest") == "document"
-    return said.get("sec-fetch-site") in ("cross-site", "same-site") and not is_followed

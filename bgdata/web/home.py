@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -63,8 +64,9 @@ def target(site: Site, text: str) -> str:
         return f"/table/{quote(text)}" if rest else f"/table/{kind}"
     if is_position(text):
         return position_path(text)
-    if any(is_named(row["claim"], row["part"], text) for row in known_claims(site)):
-        return address("/claims", {"name": text})
+    with suppress(BgdataError):  # there is no register
+        if any(is_named(row["claim"], row["part"], text) for row in register_of(site)[1]):
+            return address("/claims", {"name": text})
     for name in site.warehouse.kinds:
         if text in site.warehouse.variants(name):
             return f"/table/{name}/{quote(text)}"
@@ -79,11 +81,3 @@ def known_names(site: Site, query: str) -> set[str]:
         return site.keep(("names", query), lambda: {row["name"] for row in site.rows(query)})
     except BgdataError:
         return set()
-
-
-def known_claims(site: Site) -> list[Row]:
-    """The claims of the register; none where there is no register."""
-    try:
-        return register_of(site)[1]
-    except BgdataError:
-        return []

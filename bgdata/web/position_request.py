@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bgdata.errors import IllegalPlayError, UsageError, shown
-from bgdata.evaluation.rows.stakes import chosen_stakes, is_cubeful
+from bgdata.evaluation.rows import chosen_stakes, is_cubeful
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes
@@ -18,15 +18,9 @@ from bgdata.game.position import Position
 from bgdata.web.answer import address, position_path
 
 PLAYS = 10  # that a page shows
-
-
 LONGEST = 300  # characters of a notation
-
-
 UNDOS, BETWEEN = 20, "."  # changes that an address remembers, and what is between them
 LETTERS = {"roll": "r", "away": "a", "crawford": "c", "cube": "k", "owner": "o", "jacoby": "j"}  # in one of these
-
-
 SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # of what is played for, in an address
 
 
@@ -129,28 +123,25 @@ class PositionRequest:
         """What the address of the next change says of those before it."""
         return BETWEEN.join([*self.earlier, self.word][-UNDOS:])
 
-    @property
-    def undo_on(self) -> str:
-        """The same for a step that is no edit: history goes on where there is one, and does not begin."""
-        return self.undo_after if self.earlier else ""
-
     def after(self, play: Play) -> str:
         """The address of the position after a play, where the opponent is on roll."""
-        return self.address_after_turn(play.next_position, self.undo_on)
+        return self._opponents(play.next_position)
 
     @property
     def flip_address(self) -> str:
         """The address of the same checkers with the opponent on roll."""
-        return self.flipped_with(self.undo_on)
+        return self._opponents(self.position.flip())
 
     def flipped_with(self, undo: str) -> str:
-        """The same, with what the address says of changes before."""
-        return self.address_after_turn(self.position.flip(), undo)
+        """The address of the same checkers with the opponent on roll, and what it says of changes before."""
+        return self._opponents(self.position.flip(), undo)
 
-    def address_after_turn(self, position: Position, undo: str) -> str:
-        """The address of a position with the opponent of this one on roll."""
+    def _opponents(self, position: Position, undo: str | None = None) -> str:
+        """The address of a position with the opponent of this one on roll. Without `undo` history goes on where there
+        is one, and does not begin: a turn is no edit."""
         stakes = self.stakes.flip() if self.stakes else None
-        return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": undo})
+        before = (self.undo_after if self.earlier else "") if undo is None else undo
+        return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})
 
 
 def earlier(given: Mapping[str, str]) -> list[str]:

@@ -12,11 +12,11 @@ import io
 import multiprocessing
 import os
 import re
+import resource
 import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -26,12 +26,10 @@ from bgdata.errors import BgdataError, QueryError, TooBusyError, shown
 from bgdata.process import data_bytes
 from bgdata.rows import as_cell, plain
 from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
-from bgdata.web.site import Limits
+from bgdata.web.site import Limits, Site
 
 if TYPE_CHECKING:
     import duckdb
-
-    from bgdata.web.site import Site
 
 NAME = "warehouse"  # of the link to it
 MOST_BYTES = 1 << 24  # of an answer
@@ -145,7 +143,9 @@ def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
     os.environ["HOME"] = "."  # DuckDB looks below it for extensions
     given = QueryLimits(limits.sql_seconds, limits.sql_bytes, limits.sql_disk_bytes)
     with bgdata.open_warehouse(NAME).connect(limits=given, mend=False, is_relative=True) as connection:
-        limit_memory(2 * limits.sql_bytes)
+        if sys.platform == "linux":  # DuckDB's own limit is for the tables that it keeps, not for the rows at work
+            most = data_bytes() + 2 * limits.sql_bytes
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         pipe.send("ready")
         while True:
             try:
@@ -160,16 +160,6 @@ def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
                 pipe.send(Failed(TOO_LARGE, is_spent=True))
 
 
-def limit_memory(more: int) -> None:
-    """Let this process take so many bytes more than it has, where the system can tell: DuckDB's own limit is for the
-    tables that it keeps, not for the texts and lists of the rows at work."""
-    if sys.platform == "linux":
-        import resource
-
-        most = data_bytes() + more
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-
-
 def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, limits: Limits) -> Any:
     """A `Result`, or bytes of CSV or Parquet. Raises QueryError, and MemoryError or duckdb.OutOfMemoryException."""
     import duckdb
@@ -177,45 +167,37 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
     text = reading_query(sql)
     if not text:
         raise QueryError("expected a query, got none")
-    if found := SETTINGS.search(text):
-        raise QueryError(f"expected a query of tables, not of settings or texts that are run, got {shown(found[0])}")
+    if setting := SETTINGS.search(text):
+        raise QueryError(f"expected a query of tables, not of settings or texts that are run, got {shown(setting[0])}")
     most = limits.sql_rows if form == "rows" else limits.file_rows
     limited = f"{text} limit {most + 1}" if text.startswith("from (") else text
     try:
         if form == "parquet":
             return as_parquet(connection, limited, most)
-        names, rows = read_rows(connection, limited, most + 1)
+        found = connection.execute(limited)
+        names, rows, size = [column[0] for column in found.description or ()], list[tuple[Any, ...]](), 0
+        while len(rows) <= most and (part := found.fetchmany(PART)):
+            rows += part
+            size += sum(len(str(value)) for row in part for value in row)
+            check_size(size)
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error as error:
         raise QueryError(first_lines(error)) from error
-    return as_csv(names, rows[:most]) if form == "csv" else Result(names, rows[:most], len(rows) > most)
-
-
-def read_rows(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> tuple[list[str], list[list[Any]]]:
-    """(names, plain rows) of a query, at most so many. Raises QueryError for too many bytes, and duckdb.Error."""
-    found = connection.execute(query)
-    names, rows, size = [column[0] for column in found.description or ()], list[tuple[Any, ...]](), 0
-    while len(rows) < most and (part := found.fetchmany(PART)):
-        rows += part
-        size += sum(len(str(value)) for row in part for value in row)
-        check_size(size)
-    return names, [[plain(value) for value in row] for row in rows[:most]]
+    plain_rows = [[plain(value) for value in row] for row in rows[:most]]
+    if form != "csv":
+        return Result(names, plain_rows, len(rows) > most)
+    text_file = io.StringIO()
+    writer = csv.writer(text_file, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([as_cell(value) for value in row] for row in plain_rows)
+    return text_file.getvalue().encode()
 
 
 def check_size(count: int) -> None:
     """An answer may have so many bytes. Raises QueryError."""
     if count > MOST_BYTES:
         raise QueryError(f"expected an answer of at most {MOST_BYTES:,} bytes, found more; try: fewer rows")
-
-
-def as_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
-    """Rows as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([as_cell(value) for value in row] for row in rows)
-    return text.getvalue().encode()
 
 
 def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> bytes:

@@ -90,22 +90,21 @@ class Site:
         TooBusyError, and what `map_player` raises."""
         if not 0 <= ply <= self.limits.ply:
             raise UsageError(f"expected a ply from 0 to {self.limits.ply} on this site, got {ply}")
-        with self._alone(self._computing):
-            yield self.keep(("player", ply), lambda: self._ahead(ply))
-
-    def _ahead(self, ply: int) -> LookaheadPlayer:
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
-        from bgdata.evaluation.networks.named import map_player
+        from bgdata.evaluation.networks.player import map_player
 
-        static = self.keep("player", lambda: map_player(self.warehouse))
-        return LookaheadPlayer(static.evaluator, ply, cubes=static.cubes) if ply else static
+        def make() -> LookaheadPlayer:
+            static = self.keep("player", lambda: map_player(self.warehouse))
+            return LookaheadPlayer(static.evaluator, ply, cubes=static.cubes) if ply else static
+
+        with self._alone(self._computing):
+            yield self.keep(("player", ply), make)
 
     def bare_player(self) -> LookaheadPlayer:
         """The network alone, without tables; only within `player`."""
         from bgdata.evaluation.bearoff import BearoffEvaluator
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
-        from bgdata.evaluation.networks.named import find_network
-        from bgdata.evaluation.networks.player import MappedNetwork
+        from bgdata.evaluation.networks.player import MappedNetwork, find_network
 
         def make() -> LookaheadPlayer:
             table = find_network("network", self.warehouse)
@@ -115,24 +114,18 @@ class Site:
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
         """The rows of a query of our own, with `given` parameters. Raises QueryError, or TooBusyError."""
-        from bgdata.store.locked_sql import run_query
+        from bgdata.store.locked_sql import QueryLimits, run_query
 
         with self._alone(self._reading):
-            names, rows = run_query(self._connection_now(), query, given or {})
+            stamp = self.stamp
+            if self._connection is None or self._connection[0] != stamp:
+                if self._connection:
+                    self._connection[1].close()
+                self._connection = None
+                limits = QueryLimits(self.limits.sql_seconds, self.limits.sql_bytes)
+                self._connection = stamp, self.warehouse.connect(limits=limits, mend=False)
+            names, rows = run_query(self._connection[1], query, given or {})
         return [dict(zip(names, row, strict=True)) for row in rows]
-
-    def _connection_now(self) -> duckdb.DuckDBPyConnection:
-        """A connection to the tables as they are now."""
-        from bgdata.store.locked_sql import QueryLimits
-
-        stamp = self.stamp
-        if self._connection is None or self._connection[0] != stamp:
-            if self._connection:
-                self._connection[1].close()
-            self._connection = None
-            limits = QueryLimits(self.limits.sql_seconds, self.limits.sql_bytes)
-            self._connection = stamp, self.warehouse.connect(limits=limits, mend=False)
-        return self._connection[1]
 
     @contextmanager
     def _alone(self, lock: threading.Lock) -> Iterator[None]:
@@ -187,15 +180,13 @@ class Budget:
         """Seconds that a client has left now, less what its requests in progress have cost so far: many at once cannot
         all pass before the first is charged."""
         with self._changed:
-            return self._balance(client) - self._debt(client)
+            now = time.monotonic()
+            debts = (max(self._limits.request_seconds, now - begun) for begun in self._begun.get(client, ()))
+            return self._balance(client) - sum(debts)
 
     def _balance(self, client: str) -> float:
         left, when = self._left.get(client, (self._limits.client_seconds, 0.0))
         return min(self._limits.client_seconds, left + (time.monotonic() - when) * self._limits.client_share)
-
-    def _debt(self, client: str) -> float:
-        now = time.monotonic()
-        return sum(max(self._limits.request_seconds, now - begun) for begun in self._begun.get(client, ()))
 
     def spend(self, client: str, seconds: float) -> None:
         """Take what a request has cost; clients whose budget is full again are forgotten."""

@@ -42,10 +42,12 @@ def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False
     of what is not built are left out. Raises MissingWarehouseError, StorageError, or UsageError for a folder in which
     there is something else."""
     warehouse.require()
-    check_folder(folder)
+    with storage_errors("read", folder):
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / "static" / "site.css").is_file():
+            raise UsageError(f"expected an empty folder, or one with pages of an earlier run, got {folder}")
     site = Site(warehouse)
-    pages = dict(render_pages(site))
-    names = file_names(pages) | dict(written_files(site, folder, with_files=with_files))
+    pages = dict(_rendered_pages(site))
+    names = file_names(pages) | dict(_write_files(warehouse, folder, with_files=with_files))
     for where, text in pages.items():
         path = folder / names[where]
         with storage_errors("write", path):
@@ -56,17 +58,10 @@ def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False
     return len(pages)
 
 
-def check_folder(folder: Path) -> None:
-    """Raise UsageError for a folder that holds something, unless pages were written into it before."""
-    with storage_errors("read", folder):
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / "static" / "site.css").is_file():
-            raise UsageError(f"expected an empty folder, or one with pages of an earlier run, got {folder}")
-
-
-def written_files(site: Site, folder: Path, *, with_files: bool) -> Iterator[tuple[str, str]]:
-    """(address, file) of what is downloaded, once it is written: the manifest of each version, and its files if they
-    are wanted. What is damaged is left out. Raises StorageError."""
-    for table in (table for kind in site.warehouse.kinds for table in site.warehouse.versions(kind)):
+def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Iterator[tuple[str, str]]:
+    """Write what is downloaded, and yield (address, file): the manifest of each version, and its files if they are
+    wanted. What is damaged is left out. Raises StorageError."""
+    for table in (table for kind in warehouse.kinds for table in warehouse.versions(kind)):
         try:
             manifest = table.manifest
             sources = [table.check_file(each.name) for each in manifest.files] if with_files else []
@@ -91,20 +86,22 @@ def link_or_copy(source: Path, target: Path) -> None:
             shutil.copyfile(source, target)
 
 
-def render_pages(site: Site) -> Iterator[tuple[str, str]]:
+def _rendered_pages(site: Site) -> Iterator[tuple[str, str]]:
     """(address, text) of every page that can be made."""
-    for where, function, given in page_list(site):
-        try:
-            found = function(site, request_of(where, given))
-        except BgdataError:
-            continue
-        if isinstance(found, Page):
-            path = urlsplit(where).path
-            text = TEMPLATES.get_template(found.template).render(path=path, is_static=True, **found.shown)
-            yield where, text
+    for where, function, given in _page_list(site):
+        path, query = urlsplit(where).path, urlsplit(where).query
+        request = Request(  # as a server would have it
+            {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": [],
+             "path_params": given, "root_path": "", "scheme": "http", "server": ("localhost", 80)}
+        )  # fmt: skip
+        with suppress(BgdataError):
+            found = function(site, request)
+            if isinstance(found, Page):
+                template = TEMPLATES.get_template(found.template)
+                yield where, template.render(path=path, is_static=True, **found.shown)
 
 
-def page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
+def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
     """(address, function, parts of the path) of the pages."""
     yield from (
         ("/", home.home, {}),
@@ -114,9 +111,15 @@ def page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
         ("/match-equity", equity.page, {}),
         ("/openings", register.openings, {}),
     )
-    yield from ((address("/race", given), races.page, {}) for given in race_queries(site))
-    for name in player_names(site):
-        yield address("/players", {"player": name}), register.players, {}
+    tables_of_races: list[dict[str, str]] = [{}]
+    for name, query in (("rules", races.RULE_TABLES), ("errors", races.ERROR_TABLES)):
+        with suppress(BgdataError):
+            tables_of_races += [{name: variant} for variant in races.variants(site, query)]
+    for by, table_of_races in product(("", *races.WEIGHTINGS), tables_of_races):
+        yield address("/race", {"by": by, **table_of_races}), races.page, {}
+    with suppress(BgdataError):
+        for name in dict.fromkeys(row["player_name"] for row in site.rows(register.SCORES)):
+            yield address("/players", {"player": name}), register.players, {}
     for name in site.warehouse.kinds:
         yield f"/table/{name}", tables.kind, {"kind": name}
         for variant in site.warehouse.variants(name):
@@ -133,50 +136,18 @@ def page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
             yield f"/openings?{urlencode({'objective': objective, 'roll': roll})}", register.openings, {}
 
 
-def race_queries(site: Site) -> Iterator[dict[str, str]]:
-    """What the pages of races are asked for: each weighting, with each table of rules or of errors."""
-    tables: list[dict[str, str]] = [{}]
-    for name, query in (("rules", races.RULE_TABLES), ("errors", races.ERROR_TABLES)):
-        with suppress(BgdataError):
-            tables += [{name: variant} for variant in races.variants(site, query)]
-    for by, table in product(("", *races.WEIGHTINGS), tables):
-        yield {"by": by, **table}
-
-
-def player_names(site: Site) -> list[str]:
-    """Players with scores."""
-    with suppress(BgdataError):
-        return list(dict.fromkeys(row["player_name"] for row in site.rows(register.SCORES)))
-    return []
-
-
-def request_of(where: str, given: dict[str, str]) -> Request:
-    """A request for an address, as a server would have it."""
-    path, query = urlsplit(where).path, urlsplit(where).query
-    return Request(
-        {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": [],
-         "path_params": given, "root_path": "", "scheme": "http", "server": ("localhost", 80)}
-    )  # fmt: skip
-
-
 def file_names(addresses: Iterable[str]) -> dict[str, str]:
-    """The file of each address; no two have the same."""
+    """The file of each address, in order: `/table/x/y` is table/x/y.html, what a query says is part of the name, and no
+    two have the same."""
     found: dict[str, str] = {}
-    taken: set[str] = set()
     for each in addresses:
-        name = file_name(each)
-        while name in taken:
-            name = name.removesuffix(".html") + "_.html"
-        taken.add(name)
-        found[each] = name
+        parts = urlsplit(each)
+        words = [value.replace("/", "_") for _, value in parse_qsl(parts.query)]
+        name = re.sub(r"[^\w/.-]", "_", "-".join([parts.path.strip("/") or "index", *words]))
+        while f"{name}.html" in found.values():
+            name += "_"
+        found[each] = f"{name}.html"
     return found
-
-
-def file_name(where: str) -> str:
-    """The file of an address: `/table/x/y` is table/x/y.html, what a query says is part of the name."""
-    parts = urlsplit(where)
-    words = [value.replace("/", "_") for _, value in parse_qsl(parts.query)]
-    return re.sub(r"[^\w/.-]", "_", "-".join([parts.path.strip("/") or "index", *words])) + ".html"
 
 
 def relink(text: str, names: dict[str, str], here: str) -> str:

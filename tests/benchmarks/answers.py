@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.evaluation.gnubg_player import GnubgPlayer
+from bgdata.evaluation.gnubg import GnubgPlayer
 from bgdata.evaluation.ubgi_player import UbgiPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import Position

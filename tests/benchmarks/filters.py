@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator
 from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, PlayFilter
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.codec import Boards

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 import bgdata
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.gnubg_program import ask_gnubg
-from bgdata.evaluation.networks.named import KIND, open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.evaluation.player import open_named_evaluator
+from bgdata.evaluation.players import NETWORK
 from bgdata.game.codec import Boards
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.measures.kinds.reference_positions import published_references
 from bgdata.measures.steps.references import positions_per_second, spread
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 from bgdata.selfplay.rollout import RolloutSettings, roll_out
 from bgdata.store.table import Table
 from tests.benchmarks.measure import WAREHOUSE, best_of
+from tests.oracles import ask_gnubg
 
 START, CONTACT = "4HPwATDgc/ABMA", "2K6JAyDYbgcDEA"  # what is rolled out
 GAMES = 1296  # of a rollout
@@ -44,7 +44,7 @@ tell(time.perf_counter() - begin)
 
 def shipped_player() -> NetworkPlayer:
     """The networks of the package at ply 0, with the tables of the warehouse."""
-    player = open_network_player(KIND, 0, bgdata.open_warehouse(WAREHOUSE))
+    player = open_network_player(NETWORK, 0, bgdata.open_warehouse(WAREHOUSE))
     assert isinstance(player, NetworkPlayer)
     return player
 

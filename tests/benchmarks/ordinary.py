@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator, cubeless_equities
 from bgdata.evaluation.player import open_named_evaluator
 from bgdata.game.codec import Boards
 from bgdata.measures.kinds.rollout_decisions import CLASSES, published_decisions

@@ -18,7 +18,7 @@ from tests.benchmarks.network_workloads import shipped_player
 
 def player_games(games: int, repeats: int) -> float:
     """Complete games of PubEval against PubEval; seconds a game."""
-    from bgdata.evaluation.pubeval import PubEval
+    from bgdata.evaluation.player import PubEval
     from bgdata.selfplay.games import play_games
 
     play_games(PubEval(), PubEval(), 1, seed=1)
@@ -68,8 +68,8 @@ def bearoff_boards(count: int) -> NDArray[np.int8]:
 def learning(inputs: str, hidden: str, repeats: int) -> float:
     """Temporal-difference learning, whole games, after the first 10,000; seconds a game."""
     from bgdata.evaluation.bearoff_kernels import NO_TABLES
-    from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
-    from bgdata.training.temporal_difference.run import Trainer
+    from bgdata.training.recipes import TemporalDifferenceRecipe
+    from bgdata.training.temporal_difference import Trainer
 
     race = "race" if inputs == "contact" else inputs
     recipe = TemporalDifferenceRecipe(
@@ -91,9 +91,8 @@ def training(inputs: str, hidden: str, repeats: int) -> float:
     """Supervised learning from the default self-play labels with the feed and Adam, all three networks, forward and
     backward; seconds a position."""
     from bgdata.training.networks import new_networks
-    from bgdata.training.supervised.recipe import SupervisedRecipe
+    from bgdata.training.recipes import SupervisedRecipe, TemporalDifferenceRecipe
     from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
-    from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
 
     race = "race" if inputs == "contact" else inputs
     shape = TemporalDifferenceRecipe(

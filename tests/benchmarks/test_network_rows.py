@@ -7,8 +7,8 @@ import pytest
 
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.lookahead_kernels import evaluations_ahead
-from bgdata.evaluation.roll_values import LIKELY, likely_plays
+from bgdata.evaluation.lookahead import LIKELY
+from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from tests.benchmarks import network_rows

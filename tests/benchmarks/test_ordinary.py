@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgdata.errors import UsageError
-from bgdata.evaluation.evaluator import Evaluations
+from bgdata.evaluation.chances import Evaluations
 from bgdata.game.codec import Boards
 from tests.benchmarks import ordinary
 from tests.benchmarks.ordinary import figures_of, ordinary_positions, shares_of, squares_of

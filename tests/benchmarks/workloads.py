@@ -133,8 +133,8 @@ def decode(count: int, repeats: int) -> float:
 
 def read_training(rows: int, whole: bool, repeats: int) -> float:
     """A training file read and checked; `whole`: imported as a version of a warehouse."""
-    from bgdata.formats.gnubg_training import parse_gnubg_training
     from bgdata.formats.lines import read_bytes
+    from bgdata.formats.position_files import parse_gnubg_training
 
     with tempfile.TemporaryDirectory() as folder:
         path = training_file(Path(folder), rows)
@@ -145,8 +145,8 @@ def read_training(rows: int, whole: bool, repeats: int) -> float:
 
 def training_file(folder: Path, rows: int) -> Path:
     """A file of gnubg's training data."""
-    from bgdata.formats.gnubg_training import format_gnubg_training
     from bgdata.formats.lines import write_bytes
+    from bgdata.formats.position_files import format_gnubg_training
 
     path = folder / "contact-train-data"
     chances = np.tile(np.array([0.6, 0, 0, 0, 0], np.float32), (rows, 1))

@@ -12,7 +12,7 @@ import pytest
 
 import bgdata
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.evaluation.rows.stakes import left_out
+from bgdata.evaluation.rows import left_out
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import format_xgid
 from bgdata.game.match_id import format_gnubg_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bgdata.errors import InvalidScoreError, UsageError
-from bgdata.evaluation.rows.stakes import parse_away
+from bgdata.evaluation.rows import parse_away
 from bgdata.game.match import MatchScore
 from tests.together import each
 

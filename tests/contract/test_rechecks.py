@@ -20,8 +20,7 @@ from bgdata.errors import DigestMismatchError
 from bgdata.kinds import all_kinds
 from bgdata.store.build import write_tables
 from bgdata.store.checks import run_sql_checks
-from bgdata.store.context import Computed
-from bgdata.store.dataset import Dataset
+from bgdata.store.dataset import Computed, Dataset
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import (

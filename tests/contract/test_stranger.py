@@ -15,10 +15,10 @@ import bgdata
 from bgdata import kinds as datasets
 from bgdata.cli import main
 from bgdata.errors import ExternalProgramError, InvalidParameterError, PluginError, UsageError
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.player import open_named_player, open_player_of_version
 from bgdata.game.board import START_BOARD
-from bgdata.kinds import SQL, sql_folders
+from bgdata.kinds import SQL, all_kinds
 from bgdata.measures.steps.scores import opponent_of
 from bgdata.store.locked_sql import open_memory
 from bgdata.store.registry import Kinds
@@ -93,7 +93,7 @@ def test_kinds_of_others_are_found_without_import() -> None:
 def test_warehouse_of_one_foreign_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With no SQL but its own; and with that of backgammon, of which only views of versions are left."""
     monkeypatch.syspath_prepend(STRANGER)
-    for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], sql_folders())):
+    for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], all_kinds().sql.folders)):
         kinds = Kinds({"dice_sums": "dice_kinds.sums"}, sql=folders)
         warehouse = Warehouse(tmp_path / str(number), kinds)
         warehouse.build("dice_sums", kinds["dice_sums"].smallest)

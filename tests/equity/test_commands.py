@@ -13,7 +13,7 @@ from bgdata.equity.kinds.match_equity import PUBLISHED_ROW
 from bgdata.equity.kinds.met_xml_compute import SAMPLE
 from bgdata.equity.match_equity import find_met
 from bgdata.formats.lines import read_bytes
-from bgdata.formats.met_xml import parse_met
+from bgdata.formats.met_files import parse_met
 from bgdata.store.parameters import value_text
 from tests.command_line import error_of, run, succeeds
 from tests.equity import published

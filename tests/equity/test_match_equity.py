@@ -68,6 +68,10 @@ def test_take_points() -> None:
     score = MatchScore(4, 4)
     assert MET.take_point(score) == pytest.approx((0.4 - 0.3) / (0.7 - 0.3))
     assert MET.take_point(score, 2) == pytest.approx((0.3 - 0.0) / (1.0 - 0.0))
+    lost = 0.8 * 0.3 + 0.2 * 0.0
+    assert MET.take_point(score, lose_gammon_share=0.2) == pytest.approx((0.4 - lost) / (0.7 - lost))
+    won = 0.8 * 0.7 + 0.2 * 1.0
+    assert MET.take_point(score, win_gammon_share=0.2) == pytest.approx((0.4 - 0.3) / (won - 0.3))
     assert MET.take_point(MatchScore(4, 2), 2) == 0.0
     assert MET.take_point(MatchScore(2, 1)) == pytest.approx(0.0)
 

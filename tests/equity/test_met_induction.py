@@ -13,7 +13,7 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import OpeningStates, crawford_row, induced_table, post_crawford_row, slopes
 from bgdata.errors import InvalidParameterError
 from bgdata.formats.lines import read_bytes
-from bgdata.formats.met_xml import MetTable, parse_met
+from bgdata.formats.met_files import MetTable, parse_met
 from tests.equity import published
 from tests.reference.cube import MatchTwin
 from tests.reference.match_equity import described_post_crawford, described_table, diffusion_table

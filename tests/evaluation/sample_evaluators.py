@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations
 from bgdata.game.codec import Boards, check_boards
 from bgdata.game.outcome import game_outcome
 from bgdata.game.position import Position
@@ -43,7 +43,7 @@ class Scrambled:
         self.asked = 0  # boards
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         self.asked += len(check_boards(boards))
         sums = boards.astype(np.int64) @ _STEPS
         chances = (sums % 1024 / 1024).astype(np.float32)
@@ -61,7 +61,7 @@ class NearlyWon(Scrambled):
     label, version = "nearly-won", "1"
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         found = super().evaluate_many(boards)
         goes_on = found.sources != AnswerSource.OVER
         chances = np.where(goes_on[:, None], np.float32(0), found.chances)
@@ -76,7 +76,7 @@ class OnRollWins:
     accuracy: Mapping[AnswerSource, str] = {}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         outcomes = [game_outcome(Position(board)) for board in boards.tolist()]
         chances = [chances_of_outcome(outcome or 1) for outcome in outcomes]
         sources = [AnswerSource.CONTACT_NETWORK if outcome == 0 else AnswerSource.OVER for outcome in outcomes]

@@ -10,9 +10,7 @@ import numpy as np
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import LATER_WEIGHT, Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, find_network, open_networks
 from bgdata.kernel import read_only
 from bgdata.training.networks import FloatNetworks, new_networks, rounded_networks
 from bgdata.warehouse import Warehouse

@@ -1,4 +1,4 @@
-"""Who answers for a board, and plays evaluated by what they change: the same to the last bit as computed anew."""
+"""Who answers for a board; plays evaluated by what they change, the same to the last bit; and values with the cube."""
 
 from __future__ import annotations
 
@@ -11,28 +11,44 @@ import pytest
 import bgdata
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.equity.cube import CubeRules, decide_cube
+from bgdata.equity.curves import OWNER_CODES
+from bgdata.equity.doubling import janowski
+from bgdata.equity.match_cube import MatchGame
 from bgdata.errors import InvalidPositionError
 from bgdata.evaluation.answers import (
+    CUBELESS,
+    MATCH,
+    MONEY,
     NETWORK_CLASSES,
+    CubeStakes,
     choose_by_chances,
     evaluations,
     fill_chances,
     fill_play_chances,
     network_of,
     new_scratch,
+    turned_owner,
+    value_of,
 )
 from bgdata.evaluation.bearoff import BearoffEvaluator, map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
+from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.play_kernels import batch_plays
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
 from bgdata.kernel import threads
 from bgdata.store.table import Table
-from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks
+from tests.command_line import position_id
+from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import PIPS_PER_UNIT, SHAPES, pips_networks, random_networks, shipped_networks
 from tests.random_games import GamePositions, random_game_positions
 from tests.reference.networks import answer, equity, limited, logistic, unpacked
 
@@ -167,6 +183,9 @@ def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -
         rows = slice(offsets[row], offsets[row + 1])
         best, source = choose_by_chances(networks, tables, after_play[rows], rows.stop - rows.start, scratch)
         assert best == equities[rows].argmin()
+        cubeless = stakes_for(CUBELESS, CubeOwner.CENTERED)
+        args = networks, tables, after_play[rows], rows.stop - rows.start, scratch
+        assert choose_by_chances(*args, cubeless) == (best, source), "as in a game without a cube"
         assert source == expected.sources[rows][best]
         assert np.array_equal(scratch.chances[0], expected.chances[rows][best])
 
@@ -194,17 +213,6 @@ def pips(board: Boards) -> int:
     return sum(point * max(int(count), 0) for point, count in enumerate(board) if point)
 
 
-def test_a_known_position_seen_from_both_sides() -> None:
-    boards = sample_games().boards[:500]
-    found, turned = (
-        evaluations(pips_networks(), NO_TABLES, side).chances[:, 0] for side in (boards, flip_boards(boards))
-    )
-    assert found + turned == pytest.approx(1, abs=2e-4)
-    lead = np.array([pips(flip_boards(board[None])[0]) - pips(board) for board in boards])
-    assert (found[lead > 3] > 0.5).all()
-    assert (found[lead < -3] < 0.5).all()
-
-
 def test_any_threads_and_rows(tables: BearoffArrays) -> None:
     boards = np.concatenate([sample_games().boards[:1000], home_boards(100, seed=3)])
     networks = random_networks(1)
@@ -223,3 +231,78 @@ def test_any_threads_and_rows(tables: BearoffArrays) -> None:
 def test_boards_of_another_form_are_refused(wrong: np.ndarray) -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
         evaluations(random_networks(0), NO_TABLES, wrong)
+
+
+STRATEGY = janowski(0.6)
+OWNERS = (CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
+BOARD = np.array(Position("start").board, np.int8)
+CHANCES = np.array([[0.7, 0.2, 0.01, 0.1, 0.0], [0.35, 0.1, 0.0, 0.2, 0.02], [0.9, 0.5, 0.02, 0.01, 0.0]], np.float32)
+
+
+def stakes_for(
+    unit: int, owner: CubeOwner, score: MatchScore | None = None, cube: int = 1, *, jacoby: bool = False
+) -> CubeStakes:
+    """Stakes as kernels have them."""
+    game = MatchGame(score.away, score.opponent_away, score.is_crawford) if score else MatchGame(0, 0)
+    return CubeStakes(unit, STRATEGY, jacoby, published_met().cells, game, cube, OWNER_CODES[owner])
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+@pytest.mark.parametrize("chances", CHANCES.tolist())
+def test_values_are_the_equities_of_best_decisions(chances: list[float], owner: CubeOwner) -> None:
+    row, money = np.array(chances, np.float32), CubeRules(STRATEGY)
+    cube = 1 if owner == CubeOwner.CENTERED else 2
+
+    def value(stakes: CubeStakes | None) -> float:
+        return float(value_of(stakes, NO_TABLES, BOARD, int(AnswerSource.CONTACT_NETWORK), row))
+
+    for jacoby in (False, True):
+        decided = decide_cube(row.tolist(), Stakes(Money(jacoby), Cube(cube, owner)), money)
+        assert value(stakes_for(MONEY, owner, jacoby=jacoby)) == pytest.approx(decided.equity, abs=1e-6)
+    for score in (MatchScore(5, 3), MatchScore(2, 7), MatchScore(1, 4, is_crawford=cube == 1), MatchScore(9, 9)):
+        decided = decide_cube(row.tolist(), Stakes(score, Cube(cube, owner)), CubeRules(STRATEGY, published_met()))
+        assert value(stakes_for(MATCH, owner, score, cube)) == pytest.approx(decided.equity, abs=1e-6)
+    cubeless = float(cubeless_equities(row[None])[0])
+    assert value(None) == value(stakes_for(CUBELESS, owner)) == cubeless
+
+
+def test_owners_turn() -> None:
+    codes = [OWNER_CODES[owner] for owner in OWNERS]
+    assert [turned_owner(code) for code in codes] == [codes[0], codes[2], codes[1]]
+
+
+@pytest.fixture(scope="module")
+def six_checkers(tmp_path_factory: pytest.TempPathFactory) -> BearoffEvaluator:
+    """The 6x6 table."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("values") / "warehouse")
+    return BearoffEvaluator(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6)))
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_plays_by_exact_tables(six_checkers: BearoffEvaluator, owner: CubeOwner) -> None:
+    """Where the two-sided table covers a position, its column for the cube chooses, not always the cubeless play."""
+    assert six_checkers.two_sided is not None
+    table, random = MoneyBearoff(six_checkers.two_sided), np.random.default_rng(5)
+    theirs = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
+    differ, scratch = 0, new_scratch(shipped_networks())
+    for _ in range(100):
+        sides = [np.bincount(random.integers(0, 6, 6), minlength=6).tolist() for _ in range(2)]
+        position = Position(position_id(*sides))
+        for roll in ROLLS:
+            plays = legal_plays(position, roll)
+            after = np.array([play.after_play.board for play in plays], np.int8)
+            args = shipped_networks(), six_checkers.arrays, after, len(plays), scratch
+            chosen, _ = choose_by_chances(*args, stakes_for(MONEY, owner))
+            values = [exact_value(table, play.next_position, theirs) for play in plays]
+            assert values[chosen] == min(values)
+            differ += values[choose_by_chances(*args)[0]] > min(values) + 1e-4
+    assert differ > 3
+
+
+def exact_value(table: MoneyBearoff, position: Position, stakes: Stakes) -> float:
+    """What a position is worth to the player on roll with the best cube actions; a finished game is lost."""
+    if not any(position.rows[0]):
+        return -1.0
+    found = table.cube_equities(position, stakes)
+    assert found is not None
+    return max(found.no_double, min(found.double_take, found.double_pass))

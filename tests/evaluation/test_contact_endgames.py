@@ -15,10 +15,10 @@ from bgdata.endgames.layouts import all_layouts, boards_of
 from bgdata.endgames.tables import EndgameTable
 from bgdata.equity.curves import CENTERED
 from bgdata.errors import CorruptFileError
+from bgdata.evaluation.answers import exact_equities
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.bearoff_kernels import BearoffSource
-from bgdata.evaluation.cube_values import exact_equities
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.codec import Boards

@@ -1,4 +1,4 @@
-"""Looking ahead with the cube against a twin, and, where every game ends on the way, against exact tables."""
+"""Looking ahead with the cube: against a twin, exact tables where every game ends, and the kernel against both."""
 
 from __future__ import annotations
 
@@ -8,25 +8,38 @@ from functools import partial
 import numpy as np
 import pytest
 
-import bgdata
-from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski, janowski_first, jump
 from bgdata.errors import InvalidParameterError
+from bgdata.evaluation.answers import CUBELESS
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.evaluation.cube_lookahead import cubeful_values, kernel_stakes, lowest_of
-from bgdata.evaluation.cube_lookahead_kernels import turned_stakes
+from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
+from bgdata.evaluation.chances import AnswerSource, Evaluations
+from bgdata.evaluation.cube_lookahead import (
+    cubeful_values,
+    fill_play_ahead,
+    fill_worths,
+    keep_best,
+    kernel_stakes,
+    lowest_of,
+    new_cube_tree,
+    turned_stakes,
+    worth_ahead,
+)
 from bgdata.evaluation.cube_tables import MoneyBearoff
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.roll_values import ALL_PLAYS, Sight
 from bgdata.game.codec import Boards
+from bgdata.game.dice import to_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.outcome import game_outcome
 from bgdata.game.position import START, Position
+from bgdata.store.table import Table
 from tests.command_line import position_id
 from tests.equity.samples import published_met
+from tests.evaluation.sample_networks import shipped_networks, shipped_player
 from tests.reference.cube_lookahead import Situation, Tree
 from tests.reference.cubeful_games import Chances, Model, Score, match_janowski
 from tests.reference.cubeful_games import janowski as slow_janowski
@@ -41,7 +54,7 @@ class Pips:
     accuracy: Mapping[AnswerSource, str] = {}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         chances, sources = np.empty((len(boards), 5), np.float32), np.full(len(boards), AnswerSource.PROGRAM, np.int8)
         for row, board in enumerate(boards.tolist()):
             position = Position(board)
@@ -116,11 +129,10 @@ def test_matches_against_the_twin(score: MatchScore) -> None:
 SHORT = [position_id([theirs], [ours]) for ours in range(1, 5) for theirs in range(1, 5)]
 
 
-def test_games_that_end_on_the_way_have_exact_values(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_games_that_end_on_the_way_have_exact_values(four_checkers: Table) -> None:
     """Whatever the evaluator says of positions before their end, and with any model: those of the table that was solved
     for the cube."""
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("ends") / "warehouse")
-    money = MoneyBearoff(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4)))
+    money = MoneyBearoff(four_checkers)
     for owner in OWNERS:
         stakes = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
         asked = kernel_stakes(stakes, CubeRules(jump(0.2)))
@@ -131,16 +143,14 @@ def test_games_that_end_on_the_way_have_exact_values(tmp_path_factory: pytest.Te
             assert found == pytest.approx(max(known.no_double, min(known.double_take, known.double_pass)), abs=1e-4)
 
 
-def test_two_sided_tables_answer_in_money_play(tmp_path_factory: pytest.TempPathFactory) -> None:
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("tables") / "warehouse")
-    table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 4))
-    arrays = BearoffEvaluator(table).arrays
+def test_two_sided_tables_answer_in_money_play(four_checkers: Table) -> None:
+    arrays = BearoffEvaluator(four_checkers).arrays
     for owner in OWNERS:
         stakes = Stakes(Money(is_jacoby=True), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
         for ply in (0, 1):
             found = cubeful_values(LOOK, arrays, kernel_stakes(stakes, CubeRules()), boards(*ENDINGS), ply)
             for value, text in zip(found.tolist(), ENDINGS, strict=True):
-                known = MoneyBearoff(table).cube_equities(Position(text), stakes)
+                known = MoneyBearoff(four_checkers).cube_equities(Position(text), stakes)
                 assert known is not None
                 assert value == pytest.approx(max(known.no_double, min(known.double_take, known.double_pass)), abs=1e-9)
 
@@ -212,3 +222,85 @@ def wrong_rules() -> list[tuple[Stakes, CubeRules, str]]:
 def test_rules_that_do_not_fit(stakes: Stakes, rules: CubeRules, message: str) -> None:
     with pytest.raises((InvalidParameterError, ValueError), match=f"^{message}"):
         LookaheadPlayer(Pips()).rank_plays(START, "31", stakes, rules)
+
+
+OWNED = Cube(2, CubeOwner.ON_ROLL)
+CONTACT, RACE = "4HPwATDgc/ABMA", position_id([2, 3, 2, 3, 2, 2], [2, 2, 3, 3, 3, 1, 1])
+ENDING = position_id([2, 1, 2], [1, 2, 1])
+
+
+def stakes_of(jacoby: bool | None, score: MatchScore | None = None, cube: Cube | None = None) -> Stakes:
+    return Stakes(score or Money(is_jacoby=bool(jacoby)), cube or Cube())
+
+
+def check_kernel(
+    position: Position, roll: str, stakes: Stakes, rules: CubeRules, ply: int, tables: BearoffArrays
+) -> None:
+    """The chosen play and its worth."""
+    dice, board = to_roll(roll), np.array(position.board, np.int8)
+    networks, theirs = shipped_networks(), turned_stakes(kernel_stakes(stakes, rules))
+    tree, chosen = new_cube_tree(networks, ply), board.copy()
+    fill_play_ahead(networks, tables, ALL_PLAYS, theirs, ply, board, (dice.low, dice.high), tree, chosen)
+    ranked = LookaheadPlayer(NetworkPlayer(networks, tables), ply).rank_plays(position, roll, stakes, rules)
+    assert chosen.tolist() == list(ranked[0].play.after_play.board)
+    after = np.array(ranked[0].play.next_position.board, np.int8)
+    found = worth_ahead(Sight(networks, tables, ALL_PLAYS), theirs, ply, after, tree)
+    assert -found == pytest.approx(ranked[0].cubeful_equity, abs=2e-6)
+
+
+@each(
+    ("stakes", "rules"),
+    lambda: {
+        "money": (stakes_of(False), CubeRules(janowski(0.7))),
+        "jacoby": (stakes_of(True), CubeRules(janowski(0.7))),
+        "owned": (stakes_of(True, cube=OWNED), CubeRules(jump(0.1))),
+        "match": (stakes_of(None, MatchScore(4, 2)), CubeRules(janowski(0.6), published_met())),
+        "owned in a match": (stakes_of(None, MatchScore(5, 4), OWNED), CubeRules(jump(0.1), published_met())),
+        "crawford": (stakes_of(None, MatchScore(1, 3, is_crawford=True)), CubeRules(met=published_met())),
+    },
+)
+def test_plays_at_1_ply(stakes: Stakes, rules: CubeRules) -> None:
+    for text, roll in ((CONTACT, "21"), (CONTACT, "64"), (RACE, "41"), (ENDING, "21")):
+        check_kernel(Position(text), roll, stakes, rules, 1, NO_TABLES)
+
+
+def test_plays_at_2_ply() -> None:
+    check_kernel(Position(ENDING), "21", stakes_of(False), CubeRules(), 2, NO_TABLES)
+    check_kernel(Position(RACE), "11", stakes_of(None, MatchScore(4, 2)), CubeRules(met=published_met()), 2, NO_TABLES)
+
+
+def test_kernels_ask_exact_tables_in_money_play(four_checkers: Table) -> None:
+    tables = BearoffEvaluator(four_checkers).arrays
+    for ply in (1, 2):
+        check_kernel(Position(ENDING), "21", stakes_of(False), CubeRules(), ply, tables)
+        check_kernel(Position(position_id([2, 2, 2], [2, 1, 2])), "32", stakes_of(True), CubeRules(), ply, tables)
+
+
+def test_without_a_cube_plays_are_those_of_cubeless_equity() -> None:
+    stakes = kernel_stakes(stakes_of(False), CubeRules())._replace(unit=CUBELESS)
+    tree, player = new_cube_tree(shipped_networks(), 1), LookaheadPlayer(shipped_player(), 1)
+    for text, roll in ((CONTACT, "21"), (RACE, "41")):
+        board, dice = np.array(Position(text).board, np.int8), to_roll(roll)
+        chosen = board.copy()
+        fill_play_ahead(shipped_networks(), NO_TABLES, ALL_PLAYS, stakes, 1, board, (dice.high, dice.low), tree, chosen)
+        best = player.best_play(text, roll)
+        assert chosen.tolist() == list(best.play.after_play.board)
+        after = np.array(best.play.next_position.board, np.int8)
+        found = worth_ahead(Sight(shipped_networks(), NO_TABLES, ALL_PLAYS), stakes, 1, after, tree)
+        assert -found == pytest.approx(best.evaluation.cubeless_equity, abs=2e-6)
+
+
+def test_the_better_plays_are_kept() -> None:
+    tree = new_cube_tree(shipped_networks(), 1)
+    tree.worths[:5], tree.equities[:5], tree.rows[:5] = (0.5, 0.2, 0.2, 0.9, 0.25), (0, 2, 1, 0, 0), range(5)
+    assert (keep_best(tree, 5, 3, 0.16), tree.rows[:3].tolist()) == (3, [2, 1, 4])
+    assert keep_best(tree, 3, 3, 0.04) == 2
+    assert keep_best(tree, 2, 1, 0.0) == 1
+
+
+def test_all_plays_are_looked_at_statically() -> None:
+    position = Position(CONTACT)
+    stakes, tree = turned_stakes(kernel_stakes(stakes_of(False), CubeRules())), new_cube_tree(shipped_networks(), 1)
+    n = fill_worths(shipped_networks(), NO_TABLES, stakes, np.array(position.board, np.int8), (1, 3), tree)
+    ranked = LookaheadPlayer(shipped_player()).rank_plays(position, "31", stakes_of(False))
+    assert sorted(-tree.worths[:n]) == pytest.approx(sorted(row.cubeful_equity or 0 for row in ranked), abs=1e-6)

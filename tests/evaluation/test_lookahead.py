@@ -15,16 +15,8 @@ from bgdata.bearoff.layouts import all_layouts
 from bgdata.errors import InvalidPositionError, InvalidRollError
 from bgdata.evaluation import lookahead
 from bgdata.evaluation.bearoff import map_tables
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations, Evaluator
-from bgdata.evaluation.lookahead import (
-    FILTERS,
-    PlayFilter,
-    evaluate_ahead,
-    first_largest,
-    largest_of,
-    rank_all,
-)
+from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities
+from bgdata.evaluation.lookahead import FILTERS, PlayFilter, evaluate_ahead, first_largest, largest_of, rank_all
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.position import START
@@ -156,11 +148,10 @@ class Doubted:
         self.accuracy: Mapping[AnswerSource, str] = {}
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         found = self.evaluator.evaluate_many(boards)
         return Evaluations(
-            found.chances,
-            np.where(found.sources == AnswerSource.OVER, AnswerSource.OVER, AnswerSource.PROGRAM),
+            found.chances, np.where(found.sources == AnswerSource.OVER, AnswerSource.OVER, AnswerSource.PROGRAM)
         )
 
 

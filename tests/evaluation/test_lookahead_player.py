@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import pickle
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,20 +27,19 @@ from bgdata.errors import (
     MissingWarehouseError,
     UsageError,
 )
-from bgdata.evaluation.evaluator import AnswerSource
+from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.lookahead import FILTERS, EvaluationCache, PlayFilter, evaluate_ahead
-from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.networks.named import map_player
-from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.lookahead_player import Evaluation, LookaheadPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, map_player
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.dice import roll_of
 from bgdata.game.identifiers import identify
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads
+from tests.command_line import POSITION
 from tests.evaluation.network_versions import random_networks, write_network
-from tests.evaluation.networks.test_mapped import is_mapped
+from tests.evaluation.networks.test_player import is_mapped
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.random_games import GamePositions, random_game_positions
 
@@ -331,3 +334,59 @@ def test_every_notation_is_answered_alike(small_root: Path) -> None:
     expected = player.evaluate("start"), player.rank_plays("start", "31"), player.decide_cube("start")
     for text in [*identify(START).values()][2:]:
         assert (player.evaluate(text), player.rank_plays(text, "31"), player.decide_cube(text)) == expected
+
+
+MOST_BYTES = 4096
+QUESTIONS = ("start", POSITION)
+
+
+def answers(player: LookaheadPlayer) -> list[Evaluation]:
+    """In a process of its own."""
+    return [player.evaluate(position) for position in QUESTIONS]
+
+
+@pytest.mark.parametrize("ply", [0, 1])
+def test_a_player_is_sent_by_its_paths(small_root: Path, ply: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(small_root.parent)
+    player = bgdata.open_player(small_root.name, ply=ply)
+    expected = answers(player), player.decide_cube(POSITION), player.rank_plays(START, "31")
+    sent = pickle.dumps(player)  # without what it remembers
+    assert len(sent) < MOST_BYTES
+    monkeypatch.chdir("/")
+    found = pickle.loads(sent)
+    assert (found.label, found.version, found.filters) == (player.label, player.version, player.filters)
+    assert (answers(found), found.decide_cube(POSITION), found.rank_plays(START, "31")) == expected
+
+
+# slow: a new process loads Numba
+@pytest.mark.slow
+def test_a_player_answers_in_a_spawned_process(small_root: Path) -> None:
+    player = bgdata.open_player(small_root)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        assert executor.submit(answers, player).result() == answers(player)
+
+
+OPENERS: list[Callable[[Path], object]] = [
+    lambda root: bgdata.open_two_sided(root, 3, 3),
+    lambda root: bgdata.open_one_sided(root, 3),
+    lambda root: bgdata.open_gammon(root, 3),
+    bgdata.open_player,
+]
+
+
+@pytest.mark.parametrize("opened", OPENERS)
+def test_missing_version_is_refused(small_root: Path, tmp_path: Path, opened: Callable[[Path], object]) -> None:
+    root = tmp_path / "warehouse"
+    shutil.copytree(small_root, root)
+    sent = pickle.dumps(opened(root))
+    assert len(sent) < MOST_BYTES
+    assert type(pickle.loads(sent)) is type(opened(root))
+    shutil.rmtree(root)
+    with pytest.raises(MissingTableError, match=r"expected the version bearoff_.*/r.* found no such folder; try: bgd"):
+        pickle.loads(sent)
+
+
+def test_a_table_is_the_same_after_its_way(small_root: Path) -> None:
+    two_sided, one_sided = bgdata.open_two_sided(small_root, 3, 3), bgdata.open_one_sided(small_root, 3)
+    assert pickle.loads(pickle.dumps(two_sided)).probe(5, 7) == two_sided.probe(5, 7)
+    assert pickle.loads(pickle.dumps(one_sided)).probe_chances(5).tolist() == one_sided.probe_chances(5).tolist()

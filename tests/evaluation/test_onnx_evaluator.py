@@ -26,8 +26,7 @@ from bgdata.errors import (
     UsageError,
 )
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.chances import ordered_chances
-from bgdata.evaluation.evaluator import AnswerSource, Evaluator
+from bgdata.evaluation.chances import AnswerSource, Evaluator, ordered_chances
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
@@ -110,11 +109,7 @@ def write_constant(
         node("Mul", ["total", "zero"], ["nothing"]),
         node("Add", ["nothing", "chances"], ["y"]),
     ]
-    constants = {
-        "axis": np.array([1]),
-        "zero": np.zeros(1, np.float32),
-        "chances": np.array([chances], np.float32),
-    }
+    constants = {"axis": np.array([1]), "zero": np.zeros(1, np.float32), "chances": np.array([chances], np.float32)}
     return write_model(path, nodes, {"x": given, **(others or {})}, {"y": found}, constants, properties)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -67,15 +68,31 @@ def test_every_notation_is_an_address(client: TestClient) -> None:
             assert client.get(f"/position/{quote(text, safe='/')}.json").json()["eval"] == expected, name
 
 
-def test_the_page(client: TestClient) -> None:
+def test_the_page(client: TestClient, site_root: Path) -> None:
+    """With the value of each cube, and of the tables side by side, with the cube where they know it."""
     page = read(client, f"/position/{POSITION}")
-    assert "Before the roll" in page.text
-    assert "two-sided table" in page.text
-    for word in ("exact, two-sided", "one-sided, combined", "race network", "centered", "owned by the opponent"):
-        assert word in page.text
-    for text in identify(Position(POSITION)).values():
+    words = ("Before the roll", "two-sided table", "exact, two-sided", "one-sided, combined", "race network")
+    for text in (*words, "centered", "owned by the opponent", *identify(Position(POSITION)).values()):
         assert text in page.text
     assert "The game is over" in read(client, f"/position/{OVER}").text
+    for arguments in ((), ("--cube", "2", "--owner", "on_roll"), ("--cube", "2", "--owner", "opponent")):
+        (row,) = json.loads(run(site_root, "cube", POSITION, *arguments, "--format", "json").stdout)
+        assert f"{row['no_double']:+.4f}".replace("-", "−") in page.text
+    (row,) = json.loads(succeeds(site_root, "cube", POSITION, "--format", "json"))
+    assert page.text.count("with the cube") == 1
+    assert signed_text(row["equity"], 5) in page.text
+    assert "with the cube" not in read(client, f"/position/{START}").text
+
+
+def test_tables_of_a_score_stand_beside_the_others(client: TestClient, site_root: Path) -> None:
+    (table,) = bgdata.open_warehouse(site_root).current("bearoff_match")
+    solved = MatchTable(table)
+    score = f"away={solved.score.away}-{solved.score.opponent_away}&met={solved.met}"
+    position = position_id([0, 2], [1, 1])
+    page = read(client, f"/position/{position}?{score}")
+    assert f"exact, at this score {table.name}" in page.text
+    assert percent(solved.probe(Position(position)).mwc, 3) in page.text
+    assert "exact, at this score" not in read(client, f"/position/{position}?away=9-9&met={solved.met}").text
 
 
 def test_names_hold_roll_score_and_cube(client: TestClient) -> None:
@@ -139,47 +156,27 @@ def test_rolls_are_the_best_plays(client: TestClient, site_root: Path) -> None:
     assert np.array([row["luck"] for row in rows]) @ weights == pytest.approx(0, abs=1e-9)
 
 
-def test_the_three_cubes(client: TestClient, site_root: Path) -> None:
-    text = read(client, f"/position/{POSITION}").text
-    for arguments in ((), ("--cube", "2", "--owner", "on_roll"), ("--cube", "2", "--owner", "opponent")):
-        (row,) = json.loads(run(site_root, "cube", POSITION, *arguments, "--format", "json").stdout)
-        assert f"{row['no_double']:+.4f}".replace("-", "−") in text
-
-
-def test_tables_stand_side_by_side_with_the_cube(client: TestClient, site_root: Path) -> None:
-    """The best action's value by each table that knows it, in money play and at a score that a table was solved for."""
-    (row,) = json.loads(succeeds(site_root, "cube", POSITION, "--format", "json"))
-    page = read(client, f"/position/{POSITION}")
-    assert page.text.count("with the cube") == 1
-    assert signed_text(row["equity"], 5) in page.text
-    assert "with the cube" not in read(client, f"/position/{START}").text
-    (table,) = bgdata.open_warehouse(site_root).current("bearoff_match")
-    solved = MatchTable(table)
-    score = f"away={solved.score.away}-{solved.score.opponent_away}&met={solved.met}"
-    position = position_id([0, 2], [1, 1])
-    page = read(client, f"/position/{position}?{score}")
-    assert f"exact, at this score {table.name}" in page.text
-    assert percent(solved.probe(Position(position)).mwc, 3) in page.text
-    assert "exact, at this score" not in read(client, f"/position/{position}?away=9-9&met={solved.met}").text
+def led_to(client: TestClient, fields: Mapping[str, str]) -> str:
+    """The address that the editor leads to."""
+    return client.get("/position", params=fields).headers["location"]
 
 
 def test_changes_of_the_editor_are_undone(client: TestClient) -> None:
     """One after the other, with the score; the address says all that there is to know."""
     given = {"q": POSITION, "undo": f"{START}~a3-5", "away": "3-5"}
-    first = client.get("/position", params=given).headers["location"]
-    page = read(client, first)
-    undo = next(link for link in page.links if link.endswith("#board"))
+    undo = undo_of(read(client, led_to(client, given)))
     assert undo.startswith(f"/position/{START}?")
-    assert "away=3-5" in undo
-    assert "undo" not in undo
-    flipped = client.get("/position", params=given | {"flip": "1"}).headers["location"]
+    assert ("away=3-5" in undo, "undo" in undo) == (True, False)
+    flipped = led_to(client, given | {"flip": "1"})
     assert flipped.startswith(f"/position/{Position(POSITION).flip().id}?")
-    assert "away=5-3" in flipped
-    assert "undo=" in flipped
+    assert ("away=5-3" in flipped, "undo=" in flipped) == (True, True)
     assert "undo" not in read(client, f"/position/{START}").text
     many = ".".join([START] * 50)
     assert client.get(f"/position/{START}", params={"undo": many}).text.count(START + "." + START) <= 21
-    read(client, f"/position/{START}?undo=<b>", 400)
+    for wrong in ("<b>", f"{START}~x1", f"{START}~r77"):
+        read(client, f"/position/{START}?undo={wrong}", 400)
+    fields = fields_of(read(client, f"/position/{START}?away=3-5&met=published-12"))
+    assert led_to(client, fields) == f"/position/{START}?away=3-5&met=published-12", "nothing was changed"
 
 
 def fields_of(page: PageReader) -> dict[str, str]:
@@ -196,7 +193,7 @@ def test_an_edit_keeps_what_is_played_for(client: TestClient, notation: str) -> 
     board = list(before.position.board)
     board[6], board[5] = board[6] - 1, board[5] + 1
     fields = fields_of(page) | {"edit": "1", "p6": str(board[6]), "p5": str(board[5])}
-    after = client.get("/position", params=fields).headers["location"]
+    after = led_to(client, fields)
     found = PositionRequest(unquote(urlsplit(after).path)[10:], dict(parse_qsl(urlsplit(after).query)))
     assert found.position == Position(board)
     assert (found.stakes, found.roll, found.rules) == (before.stakes, before.roll, before.rules)
@@ -205,41 +202,45 @@ def test_an_edit_keeps_what_is_played_for(client: TestClient, notation: str) -> 
 
 def test_an_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
     """Those of an XGID of money play."""
-    page = read(client, "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:00:0:0:3:0:10")
-    after = client.get("/position", params=fields_of(page)).headers["location"]
-    assert after.startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
+    fields = fields_of(read(client, "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:00:0:0:3:0:10"))
+    assert led_to(client, fields).startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
 
 
 def test_a_new_notation_says_what_is_played_for(client: TestClient) -> None:
     """Rather than fields that nobody touched; those that somebody did count for more."""
     fields = fields_of(read(client, f"/position/{START}?away=5-5&cube=4&owner=opponent&met=published-12&roll=31"))
-    assert (
-        client.get("/position", params=fields | {"q": XGID})
-        .headers["location"]
-        .startswith(f"/position/{XGID}?met=published-12&undo=")
-    )
-    location = client.get("/position", params=fields | {"q": XGID, "rolled": "66", "cube": "8"}).headers["location"]
+    assert led_to(client, fields | {"q": XGID}).startswith(f"/position/{XGID}?met=published-12&undo=")
+    location = led_to(client, fields | {"q": XGID, "rolled": "66", "cube": "8"})
     assert location.startswith(f"/position/{XGID}?")
     assert {("roll", "66"), ("cube", "8")} <= set(parse_qsl(urlsplit(location).query))
 
 
-def test_fields_that_exclude_each_other(client: TestClient) -> None:
-    """What is left of another score is dropped, as who chooses by tapping would have to clear it first."""
-    for chosen, expected in (
-        ({"own": "3", "theirs": "5", "crawford": "1", "jacoby": "1"}, "?away=3-5"),
-        ({"own": "1", "theirs": "5", "crawford": "1"}, "?away=1-5&crawford=1"),
-        ({"own": "4", "theirs": ""}, "?away=4-4"),
-        ({"own": "", "theirs": "", "crawford": "1"}, ""),
-    ):
-        location = client.get("/position", params={"q": START, **chosen}).headers["location"]
-        assert location == f"/position/{START}{expected}"
+COUNTS = {f"p{point}": str(count) for point, count in enumerate(Position(POSITION).board)}
+
+
+@each(
+    ("fields", "expected"),
+    [
+        # what is left of another score is dropped, as who chooses by tapping would have to clear it first
+        ({"q": START, "own": "3", "theirs": "5", "crawford": "1", "jacoby": "1"}, f"{START}?away=3-5"),
+        ({"q": START, "own": "1", "theirs": "5", "crawford": "1"}, f"{START}?away=1-5&crawford=1"),
+        ({"q": START, "own": "4", "theirs": ""}, f"{START}?away=4-4"),
+        ({"q": START, "own": "", "theirs": "", "crawford": "1"}, START),
+        ({"q": START, "away": "3-5", "cube": "2"}, f"{START}?away=3-5&cube=2"),
+        (COUNTS | {"edit": "1", "q": START, "roll": "21", "away": "", "owner": ""}, f"{POSITION}?roll=21"),
+        ({}, START),
+    ],
+)
+def test_the_editor_leads_to_a_position(client: TestClient, fields: dict[str, str], expected: str) -> None:
+    answer = client.get("/position", params=fields)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/position/{expected}")
 
 
 def test_undo_restores_roll_score_and_cube(client: TestClient) -> None:
     """What was there before each change, through links for rolls, plays, plies and sides."""
     first = f"/position/{START}?roll=31&away=3-5&cube=2&owner=on_roll&met=published-12"
     fields = fields_of(read(client, first)) | {"own": "2", "rolled": "", "owner": "opponent"}
-    second = client.get("/position", params=fields).headers["location"]
+    second = led_to(client, fields)
     assert second.startswith(f"/position/{START}?away=2-5&cube=2&owner=opponent&met=published-12&undo=")
     page = read(client, second)
     assert undo_of(page) == first
@@ -259,23 +260,6 @@ def undo_of(page: PageReader) -> str:
     return next(link for link in page.links if link.endswith("#board")).removesuffix("#board")
 
 
-def test_showing_a_page_again_is_no_change(client: TestClient) -> None:
-    fields = fields_of(read(client, f"/position/{START}?away=3-5&met=published-12"))
-    assert client.get("/position", params=fields).headers["location"] == f"/position/{START}?away=3-5&met=published-12"
-    read(client, f"/position/{START}?undo={START}~x1", 400)
-    read(client, f"/position/{START}?undo={START}~r77", 400)
-
-
-def test_the_editor_leads_to_a_position(client: TestClient) -> None:
-    board = Position(POSITION).board
-    counts = {f"p{point}": str(count) for point, count in enumerate(board)}
-    answer = client.get("/position", params=counts | {"edit": "1", "q": START, "roll": "21", "away": "", "owner": ""})
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/position/{POSITION}?roll=21")
-    answer = client.get("/position", params={"q": START, "away": "3-5", "cube": "2"})
-    assert answer.headers["location"] == f"/position/{START}?away=3-5&cube=2"
-    assert client.get("/position").headers["location"] == f"/position/{START}"
-
-
 def test_checkers_that_were_changed_by_key_count(client: TestClient) -> None:
     """Without a box that nobody ticks; of a notation that was changed too, nobody knows which was meant."""
     fields = fields_of(read(client, f"/position/{START}"))
@@ -283,15 +267,11 @@ def test_checkers_that_were_changed_by_key_count(client: TestClient) -> None:
     board = list(Position(START).board)
     board[6], board[5] = 4, 1
     edited = f"/position/{Position(board).id}"
-    assert client.get("/position", params=changed).headers["location"].partition("?")[0] == edited
-    assert (
-        client.get("/position", params=fields | {"q": POSITION}).headers["location"].partition("?")[0]
-        == f"/position/{POSITION}"
-    )
+    both = changed | {"q": POSITION, "edit": "1"}
+    for sent, expected in ((changed, edited), (fields | {"q": POSITION}, f"/position/{POSITION}"), (both, edited)):
+        assert led_to(client, sent).partition("?")[0] == expected
     page = read(client, f"/position?{urlencode(changed | {'q': POSITION})}", 400)
     assert "expected another notation or other checkers, got both; tick the box to use the checkers" in page.text
-    both = changed | {"q": POSITION, "edit": "1"}
-    assert client.get("/position", params=both).headers["location"].partition("?")[0] == edited
 
 
 @each("change", list(CHANGES))
@@ -313,23 +293,13 @@ def test_pictures(client: TestClient) -> None:
     assert answer.text == Position(START).svg("8/5 6/5", "31")
 
 
-def test_where_a_position_occurs(client: TestClient) -> None:
-    rows = client.get(f"/where/{START}.json").json()
-    counts = client.get(
-        "/sql.json",
-        params={"q": f"select variant, count(*) as rows from turns where position_id = '{START}' group by all"},
-    ).json()
-    turns = [row for row in rows if row["table"] == "turns"]
-    assert sorted((row["variant"], row["rows"]) for row in turns) == sorted(
-        (row["variant"], row["rows"]) for row in counts
-    )
-    assert turns
-
-
 def test_occurrences_lead_to_games_and_rows(client: TestClient) -> None:
     """The first turn of each game that has the position, and the rows of each table."""
     page = read(client, f"/where/{START}")
     rows = client.get(f"/where/{START}.json").json()
+    query = f"select variant, count(*) as rows from turns where position_id = '{START}' group by all order by all"
+    counts = sorted((row["variant"], row["rows"]) for row in rows if row["table"] == "turns")
+    assert counts == [(row["variant"], row["rows"]) for row in client.get("/sql.json", params={"q": query}).json()]
     assert {row["address"] for row in rows} <= set(page.links)
     for row in rows:
         where = urlsplit(row["address"])
@@ -385,10 +355,9 @@ def test_plays_are_read_however_they_are_written(
 
 
 def test_positions_without_a_play_have_no_verdict(client: TestClient) -> None:
-    found = client.get(f"/position/{START}.json?roll=31").json()
-    assert (found["verdict"], len(found["legal_plays"])) == (None, 16)
-    found = client.get(f"/position/{START}.json").json()
-    assert (found["verdict"], found["legal_plays"]) == (None, [])
+    for query, verdict, count in ((f"{START}.json?roll=31", None, 16), (f"{START}.json", None, 0)):
+        found = client.get(f"/position/{query}").json()
+        assert (found["verdict"], len(found["legal_plays"])) == (verdict, count)
     found = client.get(f"/position/{OVER}.json?roll=31&play=pass").json()
     assert (found["verdict"], found["legal_plays"]) == ("legal: no play", ["no play"])
 

@@ -39,21 +39,17 @@ def test_choices_are_legal() -> None:
             assert board in candidates[offsets[row] : offsets[row + 1]], name
 
 
-def test_random_choices_depend_on_seed_and_place_alone() -> None:
-    expected = RandomPlayer(5).choose_plays(*turns())
+def test_random_choices_depend_on_seed_and_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    boards, rolls = turns()
+    expected = RandomPlayer(5).choose_plays(boards, rolls)
     for count in (1, 2):
         with threads(count):
-            assert np.array_equal(RandomPlayer(5).choose_plays(*turns()), expected)
-    boards, rolls = turns()
+            assert np.array_equal(RandomPlayer(5).choose_plays(boards, rolls), expected)
     assert np.array_equal(RandomPlayer(5).choose_plays(boards[:300], rolls[:300]), expected[:300])
-    others = RandomPlayer(6).choose_plays(*turns())
+    others = RandomPlayer(6).choose_plays(boards, rolls)
     assert 0.1 < (others == expected).all(axis=1).mean() < 0.7
-
-
-def test_random_choices_do_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = RandomPlayer().choose_plays(*turns())
     monkeypatch.setattr(player, "BATCH", 13)
-    assert np.array_equal(RandomPlayer().choose_plays(*turns()), expected)
+    assert np.array_equal(RandomPlayer(5).choose_plays(boards, rolls), expected)
 
 
 def test_random_choices_are_fair() -> None:

@@ -7,8 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from bgdata.evaluation import pubeval_kernels
-from bgdata.evaluation.pubeval import PubEval, published_tables, weights
+from bgdata.evaluation import pubeval
+from bgdata.evaluation.player import PubEval
+from bgdata.evaluation.pubeval import published_tables, weights
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.outcome import game_outcome
@@ -76,14 +77,6 @@ def test_first_of_equals(board: list[int], roll: tuple[int, int]) -> None:
     assert list(choose(board, roll).flip().board) == best[0]
 
 
-def test_scores() -> None:
-    """Exactly, but for the constant of 15 checkers borne off."""
-    for row in range(0, len(sample_games().boards), 10):
-        for kind, exact in enumerate((CONTACT, RACE)):
-            found = pubeval_kernels.score(published_tables(), kind, sample_games().boards, row)
-            assert found == score(sample_games().boards[row].tolist(), exact) - 30 * exact[121]
-
-
 def test_scores_of_every_count() -> None:
     """By the twin; and 15 checkers a side, each worth the most that any can be, do not leave the 32 bits of a sum."""
     for used, exact in zip(published_tables(), (CONTACT, RACE), strict=True):
@@ -105,7 +98,7 @@ def test_races() -> None:
     edges[2][12], edges[2][13] = 1, -1
     edges[3][12], edges[3][13] = -1, 1
     boards = np.concatenate([sample_games().boards, np.array(edges, np.int8)])
-    found = [pubeval_kernels.is_race(board) for board in boards]
+    found = [pubeval.is_race(board) for board in boards]
     assert found == [is_race(board) for board in boards.tolist()]
     assert found[-4:] == [False, False, True, False]
 

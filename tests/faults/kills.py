@@ -23,7 +23,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import WorkerError
 from bgdata.store import job
 from bgdata.store.catalog import write_catalog
-from bgdata.store.context import Build
+from bgdata.store.dataset import Build
 from bgdata.store.executors import open_executor
 from bgdata.store.housekeeping import rubbish, sweep
 from bgdata.store.job import compute_shards, ranges

@@ -14,7 +14,7 @@ from bgdata.store.table import Table
 from tests.faults.campaign import Campaign
 from tests.faults.corrupting import corrupted, corrupted_text
 from tests.formats import samples, sessions
-from tests.formats.test_fuzz import BENCHMARK, TRAINING
+from tests.formats.test_fuzz import BENCHMARK, LINES
 from tests.imports.importing import IMPORTED, Imports, counts, quarantined, rows
 from tests.reference.text_rows import lines_of
 from tests.store.toy import problems
@@ -102,7 +102,7 @@ class Tables(NamedTuple):
 
 
 FORMATS: dict[str, Lines | Sessions | Tables] = {
-    "training": Lines("gnubg_training", "contact.txt", TRAINING),
+    "training": Lines("gnubg_training", "contact.txt", LINES["training"]),
     "benchmark": Lines("gnubg_benchmark", "contact.txt", BENCHMARK),
     "wildbg": Lines(
         "wildbg_training",

@@ -164,15 +164,15 @@ def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noq
 
 def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
     """Blocks of trials."""
-    from bgdata.selfplay.commands import kept_rollout
+    from bgdata.selfplay.commands import rollout as command
     from tests.command_line import run, succeeds
-    from tests.selfplay.commands.test_kept_rollout import POSITION, stopped
+    from tests.selfplay.commands.test_rollout import POSITION, stopped
 
     kernels, cache = kernel_cache(), folder / "cache"
     cache.mkdir()
     (cache / kernels.name).symlink_to(kernels)
     os.environ["BGDATA_CACHE"] = str(cache)
-    kept_rollout.LEAST_BLOCKS, kept_rollout.SLICE_SECONDS = 1, 0.0
+    command.LEAST_BLOCKS, command.SLICE_SECONDS = 1, 0.0
     arguments = tuple("tiny" if word == "random" else word for word in POSITION)
     whole, found = succeeds(small, "rollout", *arguments), Words()
     for name in DAMAGES:
@@ -216,7 +216,7 @@ def parquet_parts(small: Path, folder: Path, chance: random.Random) -> Words:
 KEEPERS: dict[str, Callable[[Path, Path, random.Random], Words] | None] = {
     "store/build.py": None,
     "store/download.py": downloads,
-    "selfplay/commands/kept_rollout.py": rollouts,
+    "selfplay/commands/rollout.py": rollouts,
     "bearoff/kinds/shared/two_sided_parquet.py": parquet_parts,
 }
 

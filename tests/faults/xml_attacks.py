@@ -13,15 +13,15 @@ from typing import Any
 
 from bgdata.errors import NoRowsError
 from bgdata.formats.lines import read_bytes
-from bgdata.formats.met_xml import parse_met
+from bgdata.formats.met_files import parse_met
 from tests.faults.campaign import Campaign, shuffled
-from tests.formats import test_met_xml
+from tests.formats import test_met_files
 from tests.imports.importing import Imports, quarantined, rows
 from tests.store import processes
 
 MOST_MEMORY_BYTES = 600_000_000  # above what the process has when it begins; files have up to 10 MB
 SECRET = "the-secret-of-another-file"
-BODY = test_met_xml.text(head="").decode().replace("by hand", "{}")  # a table that is well but for the attack
+BODY = test_met_files.text(head="").decode().replace("by hand", "{}")  # a table that is well but for the attack
 
 
 def laughs(chance: random.Random, _: Path) -> str:

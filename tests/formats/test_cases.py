@@ -9,8 +9,8 @@ import pytest
 from bgdata.errors import CorruptFileError
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.matches import breaks
-from bgdata.formats.met_ini import parse_met_file
-from bgdata.formats.position_list import parse_position_list
+from bgdata.formats.met_files import parse_met_file
+from bgdata.formats.position_files import parse_position_list
 from bgdata.formats.replay import replay_file
 from bgdata.matches.kinds.matches_compute import parse_matches
 from tests.formats.samples import SHARED

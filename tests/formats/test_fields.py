@@ -1,17 +1,28 @@
-"""Fields and numbers: the byte kernels against plain Python."""
+"""Fields, numbers and the rules for chances: the byte kernels against plain Python."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bgdata.formats.fields import BLANKS, COMMA, NO_NUMBER, PLAIN, Fields, format_number, split_fields
+from bgdata.formats.fields import (
+    BLANKS,
+    COMMA,
+    NO_NUMBER,
+    NOISY,
+    PLAIN,
+    ROUNDED,
+    Tolerance,
+    chance_flaws,
+    format_number,
+    split_fields,
+)
 from bgdata.formats.lines import split_lines
-from tests.reference.text_rows import fields_of, lines_of, number_of
+from tests.game.strategies import boards
+from tests.reference.text_rows import breaks_chance_rules, fields_of, lines_of, number_of
 
 number_texts = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True).map(repr),
@@ -69,32 +80,22 @@ def test_short_decimals_come_out_as_they_were(digits: int, decimals: int) -> Non
     assert format_number(value, form) == text
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_any_number_comes_back(value: float) -> None:
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(100000, 999999), st.integers(-17, 22))
+def test_any_number_comes_back(value: float, digits: int, power: int) -> None:
     for form in (PLAIN, parsed([repr(value)])[1][0]):
         assert float(format_number(value, form)) == value
-
-
-@given(st.integers(100000, 999999), st.integers(-17, 22))
-def test_six_digits_with_an_exponent_come_out_as_they_were(digits: int, power: int) -> None:
     text = f"{digits * 10.0 ** (power - 5):.5e}"
     (value,), (form,) = parsed([text])
     assert format_number(value, form) == text
 
 
-@pytest.mark.parametrize(
-    "text", ["0.0421133", "-2", "0", "6.07967e-06", "-0.7421170", "0.0000000", "1e-05", "-0.00000"]
-)
-def test_published_forms_come_out_as_they_were(text: str) -> None:
-    (value,), (form,) = parsed([text])
-    assert format_number(value, form) == text
-
-
-def test_a_number_without_a_form_has_six_digits_where_they_do() -> None:
-    assert format_number(6.07967e-06) == "6.07967e-06"
-    assert format_number(0.25) == "0.25"
-    assert format_number(-2.0) == "-2"
-    assert format_number(1 / 3) == "0.3333333333333333"
+def test_published_forms_come_out_as_they_were() -> None:
+    texts = ["0.0421133", "-2", "0", "6.07967e-06", "-0.7421170", "0.0000000", "1e-05", "-0.00000"]
+    assert list(map(format_number, *parsed(texts))) == texts
+    # without a form, six digits where they do
+    assert list(map(format_number, (6.07967e-06, 0.25, -2.0, 1 / 3))) == [
+        "6.07967e-06", "0.25", "-2", "0.3333333333333333"
+    ]  # fmt: skip
 
 
 @given(number_texts)
@@ -105,13 +106,26 @@ def test_no_form_changes_a_value(text: str) -> None:
             assert float(format_number(value, form)) == value
 
 
-def test_letters_are_cut_or_padded() -> None:
+def test_letters_and_texts_of_fields() -> None:
     fields = split_fields(split_lines(b"abc de\n"))
     assert fields.letters(np.array([1, 0]), 2).tobytes() == b"deab"
     assert fields.letters(np.array([1]), 4).tobytes() == b"de\0\0"
     assert fields.widths(np.array([0, 1])).tolist() == [3, 2]
+    with_zeros = split_fields(split_lines(b"m m\0 mm \0\n"))
+    assert with_zeros.is_text(np.arange(4), b"m").tolist() == [True, False, False, False]
 
 
-def test_is_text_is_not_fooled_by_zero_bytes() -> None:
-    fields: Fields = split_fields(split_lines(b"m m\0 mm \0\n"))
-    assert fields.is_text(np.arange(4), b"m").tolist() == [True, False, False, False]
+chances = st.lists(
+    st.sampled_from([-0.06, -0.0002, 0.0, 1e-5, 2e-5, 0.04, 0.3, 0.5, 0.7, 1.0, 1.01]), min_size=5, max_size=5
+)
+
+
+@given(st.lists(st.tuples(boards(), chances), min_size=1, max_size=20), st.sampled_from([ROUNDED, NOISY]))
+def test_rules_for_chances_equal_their_twin(rows: list[tuple[list[int], list[float]]], limits: Tolerance) -> None:
+    flaws = chance_flaws(np.array([row[0] for row in rows], np.int8), np.array([row[1] for row in rows]), limits)
+    for (board, values), flaw in zip(rows, flaws, strict=True):
+        assert bool(flaw) == breaks_chance_rules(tuple(board), values, limits.range, limits.order)
+
+
+def test_chances_that_are_no_numbers_are_refused() -> None:
+    assert chance_flaws(np.zeros((1, 26), np.int8), np.array([[0.5, np.nan, 0, 0, 0]]), NOISY).tolist() == [1]

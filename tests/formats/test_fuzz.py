@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 import pytest
 
-from bgdata.formats.bgsage_rollouts import (
-    format_bgsage_rollouts,
-    parse_bgsage_entries,
-    parse_bgsage_rollouts,
-)
 from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark, parse_gnubg_benchmark
-from bgdata.formats.gnubg_training import format_gnubg_training, parse_gnubg_training
-from bgdata.formats.lines import Intake, RowIntake
+from bgdata.formats.lines import Intake
 from bgdata.formats.mat import format_mat, parse_mat
-from bgdata.formats.position_list import format_position_list, parse_position_list
 from bgdata.formats.sgf import parse_sgf
-from bgdata.formats.wildbg_csv import format_wildbg_csv, parse_wildbg_csv
 from tests.faults.corrupting import corrupted, corrupted_text
-from tests.formats import samples, test_bgsage_rollouts, test_gnubg_benchmark, test_mat, test_sgf, test_wildbg_csv
+from tests.formats import samples, test_gnubg_benchmark, test_mat, test_position_files, test_sgf
 from tests.reference.text_rows import lines_of
 
-TRAINING = [samples.TRAINING_ROW, b"OAHDPAABDAOAHDPAABDA 0.52500 0.14900 0.00800 0.12500 0.00700\n", b"# cycle 3\n"]
 BENCHMARK = [
     *(samples.SETTINGS + test_gnubg_benchmark.GROUP + samples.BENCHMARK_ROWS).splitlines(keepends=True),
     b"c OAHDPAABDAOAHDPAABDA 51.25 49.875 ND\n",
@@ -43,54 +31,37 @@ def check_accounts(intake: Intake, text: bytes) -> None:
     assert all(bad.reason.startswith("expected ") and bad.text.isprintable() for bad in quarantined)
     numbers = [bad.line for bad in quarantined]
     assert numbers == sorted(set(numbers))
-    if isinstance(intake, RowIntake):
-        assert len(intake) == counts.rows
-        assert not set(intake.lines.tolist()) & set(numbers)
 
 
-def check_again(
-    text: bytes, parse: Callable[[bytes], RowIntake], write: Callable[[RowIntake], Iterable[bytes]]
-) -> None:
+FORMATS = test_position_files.FORMATS
+LINES = {
+    "training": [samples.TRAINING_ROW, test_position_files.START_ROW, b"# cycle 3\n"],
+    "list": [b"4HPwATDgc/ABMA\n", b"v3sAAAhmdzMAAQ,1\n"],
+}
+
+
+def check_again(name: str, text: bytes) -> None:
     """Reading accounts for all lines, and the rows survive writing and reading."""
+    parse, write, _ = FORMATS[name]
     intake = parse(text)
     check_accounts(intake, text)
+    assert len(intake) == intake.counts.rows
+    assert not set(intake.lines.tolist()) & {bad.line for bad in intake.quarantined}
     written = b"".join(write(intake))
     again = parse(written)
     assert again.quarantined == []
     assert b"".join(write(again)) == written
-    for name, array in vars(intake).items():
-        if isinstance(array, np.ndarray) and name != "lines":
-            assert array.tobytes() == getattr(again, name).tobytes()
-
-
-def write_training(data: Any) -> Iterable[bytes]:
-    return format_gnubg_training(data.boards, data.chances, comment_index=data.comment_index, comments=data.comments)
-
-
-FORMATS: dict[str, tuple[list[bytes], Callable[[bytes], Any], Callable[[Any], Iterable[bytes]]]] = {
-    "training": (TRAINING, parse_gnubg_training, write_training),
-    "position list": (
-        [b"4HPwATDgc/ABMA\n", b"v3sAAAhmdzMAAQ,1\n"],
-        parse_position_list,
-        lambda d: format_position_list(d.boards),
-    ),
-    "wildbg": ([test_wildbg_csv.ROW], parse_wildbg_csv, lambda d: format_wildbg_csv(d.boards, d.chances)),
-    "bgsage": ([samples.BGSAGE_ROW], parse_bgsage_rollouts, lambda d: format_bgsage_rollouts(d.boards, d.chances)),
-    "bgsage json": (
-        [json.dumps(test_bgsage_rollouts.ENTRY).encode() + b"\n"],
-        parse_bgsage_entries,
-        lambda d: [test_bgsage_rollouts.entry_lines(d)],
-    ),
-}
+    for field, array in vars(intake).items():
+        if isinstance(array, np.ndarray) and field != "lines":
+            assert array.tobytes() == getattr(again, field).tobytes()
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_corrupted_rows(name: str) -> None:
-    lines, parse, write = FORMATS[name]
-    chance = random.Random(name)
-    check_again(corrupted_text(lines, 10_000, chance), parse, write)
+    lines, chance = LINES.get(name, [FORMATS[name].row]), random.Random(name)
+    check_again(name, corrupted_text(lines, 10_000, chance))
     for _ in range(300):  # small files, so that beginnings and ends are corrupted too
-        check_again(corrupted_text(lines, chance.randrange(4), chance), parse, write)
+        check_again(name, corrupted_text(lines, chance.randrange(4), chance))
 
 
 def check_benchmark(text: bytes) -> None:

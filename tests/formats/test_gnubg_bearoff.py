@@ -1,20 +1,45 @@
-"""Reading gnubg's bearoff files made by hand, and what is said about bad ones."""
+"""gnubg's bearoff files made by hand: read and written again, and what is said about bad ones."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import resource
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bgdata.errors import CorruptFileError, NotCoveredError, StorageError
-from bgdata.formats.gnubg_bearoff import GnubgHypergammon, GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
-from bgdata.formats.gnubg_bearoff_header import CHANCE_SCALE, ROLLS
-from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal
+from bgdata.errors import (
+    CorruptFileError,
+    InvalidParameterError,
+    NotCoveredError,
+    StorageError,
+    TooLargeError,
+    UsageError,
+)
+from bgdata.formats import gnubg_bearoff, lines
+from bgdata.formats.gnubg_bearoff import (
+    CHANCE_SCALE,
+    ROLLS,
+    BearoffHeader,
+    GnubgHypergammon,
+    GnubgOneSided,
+    GnubgTwoSided,
+    format_header,
+    open_gnubg_bearoff,
+    parse_header,
+    write_one_sided,
+    write_one_sided_normal,
+    write_two_sided,
+)
 from tests.formats.gnubg_files import (
     FILES,
+    TWO_SIDED_ROWS,
     VARIANTS,
     ace_point_counts,
     ace_point_gammon,
@@ -24,10 +49,63 @@ from tests.formats.gnubg_files import (
     two_sided_bytes,
     write_bytes,
 )
+from tests.together import each
+
+HEADERS = {
+    "gnubg-OS-04-15-1-1-0": BearoffHeader("one_sided", 4, 15, has_gammon=True, is_compressed=True),
+    "gnubg-OS-04-15-1-0-1": BearoffHeader("one_sided", 4, 15, has_gammon=True, is_normal=True),
+    "gnubg-OS-04-15-0-0-0": BearoffHeader("one_sided", 4, 15),
+    "gnubg-OS-23-15-0-1-0": BearoffHeader("one_sided", 23, 15, is_compressed=True),
+    "gnubg-TS-03-03-1": BearoffHeader("two_sided", 3, 3, is_cubeful=True),
+    "gnubg-TS-06-11-0": BearoffHeader("two_sided", 6, 11),
+    "gnubg-H1": BearoffHeader("hypergammon", 25, 1),
+    "gnubg-H3": BearoffHeader("hypergammon", 25, 3),
+}
+
+
+@each(("name", "expected"), HEADERS.items())
+def test_header_round_trip(name: str, expected: BearoffHeader) -> None:
+    assert parse_header(header(name)) == expected
+    assert format_header(expected) == header(name)
+    assert expected.name == name
+
+
+UNKNOWN = (
+    *("OS-24-15-1-1-0", "OS-00-15-1-1-0", "OS-04-16-1-1-0", "OS-04-15-1-1-1", "OS-04-15-1-1", "OS-04-15-2-1-0"),
+    *("OS-4-15-1-1-0", "TS-06-06-2", "TS-06-00-1", "TS-0606-1", "TS-\xb2\xb3-03-1", "H4", "H0", "H", "XX-06-06-1"),
+)
+
+
+@each("name", [*(f"gnubg-{rest}" for rest in UNKNOWN), "gnubg", "", "wildbg-H1"])
+def test_unknown_headers_are_refused(name: str) -> None:
+    data = name.encode("latin-1").ljust(39, b"x") + b"\n"
+    with pytest.raises(CorruptFileError, match=r"expected a header gnubg-OS-.* in y\.bd, found b'"):
+        parse_header(data, "y.bd")
+
+
+def test_every_flipped_bit_of_a_header_is_noticed_or_changes_its_meaning() -> None:
+    head = header("gnubg-OS-04-15-1-1-0")
+    for bit in range(8 * len(head)):
+        flipped = bytearray(head)
+        flipped[bit // 8] ^= 1 << bit % 8
+        with contextlib.suppress(CorruptFileError):
+            assert parse_header(bytes(flipped)) != parse_header(head)
+
+
+def test_header_that_no_file_has_cannot_be_made() -> None:
+    with pytest.raises(InvalidParameterError, match="1 to 23 points"):
+        BearoffHeader("one_sided", 24, 15)
+    with pytest.raises(InvalidParameterError, match="25 to 25 points and 1 to 3 checkers"):
+        BearoffHeader("hypergammon", 25, 4)
+    with pytest.raises(InvalidParameterError, match="uncompressed"):
+        BearoffHeader("one_sided", 4, 15, has_gammon=True, is_compressed=True, is_normal=True)
+
+
+# one-sided
 
 
 @VARIANTS
-def test_one_sided_reads_every_variant(tmp_path: Path, has_gammon: bool, is_compressed: bool) -> None:
+def test_one_sided_files_are_read_and_written(tmp_path: Path, has_gammon: bool, is_compressed: bool) -> None:
     table = open_one_sided(tmp_path, has_gammon, is_compressed)
     counts, gammon = table.read_all()
     assert (len(table), table.points, table.checkers) == (16, 1, 15)
@@ -43,6 +121,17 @@ def test_one_sided_reads_every_variant(tmp_path: Path, has_gammon: bool, is_comp
         assert gammon is None
         with pytest.raises(NotCoveredError, match=r"expected a gammon part in .*x\.bd, found none"):
             table.probe_chances(15, is_gammon=True)
+    write_one_sided(tmp_path / "again.bd", 1, *table.read_all(), compressed=is_compressed)
+    assert (tmp_path / "again.bd").read_bytes() == one_sided_bytes(has_gammon, is_compressed)
+
+
+@VARIANTS
+def test_one_sided_blocks_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gammon: bool, is_compressed: bool
+) -> None:
+    monkeypatch.setattr(gnubg_bearoff, "_BLOCK", 5)
+    monkeypatch.setattr(gnubg_bearoff, "_BLOCK_VALUES", 3 * 32)
+    test_one_sided_files_are_read_and_written(tmp_path, has_gammon, is_compressed)
 
 
 def test_one_sided_chances_and_mean(tmp_path: Path) -> None:
@@ -54,27 +143,127 @@ def test_one_sided_chances_and_mean(tmp_path: Path) -> None:
     assert "gnubg-OS-01-15-1-1-0" in repr(table)
 
 
+def test_compressed_distribution_may_have_a_hole_and_fill_all_rolls(tmp_path: Path) -> None:
+    counts = np.array(ace_point_counts(), np.uint16)
+    counts[15] = 0
+    counts[15, [0, 31]] = 1, 65534
+    write_one_sided(tmp_path / "x.bd", 1, counts, None, compressed=True)
+    table = open_gnubg_bearoff(tmp_path / "x.bd")
+    assert isinstance(table, GnubgOneSided)
+    assert table.probe_counts(15).tolist() == counts[15].tolist()
+
+
 def test_normal_variant_gives_the_density_at_integers(tmp_path: Path) -> None:
     moments = np.zeros((16, 4), np.float32)
     moments[15] = 2, 0.25, 1, 0
-    write_one_sided_normal(tmp_path / "x.bd", 1, moments)
-    table = open_gnubg_bearoff(tmp_path / "x.bd")
+    path = write_bytes(tmp_path, header("gnubg-OS-01-15-1-0-1") + moments.tobytes())
+    table = open_gnubg_bearoff(path)
     assert isinstance(table, GnubgOneSided)
+    assert table.moments.tolist() == moments.tolist()
+    assert table.probe_normal(15) == (2, 0.25, 1, 0)
+    assert table.mean_rolls(15) == 2
     assert table.probe_chances(15)[2] == pytest.approx(4 / np.sqrt(2 * np.pi))  # above 1: not normalised
     assert table.probe_chances(15)[1] == pytest.approx(4 / np.sqrt(2 * np.pi) * np.exp(-8))
     assert table.probe_chances(15, is_gammon=True).tolist() == [0, 1] + [0] * 30
     assert table.probe_chances(0).tolist() == [1] + [0] * 31
-    for is_gammon in (False, True):
+    for look_up in (table.read_all, partial(table.probe_counts, 15), partial(table.probe_counts, 15, is_gammon=True)):
         with pytest.raises(NotCoveredError, match=r"found the normal variant; use moments"):
-            table.probe_counts(15, is_gammon=is_gammon)
-    with pytest.raises(NotCoveredError, match="use moments"):
+            look_up()
+    with pytest.raises(NotCoveredError, match="expected the normal variant"):
+        open_one_sided(tmp_path).probe_normal(3)
+    write_one_sided_normal(tmp_path / "again.bd", 1, moments)
+    assert (tmp_path / "again.bd").read_bytes()[40:] == moments.tobytes()
+
+
+@each("index", [-1, 16, 10**9])
+def test_one_sided_indexes_are_checked(tmp_path: Path, index: int) -> None:
+    table = open_one_sided(tmp_path)
+    for probe in (table.probe_counts, table.probe_chances, table.mean_rolls):
+        with pytest.raises(NotCoveredError, match=rf"expected a position index from 0 to 15 in .*x\.bd, got {index}"):
+            probe(index)
+
+
+def test_indexes_of_numpy_do_not_wrap_around(tmp_path: Path) -> None:
+    counts = np.zeros((816, ROLLS), np.uint16)  # 3 points
+    counts[:, 1] = CHANCE_SCALE
+    write_one_sided(tmp_path / "x.bd", 3, counts, None, compressed=True)
+    table = open_gnubg_bearoff(tmp_path / "x.bd")
+    assert isinstance(table, GnubgOneSided)
+    found = table.probe_counts(np.uint8(255))  # type: ignore[arg-type]
+    assert found.tolist() == table.probe_counts(255).tolist()
+
+
+@VARIANTS
+def test_wrong_sum_names_file_and_position(tmp_path: Path, has_gammon: bool, is_compressed: bool) -> None:
+    data = bytearray(one_sided_bytes(has_gammon, is_compressed))
+    data[-2 if is_compressed or not has_gammon else -62] ^= 1  # last value, or the gammon part's chance of one roll
+    table = open_gnubg_bearoff(write_bytes(tmp_path, bytes(data)))
+    assert isinstance(table, GnubgOneSided)
+    table.probe_counts(14, is_gammon=has_gammon)
+    for look_up in (lambda: table.probe_counts(15, is_gammon=has_gammon), table.read_all):
+        with pytest.raises(
+            CorruptFileError, match=r"sum to 65535 for position 15 in .*x\.bd, found 6553[4-6]"
+        ) as caught:
+            look_up()
+        assert "\n" not in str(caught.value)
+
+
+@each(("place", "value"), [(3, 0x7F), (0, 0xFF), (4, 200), (5, 31), (6, 0), (7, 255)])
+def test_damaged_index_table_is_noticed(tmp_path: Path, place: int, value: int) -> None:
+    data = bytearray(one_sided_bytes(True, True))
+    data[40 + 8 * 7 + place] = value
+    table = open_gnubg_bearoff(write_bytes(tmp_path, bytes(data)))
+    assert isinstance(table, GnubgOneSided)
+    with pytest.raises(CorruptFileError, match="position 7"):
+        table.probe_counts(7, is_gammon=place >= 6)
+    with pytest.raises(CorruptFileError, match="position 7"):
         table.read_all()
 
 
-def test_counts_have_no_moments(tmp_path: Path) -> None:
-    table = open_one_sided(tmp_path)
-    with pytest.raises(NotCoveredError, match="expected the normal variant"):
-        table.probe_normal(3)
+# two-sided and hypergammon
+
+
+@pytest.mark.parametrize("columns", [4, 1])
+def test_two_sided_files_are_read_and_written(tmp_path: Path, columns: int) -> None:
+    table = open_gnubg_bearoff(write_bytes(tmp_path, two_sided_bytes(columns)))
+    assert isinstance(table, GnubgTwoSided)
+    assert (len(table), table.points, table.checkers) == (4, 1, 3)
+    assert table.codes.shape == (4, 4, columns)
+    assert table.codes[:, :, 0].tolist() == TWO_SIDED_ROWS
+    assert table.probe(3, 3).cubeless == pytest.approx(
+        2 * 31 / 36 - 1, abs=1 / 32767
+    )  # lost only by no double, then one
+    assert table.probe(3, 1).cubeless == pytest.approx(2 / 6 - 1, abs=1 / 32767)
+    assert table.probe(1, 3)[0] == 1
+    assert (table.probe(0, 0).owned is None) == (columns == 1)
+    many = table.probe_many(np.array([3, 1, 3]), np.array([1, 3, 0]))
+    assert many.dtype == np.float64
+    assert many.tolist() == [[table.probe(a, b)[0]] * columns for a, b in [(3, 1), (1, 3), (3, 0)]]
+    write_two_sided(tmp_path / "again.bd", 1, 3, table.codes)
+    assert (tmp_path / "again.bd").read_bytes() == two_sided_bytes(columns)
+
+
+@each("pair", [(-1, 0), (0, 4), (4, 0), (0, -1)])
+def test_two_sided_indexes_are_checked(tmp_path: Path, pair: tuple[int, int]) -> None:
+    table = open_gnubg_bearoff(write_bytes(tmp_path, two_sided_bytes(4)))
+    assert isinstance(table, GnubgTwoSided)
+    with pytest.raises(NotCoveredError, match="from 0 to 3"):
+        table.probe(*pair)
+    with pytest.raises(NotCoveredError, match="from 0 to 3"):
+        table.probe_many([0, pair[0]], [0, pair[1]])
+
+
+def test_two_sided_columns_are_named_in_order_and_blocks_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = np.random.default_rng(1).integers(0, 65536, (6, 6, 4)).astype(np.uint16)
+    monkeypatch.setattr(gnubg_bearoff, "_BLOCK_VALUES", 2 * 24)
+    write_two_sided(tmp_path / "x.bd", 2, 2, codes)
+    table = open_gnubg_bearoff(tmp_path / "x.bd")
+    assert isinstance(table, GnubgTwoSided)
+    assert (table.codes == codes).all()
+    found = table.probe(4, 5)
+    named = [found.cubeless, found.owned, found.centered, found.opponent_owned]
+    assert named == (codes[4, 5] / 32767.5 - 1).tolist()
+    assert table.probe_many(np.array([], int), np.array([], int)).shape == (0, 4)
 
 
 def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
@@ -95,32 +284,7 @@ def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
             table.probe(*pair)
 
 
-@pytest.mark.parametrize("index", [-1, 16, 10**9])
-def test_index_out_of_range(tmp_path: Path, index: int) -> None:
-    table = open_one_sided(tmp_path)
-    for probe in (table.probe_counts, table.probe_chances, table.mean_rolls):
-        with pytest.raises(NotCoveredError, match=rf"expected a position index from 0 to 15 in .*x\.bd, got {index}"):
-            probe(index)
-
-
-def test_indexes_of_numpy_do_not_wrap_around(tmp_path: Path) -> None:
-    counts = np.zeros((816, ROLLS), np.uint16)  # 3 points
-    counts[:, 1] = CHANCE_SCALE
-    write_one_sided(tmp_path / "x.bd", 3, counts, None, compressed=True)
-    table = open_gnubg_bearoff(tmp_path / "x.bd")
-    assert isinstance(table, GnubgOneSided)
-    found = table.probe_counts(np.uint8(255))  # type: ignore[arg-type]
-    assert found.tolist() == table.probe_counts(255).tolist()
-
-
-@pytest.mark.parametrize("pair", [(-1, 0), (0, 4), (4, 0), (0, -1)])
-def test_two_sided_index_out_of_range(tmp_path: Path, pair: tuple[int, int]) -> None:
-    table = open_gnubg_bearoff(write_bytes(tmp_path, two_sided_bytes(4)))
-    assert isinstance(table, GnubgTwoSided)
-    with pytest.raises(NotCoveredError, match="from 0 to 3"):
-        table.probe(*pair)
-    with pytest.raises(NotCoveredError, match="from 0 to 3"):
-        table.probe_many([0, pair[0]], [0, pair[1]])
+# files
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -144,33 +308,6 @@ def test_truncated_file_message_is_one_line_that_says_what_to_do(tmp_path: Path)
     )
 
 
-@VARIANTS
-def test_wrong_sum_names_file_and_position(tmp_path: Path, has_gammon: bool, is_compressed: bool) -> None:
-    data = bytearray(one_sided_bytes(has_gammon, is_compressed))
-    data[-2 if is_compressed or not has_gammon else -62] ^= 1  # last value, or the gammon part's chance of one roll
-    table = open_gnubg_bearoff(write_bytes(tmp_path, bytes(data)))
-    assert isinstance(table, GnubgOneSided)
-    table.probe_counts(14, is_gammon=has_gammon)
-    for look_up in (lambda: table.probe_counts(15, is_gammon=has_gammon), table.read_all):
-        with pytest.raises(
-            CorruptFileError, match=r"sum to 65535 for position 15 in .*x\.bd, found 6553[4-6]"
-        ) as caught:
-            look_up()
-        assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(("place", "value"), [(3, 0x7F), (0, 0xFF), (4, 200), (5, 31), (6, 0), (7, 255)])
-def test_damaged_index_table_is_noticed(tmp_path: Path, place: int, value: int) -> None:
-    data = bytearray(one_sided_bytes(True, True))
-    data[40 + 8 * 7 + place] = value
-    table = open_gnubg_bearoff(write_bytes(tmp_path, bytes(data)))
-    assert isinstance(table, GnubgOneSided)
-    with pytest.raises(CorruptFileError, match="position 7"):
-        table.probe_counts(7, is_gammon=place >= 6)
-    with pytest.raises(CorruptFileError, match="position 7"):
-        table.read_all()
-
-
 def test_missing_file_and_folder_instead_of_file(tmp_path: Path) -> None:
     for path in (tmp_path / "none.bd", tmp_path):
         with pytest.raises(StorageError, match=f"expected a gnubg bearoff file at {path}, found: ") as caught:
@@ -184,3 +321,100 @@ def test_reading_needs_numpy_only() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert answer.stdout == "set()\n"
+
+
+def test_writer_refuses_wrong_arrays(tmp_path: Path) -> None:
+    counts = np.array(ace_point_counts(), np.uint16)
+    path = tmp_path / "x.bd"
+    with pytest.raises(UsageError, match=r"expected uint16\[136, 32\], got uint16\[16, 32\]"):
+        write_one_sided(path, 2, counts, None, compressed=True)
+    with pytest.raises(UsageError, match=r"got int64\[16, 32\]"):
+        write_one_sided(path, 1, counts.astype(np.int64), None, compressed=True)
+    with pytest.raises(UsageError, match=r"got uint16\[15, 32\]"):
+        write_one_sided(path, 1, counts, counts[1:], compressed=False)
+    with pytest.raises(UsageError, match=r"expected float32\[16, 4\]"):
+        write_one_sided_normal(path, 1, np.zeros((16, 2), np.float32))
+    with pytest.raises(UsageError, match=r"expected uint16\[6, 6, 1\], got uint16\[6, 6, 3\]"):
+        write_two_sided(path, 2, 2, np.zeros((6, 6, 3), np.uint16))
+    with pytest.raises(UsageError, match="1 to 23 points"):
+        write_two_sided(path, 30, 2, np.zeros((6, 6, 4), np.uint16))
+    counts[9, 3] += 1
+    with pytest.raises(UsageError, match="sum to 65535, got 65536 for position 9"):
+        write_one_sided(path, 1, counts, None, compressed=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def write_something(path: Path) -> None:
+    write_two_sided(path, 6, 2, np.zeros((28, 28, 4), np.uint16))
+
+
+def test_writing_replaces_an_old_file_and_no_other(tmp_path: Path) -> None:
+    path = write_bytes(tmp_path, b"old")
+    (tmp_path / "x.bd.partial").write_bytes(b"somebody's download")
+    write_something(path)
+    assert len(path.read_bytes()) == 40 + 28 * 28 * 8
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.bd", "x.bd.partial"]
+    assert (tmp_path / "x.bd.partial").read_bytes() == b"somebody's download"
+
+
+def test_writing_to_an_invalid_path_is_refused(tmp_path: Path) -> None:
+    old = write_bytes(tmp_path, b"old")
+    (tmp_path / "folder.bd").mkdir()
+    for path in (tmp_path / "none" / "x.bd", old / "x.bd", tmp_path / "folder.bd"):
+        with pytest.raises(StorageError, match=f"expected to write gnubg-TS-06-02-1 to {path}, found: ") as caught:
+            write_something(path)
+        assert "\n" not in str(caught.value)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder.bd", "x.bd"]
+    assert old.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+def test_writing_into_a_read_only_folder(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(StorageError, match="permission denied"):
+            write_something(tmp_path / "x.bd")
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = write_bytes(tmp_path, b"old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # the same path as a full disk: write() fails half-way
+    try:
+        with pytest.raises(StorageError, match=r"expected to write .* found: file too large"):
+            write_something(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.bd"]
+    assert path.read_bytes() == b"old"
+
+
+def test_too_many_values_for_a_compressed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gnubg_bearoff, "_MOST_COMPRESSED_VALUES", 40)
+    with pytest.raises(TooLargeError, match="in a compressed file, got"):
+        write_one_sided(tmp_path / "x.bd", 1, np.array(ace_point_counts(), np.uint16), None, compressed=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+HEADER = BearoffHeader("two_sided", 2, 2)
+
+
+@each(
+    "write",
+    {"bd": lambda path, chunks: gnubg_bearoff.write_file(path, HEADER, chunks), "text": lines.write_bytes},
+)
+def test_errors_of_the_content_are_not_errors_of_the_file(
+    tmp_path: Path, write: Callable[[Path, Iterator[bytes]], None]
+) -> None:
+    """A damaged table is an OSError too, as a full disk is."""
+
+    def chunks() -> Iterator[bytes]:
+        yield b"one"
+        raise CorruptFileError("expected a whole array")
+
+    with pytest.raises(CorruptFileError, match=r"^expected a whole array$"):
+        write(tmp_path / "x", chunks())
+    assert list(tmp_path.iterdir()) == []

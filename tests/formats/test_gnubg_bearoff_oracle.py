@@ -12,9 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgdata.formats.gnubg_bearoff import GnubgHypergammon, GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
-from bgdata.formats.gnubg_bearoff_header import format_header, parse_header
-from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal, write_two_sided
+from bgdata.formats.gnubg_bearoff import (
+    GnubgHypergammon,
+    GnubgOneSided,
+    GnubgTwoSided,
+    format_header,
+    open_gnubg_bearoff,
+    parse_header,
+    write_one_sided,
+    write_one_sided_normal,
+    write_two_sided,
+)
 from tests.formats.gnubg_files import one_sided_bytes, two_sided_bytes
 from tests.oracles import find_gnubg_tool, needs_gnubg_tool
 from tests.reference.gnubg_normal import normal_moments

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import UsageError
-from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark, parse_gnubg_benchmark
-from bgdata.formats.gnubg_benchmark_tables import NO_SEED, Benchmark
+from bgdata.formats.gnubg_benchmark import NO_SEED, Benchmark, format_gnubg_benchmark, parse_gnubg_benchmark
 from bgdata.formats.lines import LineCounts
 from bgdata.game.position import Position, format_key20, parse_key20
 from tests.formats.samples import BENCHMARK_ROWS, SETTINGS, shared_file

@@ -23,8 +23,10 @@ from bgdata.formats.lines import (
     LineCounts,
     Quarantined,
     RowIntake,
+    check_is_text,
     decode_text,
     map_blocks,
+    plain_text,
     read_bytes,
     split_lines,
     write_bytes,
@@ -33,6 +35,7 @@ from tests.reference.text_rows import lines_of
 from tests.together import each
 
 TEXT = b"first\nsecond\n"
+MATCH = " 3 point match\n é : 0\n"
 
 
 def texts(data: bytes) -> list[bytes]:
@@ -217,3 +220,40 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         write_bytes(tmp_path / "x.gz", chunks())  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+@each(
+    ("data", "expected"),
+    [
+        (MATCH.encode("utf-16"), MATCH),
+        (b"\xfe\xff" + MATCH.encode("utf-16-be"), MATCH),
+        (MATCH.replace("\n", "\r\n").encode("utf-16"), MATCH.replace("\n", "\r\n")),
+        (MATCH.replace("\n", "\r").encode("utf-16"), MATCH),
+        (MATCH.replace("\n", "\r").encode(), MATCH),
+        (MATCH.replace("\n", "\r\n").encode(), MATCH.replace("\n", "\r\n")),
+        (b"a\rb\nc", "a\rb\nc"),
+        (b"", ""),
+        (b"\xff\xfea\x00\n\x00\x00", "a\n\ufffd"),
+        (b"\xff\xfe\x00\xd8\n\x00", "\ufffd\n"),
+    ],
+)
+def test_text_of_other_systems(data: bytes, expected: str) -> None:
+    assert plain_text(data).decode() == expected
+
+
+@each(
+    ("data", "program"),
+    [
+        (b"RGMH\0\0", "eXtreme Gammon"),
+        (b'{"version":"0.00011825","compression":"gzip","encoding":"smile"}\n\x1f\x8b', "BGBlitz"),
+        (b"OGXM\0", r"OpenGammon \(OGXM\)"),
+    ],
+)
+def test_files_that_are_no_text(data: bytes, program: str) -> None:
+    with pytest.raises(
+        CorruptFileError,
+        match=f"^expected text in x, found a file of {program}; export it there as .mat or other text$",
+    ):
+        check_is_text(data, "x")
+    for other in (b"", b" RGMH", b'{"board": [0]}', MATCH.encode()):
+        check_is_text(other, "x")

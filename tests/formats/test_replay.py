@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -466,3 +467,32 @@ def test_the_line_of_the_cause_is_quarantined_for_it() -> None:
     reasons = {bad.line: bad.reason for bad in file.quarantined}
     assert reasons.pop(4) == f"{UNPLAYED.format(52)}, in line 4: bob play"
     assert reasons == dict.fromkeys((2, 3, 5, 6), "expected a whole game, see line 4")
+
+
+def long_game(turns: int) -> bytes:
+    """A game in which both sides are hit again and again, and stand as before every second turn."""
+    begin = ["63: 24/18 8/5", "51: 8/7* 8/3", "21: bar/23 8/7", "53: 7/2* 6/3", "52: bar/23* 8/3"]
+    plays = (begin + ["32: bar/20*", "55: bar/5*"] * turns)[:turns]
+    rows = [f"{row:6}) {plays[2 * row]:<27} {plays[2 * row + 1]}\n" for row in range(turns // 2)]
+    return f"{MAT_HEAD}{''.join(rows)}".encode()
+
+
+def test_work_grows_with_turns_and_not_faster() -> None:
+    """Calls of Python and C are counted, while a game is read, replayed and written."""
+    counts = []
+    for turns in (100, 1000, 2000):  # what is remembered is filled by the first
+        calls, data = [0], long_game(turns)
+
+        def count(_frame: object, event: str, _argument: object, calls: list[int] = calls) -> None:
+            calls[0] += event.endswith("call")
+
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            file = replay_file(parse_mat(data))
+            text = b"".join(format_mat(file.matches[0]))
+        finally:
+            sys.setprofile(before)
+        assert len(file.matches[0].games[0].turns) == text.count(b":") - 2 == turns
+        counts.append(calls[0])
+    assert counts[2] < 2.01 * counts[1]

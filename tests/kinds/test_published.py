@@ -12,8 +12,8 @@ import pytest
 
 import bgdata
 from bgdata.errors import BgdataError
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.evaluation.networks.player import open_networks
+from bgdata.evaluation.players import SHIPPED
 from bgdata.measures.kinds import rollout_decisions
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCES
 from bgdata.measures.kinds.reference_positions import PUBLISHED as SHIPPED_REFERENCES
@@ -27,9 +27,9 @@ from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table, published_versions
 from bgdata.store.versions import input_digests
 from bgdata.training.kinds import network
-from bgdata.training.kinds.network import DATASET, default_network, published_networks
+from bgdata.training.kinds.network import DATASET, NetworkParameters, default_network
 from bgdata.training.kinds.supervised_network import DATASET as TAUGHT
-from bgdata.training.kinds.supervised_network import published_supervised_networks
+from bgdata.training.kinds.supervised_network import SupervisedParameters
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Notes
 
@@ -61,8 +61,9 @@ def test_published_versions_are_whole_and_small(kind: Dataset[Any], package: Pat
 
 
 def test_networks_that_come_with_bgdata_can_be_opened() -> None:
-    for folder in (*published_networks().values(), *published_supervised_networks().values()):
-        open_networks(Table(folder))
+    for recipe in (NetworkParameters, SupervisedParameters):
+        for folder in published_versions(SHIPPED, recipe).values():
+            open_networks(Table(folder))
     assert default_network()[0] in KINDS
 
 
@@ -107,7 +108,7 @@ def test_published_versions_have_current_recipes(kind: Dataset[Any], package: Pa
 
 
 def test_published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (parameters, folder), *_ = published_networks().items()
+    (parameters, folder), *_ = published_versions(SHIPPED, NetworkParameters).items()
     assert DATASET.published(parameters) == folder
     assert DATASET.published(replace(parameters, seed=99)) is None
     monkeypatch.setattr(network, "SHIPPED", tmp_path)
@@ -116,13 +117,13 @@ def test_published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     damaged.mkdir(parents=True)
     for text in ("", "{}", json.dumps({**json.loads((folder / "manifest.json").read_text()), "rows": 1})):
         (damaged / "manifest.json").write_text(text)
-        assert published_networks() == {}
+        assert published_versions(tmp_path, NetworkParameters) == {}
         with pytest.raises(BgdataError):
             load_manifest(damaged)
 
 
 def test_estimate() -> None:
-    for parameters, folder in published_networks().items():
+    for parameters, folder in published_versions(SHIPPED, NetworkParameters).items():
         size = sum(path.stat().st_size for path in folder.iterdir())
         assert 0.8 < DATASET.estimate(parameters).disk_bytes / size < 1.2
 

@@ -10,7 +10,7 @@ import pytest
 import bgdata
 from bgdata.equity.cube import CubeRules, normalised_point
 from bgdata.errors import InvalidParameterError, InvalidScoreError
-from bgdata.evaluation.networks.named import map_player
+from bgdata.evaluation.networks.player import map_player
 from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
 from bgdata.matches.rows import CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses

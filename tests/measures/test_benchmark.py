@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UnknownPlayerError
-from bgdata.evaluation.gnubg_program import gnubg_version
+from bgdata.evaluation.gnubg import gnubg_version
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.position import Position, parse_key20
 from bgdata.measures.benchmark import RolledOutDecisions, losses_of, rank_choices, score_of

@@ -14,8 +14,7 @@ from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.codec import flip_boards, format_position_ids
 from bgdata.game.play_kernels import batch_plays, play_counts
 from bgdata.game.plays import legal_plays
@@ -30,7 +29,7 @@ from bgdata.measures.referee import (
     is_in_contact,
     verdicts,
 )
-from bgdata.selfplay.corpus import self_play
+from bgdata.selfplay.games import self_play
 from tests.reference.bearoff_chances import EXACT, covered_by
 from tests.reference.referee import exact_values, verdict
 

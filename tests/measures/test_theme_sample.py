@@ -11,8 +11,7 @@ from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.choices import Chooser, chosen_boards
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.game.board import START_BOARD
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.classes import PositionClass
@@ -33,9 +32,9 @@ from bgdata.measures.theme_sample import (
     source_games,
 )
 from bgdata.selfplay.splits import SPLITS, halves_of_games
-from bgdata.selfplay.starts import Start
+from bgdata.selfplay.training_games import Start
 from tests.evaluation.sample_networks import pips_networks, pips_player
-from tests.selfplay.test_starts import begun
+from tests.selfplay.test_training_games import begun
 
 COUNT, SEED = 8, 5
 

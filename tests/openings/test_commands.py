@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.openings.kinds.openings import FIRST_ROLLS, OBJECTIVES, OpeningParameters, published_openings
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

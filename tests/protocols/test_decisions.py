@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.equity.cube import DEFAULT_RULES, CubeRules
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.codec import Boards
@@ -34,7 +34,7 @@ class Sure(Scrambled):
         self.chances = chances
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         chances = np.tile(np.array(self.chances, np.float32), (len(boards), 1))
         return Evaluations(chances, np.full(len(boards), AnswerSource.CONTACT_NETWORK, np.int8))
 
@@ -84,6 +84,5 @@ def test_rolled_out_values_are_those_of_their_plays(player_root: Path, monkeypat
     assert set(found) == {best.play, second.play, third.play}
     assert isinstance(player.evaluator, NetworkPlayer)
     starts = list(play_starts(given, MONEY, 0.16, 5).values())
-    items = np.zeros(3, np.int64)
-    rolled = roll_out_with_cube(starts, player.evaluator.chooser, CubeRules(), Limits(72), items=items)
+    rolled = roll_out_with_cube(starts, player.evaluator.chooser, CubeRules(), Limits(72))
     assert [found[each.play].value for each in (best, second, third)] == (-rolled.values).tolist()

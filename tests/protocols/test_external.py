@@ -14,7 +14,7 @@ import bgdata
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import ExternalProgramError
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
+from bgdata.evaluation.chances import AnswerSource, Evaluations
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.talk import Talk
 from bgdata.game.codec import Boards
@@ -102,7 +102,7 @@ class Lost(Scrambled):
     """Whoever is on roll has lost a single game, by an exact table."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         return Evaluations(np.zeros((len(boards), 5), np.float32), np.full(len(boards), AnswerSource.EXACT, np.int8))
 
 

@@ -12,7 +12,7 @@ import pytest
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import BgdataError, EngineRefusedError, ExternalProgramError, InvalidGameError
-from bgdata.evaluation.evaluator import Evaluations
+from bgdata.evaluation.chances import Evaluations
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.talk import Talk
 from bgdata.formats.mat import format_mat, parse_mat
@@ -39,7 +39,7 @@ class Whims(Scrambled):
     """Chances without sense or pattern, but chances."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See evaluator.Evaluator."""
+        """See chances.Evaluator."""
         found = super().evaluate_many(boards)
         win, shares = found.chances[:, :1], found.chances[:, 1:]
         gammons, most = shares[:, ::2], np.hstack([win, 1 - win])

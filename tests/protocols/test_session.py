@@ -16,7 +16,7 @@ from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.session import DecisionKind, Ending, Moment, Session
-from bgdata.selfplay.cubeful_lockstep import fill_dice
+from bgdata.selfplay.series import fill_dice
 from tests.reference.games import dice
 
 NAMES = ("ann", "bob")

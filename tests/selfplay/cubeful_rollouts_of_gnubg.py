@@ -17,16 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from bgdata.equity.cube import CubeRules
-from bgdata.evaluation.networks.named import open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.classes import PositionClass, position_class
 from bgdata.game.dice import roll_of
 from bgdata.game.match import Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kinds import all_kinds
-from bgdata.selfplay.corpus import self_play
 from bgdata.selfplay.cubeful_rollout import CubefulStart, roll_out_with_cube
+from bgdata.selfplay.games import self_play
 from bgdata.selfplay.rollout import Limits
 from bgdata.warehouse import Warehouse
 from tests.game.gnubg_rules import after_moves

@@ -19,17 +19,16 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.pubeval import PubEval
-from bgdata.evaluation.roll_values import OF_LUCK
-from bgdata.evaluation.volatility import local_volatility_by
+from bgdata.evaluation.player import PubEval
+from bgdata.evaluation.roll_values import OF_LUCK, local_volatility_by
 from bgdata.game.dice import ROLLS, Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
 from bgdata.selfplay import series
-from bgdata.selfplay.corpus import self_play
 from bgdata.selfplay.cubeful_games import MOST_CUBE, PASSED
+from bgdata.selfplay.games import self_play
 from bgdata.selfplay.series import (
     CubefulCorpus,
     CubefulResults,

@@ -18,7 +18,7 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.cube_tables import MoneyBearoff
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.dice import Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
@@ -94,7 +94,7 @@ def check_block(
         Limits(72),
         5,
         RolloutSettings(likely=0, play_ply=play_ply),
-        np.array([3]),
+        3,
     )
     item: Any = np.uint64(random_stream(5, 3))
     order, values = np.empty(36, np.int64), []

@@ -22,14 +22,13 @@ from bgdata.evaluation.chances import turned_chances
 from bgdata.evaluation.choices import Chooser, chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.kernel import read_only, threads
-from bgdata.selfplay import rollout
 from bgdata.selfplay.rollout import (
     PLAIN,
     Limits,
@@ -37,8 +36,8 @@ from bgdata.selfplay.rollout import (
     RolloutResult,
     RolloutSettings,
     Values,
-    blocks_while_open,
     difference_error,
+    open_groups,
     roll_out,
     rolled_blocks,
     rolled_by,
@@ -52,6 +51,7 @@ from tests.reference.rollouts import Evaluator, Twin
 from tests.together import each
 
 TO_THE_END = RolloutSettings("end")
+FEW = Limits(72)
 WITHOUT_LUCK = RolloutSettings("end", with_luck=False)
 
 
@@ -314,14 +314,14 @@ def test_rounds_until_a_standard_error() -> None:
     chooser, settings = chooser_of(0), RolloutSettings("end", 6)
     first = roll_out(boards, chooser, 2 * BLOCK, 4, settings)
     until = float(np.median(first.equity_standard_errors))
-    result = roll_out(boards, chooser, 2 * BLOCK, 4, settings, until=until, most_trials=6 * BLOCK)
+    result = roll_out(boards, chooser, Limits(2 * BLOCK, until, 6 * BLOCK), 4, settings)
     assert set(result.trials.tolist()) >= {2 * BLOCK, 6 * BLOCK} - ({6 * BLOCK} if result.trials.max() < 200 else set())
     is_done = result.equity_standard_errors <= until
     assert (result.trials[~is_done] == 6 * BLOCK).all()
     for row, trials in enumerate(result.trials.tolist()):
         alone = roll_out(boards[row : row + 1], chooser, trials, 4, settings, items=np.array([row]))
         assert all(np.array_equal(values[row : row + 1], found) for values, found in zip(result, alone, strict=True))
-    never = roll_out(boards, chooser, 2 * BLOCK, 4, settings, until=1e-9, most_trials=4 * BLOCK)
+    never = roll_out(boards, chooser, Limits(2 * BLOCK, 1e-9, 4 * BLOCK), 4, settings)
     assert (never.trials == 4 * BLOCK).all()
     assert (never.equity_standard_errors > 1e-9).all()
 
@@ -367,24 +367,26 @@ def test_no_positions() -> None:
 
 
 @each(
-    ("settings", "arguments", "message"),
+    ("settings", "limits", "arguments", "message"),
     [
-        *((PLAIN, {"trials": trials}, "a multiple of 36 trials, at least 72") for trials in (-36, 0, 36, 73, 100)),
-        (PLAIN, {"trials": (1 << 40) + 20}, "at most 1,099,511,627,776 trials, got 1099511627796"),  # a multiple of 36
-        (PLAIN, {"seed": -1}, "a seed"),
-        (RolloutSettings(turns=-1), {}, "0 turns"),
-        (RolloutSettings(play_ply=2), {}, "plays chosen at 0-ply or 1-ply, got 2-ply"),
-        *((RolloutSettings(likely=n), {}, "1 to 21 likely plays of a roll, or 0 for all") for n in (-1, 22)),
-        (RolloutSettings("soon"), {}, "a rollout to stop at one of end, exact, tables, got 'soon'"),
-        (PLAIN, {"items": np.array([1, 2])}, "1 items"),
-        (PLAIN, {"items": np.array([-1])}, "1 items not below 0"),
-        *((PLAIN, {"until": until, "most_trials": 72}, "a standard error above 0") for until in (0.0, -1.0, math.nan)),
-        *((PLAIN, {"until": 0.1, "most_trials": n}, "most trials to be a multiple of 72") for n in (-72, 36, 100)),
+        *((PLAIN, Limits(n), {}, "a multiple of 36 trials, at least 72") for n in (-36, 0, 36, 73, 100)),
+        (PLAIN, Limits((1 << 40) + 20), {}, "at most 1,099,511,627,776 trials, got 1099511627796"),  # a multiple of 36
+        (PLAIN, FEW, {"seed": -1}, "a seed"),
+        (RolloutSettings(turns=-1), FEW, {}, "0 turns"),
+        (RolloutSettings(play_ply=2), FEW, {}, "plays chosen at 0-ply or 1-ply, got 2-ply"),
+        *((RolloutSettings(likely=n), FEW, {}, "1 to 21 likely plays of a roll, or 0 for all") for n in (-1, 22)),
+        (RolloutSettings("soon"), FEW, {}, "a rollout to stop at one of end, exact, tables, got 'soon'"),
+        (PLAIN, FEW, {"items": np.array([1, 2])}, "1 items"),
+        (PLAIN, FEW, {"items": np.array([-1])}, "1 items not below 0"),
+        *((PLAIN, Limits(72, until, 72), {}, "a standard error above 0") for until in (0.0, -1.0, math.nan)),
+        *((PLAIN, Limits(72, 0.1, n), {}, "most trials to be a multiple of 72") for n in (-72, 36, 100)),
     ],
 )
-def test_wrong_numbers_are_refused(settings: RolloutSettings, arguments: dict[str, Any], message: str) -> None:
+def test_wrong_numbers_are_refused(
+    settings: RolloutSettings, limits: Limits, arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=f"^expected {message}"):
-        roll_out(np.array([START.board], np.int8), chooser_of(0), settings=settings, **{"trials": 72, **arguments})
+        roll_out(np.array([START.board], np.int8), chooser_of(0), limits, settings=settings, **arguments)
 
 
 def test_wrong_boards_and_players() -> None:
@@ -442,16 +444,16 @@ def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[lis
         seen.append([len(each) for each in blocks])
         return np.array(next(answers))
 
-    return blocks_while_open(opening_plays(), pips_player().chooser, SHORT, limits, 5, 3, still_open), seen
+    return rolled_blocks(opening_plays(), pips_player().chooser, 5, SHORT, limits, np.full(2, 3), still_open), seen
 
 
 def test_play_that_opens_again_goes_on_with_its_next_games() -> None:
     limits = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
     blocks, seen = rolled_while_open([[True, False], [True, True], [False, True], [False, False]], limits)
     assert seen == [[2, 2], [4, 2], [6, 4], [6, 6]]
-    expected = rolled_blocks(
-        opening_plays(), pips_player().chooser, 5, SHORT, Limits(6 * BLOCK), np.full(2, 3), np.zeros(2, np.int64)
-    )
+    once = Limits(6 * BLOCK)
+    still_open = open_groups(np.zeros(2, np.int64), once)
+    expected = rolled_blocks(opening_plays(), pips_player().chooser, 5, SHORT, once, np.full(2, 3), still_open)
     for found, others in zip(blocks, expected, strict=True):
         assert np.array_equal(found, others)
 
@@ -524,14 +526,6 @@ def test_a_network_rolls_out_as_the_kernel(known: bool, settings: RolloutSetting
         assert np.array_equal(values, others)
 
 
-def test_batches_do_not_change_rollouts_by_a_player(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = rolled_out(4)
-    monkeypatch.setattr(rollout, "BATCH_BLOCKS", 8)  # two of the four positions at a time
-    found = rolled_out(4, player=random_player(0))
-    assert np.array_equal(found.equities, expected.equities)
-    assert len(set(found.equities.tolist())) > 2
-
-
 def test_one_that_looks_ahead_rolls_out_as_the_kernel() -> None:
     """All plays are seen, and the same ones let through."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
@@ -540,10 +534,11 @@ def test_one_that_looks_ahead_rolls_out_as_the_kernel() -> None:
 
 
 def test_blocks_of_some_rows() -> None:
-    blocks = rolled(random_player(0))(np.arange(4), 0, 5)
-    assert np.array_equal(rolled(random_player(0))(np.array([2, 0]), 3, 5), blocks[[2, 0], 3:])
+    blocks = rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5)
+    some = rolled(random_player(0))(np.array([2, 0]), np.array([3, 1]), 2)
+    assert np.array_equal(some, [blocks[2, 3:], blocks[0, 1:3]])
     with threads(1):
-        assert np.array_equal(rolled(random_player(0))(np.arange(4), 0, 5), blocks)
+        assert np.array_equal(rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5), blocks)
 
 
 def test_another_player_has_the_same_luck_on_average() -> None:

@@ -14,8 +14,7 @@ import pytest
 import bgdata
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.evaluation.bearoff import map_tables
-from bgdata.evaluation.networks.named import open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.position import Position
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.rollout import RolloutResult, RolloutSettings, roll_out

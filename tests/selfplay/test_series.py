@@ -1,82 +1,117 @@
-"""Results of series, against figures by hand and by independent formulas."""
+"""Games with the cube between any two players: a network against itself plays what the kernel plays."""
 
 from __future__ import annotations
 
-import math
-import random
-import statistics
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+import bgdata
 from bgdata.errors import UsageError
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
-from bgdata.selfplay.games import Games, play_games
-from bgdata.selfplay.series import pair_error, result_of
+from bgdata.evaluation.chances import AnswerSource, Evaluations, turned_chances
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.player import PubEval, open_named_player
+from bgdata.game.codec import Boards
+from bgdata.selfplay.series import SIDES, CubefulResults, CubefulRules, cubeful_results, play_cubeful
+from tests.equity.samples import published_met
 
 
-def games_with(outcomes: list[int], first: int = 0) -> Games:
-    numbers = np.arange(first, first + len(outcomes))
-    turns = np.arange(40, 40 + len(outcomes), dtype=np.int32)
-    return Games(numbers, np.array(outcomes, np.int8), turns, numbers % 2 == 0)
+@pytest.fixture(scope="module")
+def network(network_root: Path) -> NetworkPlayer:
+    """The network of the package, with small tables."""
+    found = open_named_player("network", 0, bgdata.open_warehouse(network_root))
+    assert isinstance(found, NetworkPlayer)
+    return found
 
 
-def test_by_hand() -> None:
-    result = result_of(games_with([3, -1, 1, 1, -2, 1, 1, -3]))
-    assert result.games == 8
-    assert result.points_per_game == 1 / 8
-    assert result.win_share == 5 / 8
-    assert result.wins == (4 / 5, 0, 1 / 5)
-    assert result.losses == (1 / 3, 1 / 3, 1 / 3)
-    assert result.mean_turns == 43.5
-    # the pairs' points per game are 1, 1, -1/2, -1
-    assert result.standard_error == pytest.approx(statistics.stdev([1, 1, -0.5, -1]) / 2)
-    assert str(result) == "+0.125 +/- 0.515 points per game in 8 games, 62.5 % won"
+def assert_same_games(found: CubefulResults, expected: CubefulResults) -> None:
+    """But for the turns: rolls here, rolls and cube actions there."""
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    for name in ("score_0", "score_1", "is_crawford", "winner", "points", "cube_value", "way"):
+        assert found.column(name).tolist() == expected.column(name).tolist(), name
 
 
-def test_the_last_bit_of_the_error_is_that_of_adding_in_order() -> None:
-    """It is part of the digest of a learning curve, and must not depend on the processor."""
-    chance = random.Random(4)
-    for games in (6, 100, 1000, 1002, 2000):
-        points = np.array([chance.choice([-3, -2, -1, 1, 2, 3]) for _ in range(games)])
-        squares = 0.0
-        for value in (points.reshape(-1, 2).sum(axis=1) - 2 * points.mean(dtype=np.float64)).tolist():
-            squares += value * value
-        pairs = games // 2
-        assert pair_error(np.arange(games), points) == math.sqrt(squares * pairs / (pairs - 1)) / games
+@pytest.mark.parametrize(("length", "is_jacoby"), [(0, False), (0, True), (3, False), (5, False)])
+def test_a_network_against_itself_plays_what_the_kernel_plays(
+    network: NetworkPlayer, length: int, is_jacoby: bool
+) -> None:
+    rules = CubefulRules(length, is_jacoby, published_met() if length else None)
+    expected = cubeful_results(network.chooser, SIDES, rules, 12, 5, 2, with_luck=True)
+    found = play_cubeful((network, network), rules, 12, 5, 2, network.chooser)
+    assert_same_games(found, expected)
+    assert found.lucks == pytest.approx(expected.lucks, abs=1e-12)
+    assert len(set(found.column("cube_value").tolist())) > 1
 
 
-def test_pairs_are_one_observation() -> None:
-    """Where dice decide, pairs cancel: no error is left; in other pairs the same games say less than they seem to."""
-    outcomes = [2, -2, 1, -1, 3, -3, 1, -1]
-    assert result_of(games_with(outcomes)).standard_error == 0
-    doubled = [2, 2, -1, -1, 3, 3, -1, -1]
-    assert result_of(games_with(doubled)).standard_error == pytest.approx(statistics.stdev([2, -1, 3, -1]) / 2)
+@pytest.mark.parametrize(("ply", "length", "count"), [(1, 0, 6), (1, 3, 2), (2, 0, 6)])
+def test_looking_ahead_a_network_plays_what_the_kernel_plays(
+    network: NetworkPlayer, network_root: Path, ply: int, length: int, count: int
+) -> None:
+    ahead = open_named_player("network", ply, bgdata.open_warehouse(network_root))
+    rules = CubefulRules(length, met=published_met() if length else None)
+    found = play_cubeful((ahead, ahead), rules, count, 5)
+    assert_same_games(found, cubeful_results(network.chooser, SIDES, rules, count, 5, ply=ply))
+    assert found.games.tobytes() != play_cubeful((network, network), rules, count, 5).games.tobytes()
 
 
-def test_games_without_their_partner() -> None:
-    """A series that begins and ends inside a pair: clusters of 1, 2, 2 and 1 games."""
-    result = result_of(games_with([1, 2, 1, -1, 1, 3], first=1))
-    mean = 7 / 6
-    spread = [1 - mean, 3 - 2 * mean, 0 - 2 * mean, 3 - mean]
-    assert result.points_per_game == pytest.approx(mean)
-    assert result.standard_error == pytest.approx(math.sqrt(sum(x * x for x in spread) * 4 / 3) / 6)
+def test_a_match_is_the_same_in_any_batch(network: NetworkPlayer) -> None:
+    players = network, open_named_player("network/contact-160", 0, bgdata.open_warehouse("nowhere"))
+    rules = CubefulRules(3, met=published_met())
+    whole = play_cubeful(players, rules, 6, 1, 0, network.chooser)
+    parts = [play_cubeful(players, rules, 2, 1, first, network.chooser) for first in (0, 2, 4)]
+    assert whole.lucks.tobytes() == np.concatenate([part.lucks for part in parts]).tobytes()
+    assert whole.games.tobytes() == np.concatenate([part.games for part in parts]).tobytes()
 
 
-def test_one_sided_and_short_series() -> None:
-    result = result_of(games_with([1, 2]))
-    assert result.wins == (0.5, 0.5, 0)
-    assert all(math.isnan(share) for share in result.losses)
-    assert math.isnan(result.standard_error)
-    with pytest.raises(UsageError, match="expected at least one game, got none"):
-        result_of(games_with([]))
+def points_of_first(found: CubefulResults) -> NDArray[np.int64]:
+    """int64[money games]: points to the player named first, who changes seats in every other match."""
+    is_first = found.column("winner") == np.arange(len(found.games)) % 2
+    return np.where(is_first, found.column("points"), -found.column("points"))
 
 
-def test_standard_errors_hold() -> None:
-    """The spread of many short series is what their own standard errors say, within a tenth."""
-    played = play_games(RandomPlayer(1), PubEval(), 20_000, seed=21)
-    parts = [result_of(Games(*(array[row : row + 40] for array in played))) for row in range(0, 20_000, 40)]  # type: ignore[arg-type]
-    spread = statistics.stdev(part.points_per_game for part in parts)
-    claimed = math.sqrt(statistics.mean(part.standard_error**2 for part in parts))
-    assert spread == pytest.approx(claimed, rel=0.1)
+def test_pairs_of_the_same_player_score_nothing(network: NetworkPlayer) -> None:
+    found = play_cubeful((network, network), CubefulRules(), 10, 3)
+    assert points_of_first(found).reshape(-1, 2).sum(axis=1).tolist() == [0] * 5
+    assert found.lucks.tolist() == [0.0] * 10
+
+
+def test_the_better_player_is_ahead_whoever_sits_where(network: NetworkPlayer) -> None:
+    """One with its chances turned round takes all doubles, and turns the cube where it is losing."""
+    found = play_cubeful((_Backwards(network), network), CubefulRules(), 20, 3)
+    assert points_of_first(found).mean() < -0.5
+    assert (found.column("way") > 0).all()  # whoever is losing takes
+
+
+class _Backwards:
+    """Plays as another player, and evaluates as if the opponent were on roll."""
+
+    label = "backwards"
+    version = "1"
+    accuracy: Mapping[AnswerSource, str] = MappingProxyType({})
+
+    def __init__(self, player: NetworkPlayer) -> None:
+        self.player = player
+
+    def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
+        """As the player does."""
+        return self.player.choose_plays(boards, rolls)
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        """The chances of the other side."""
+        found = self.player.evaluate_many(boards)
+        return found._replace(chances=turned_chances(found.chances))
+
+
+def test_wrong_players_and_rules(network: NetworkPlayer) -> None:
+    with pytest.raises(UsageError, match="expected a player that evaluates positions, got pubeval"):
+        play_cubeful((PubEval(), network), CubefulRules(), 2, 1)
+    with pytest.raises(UsageError, match="expected a match equity table for a match, got none"):
+        play_cubeful((network, network), CubefulRules(3), 2, 1)
+    with pytest.raises(UsageError, match="expected a player with networks to estimate luck"):
+        play_cubeful((network, network), CubefulRules(), 2, 1, 0, PubEval().chooser)
+    with pytest.raises(UsageError, match=r"expected numbers from 0 to 2\^63 - 1"):
+        play_cubeful((network, network), CubefulRules(), 2, -1)

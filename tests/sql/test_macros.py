@@ -19,7 +19,7 @@ from bgdata.bearoff.combine import win_chance
 from bgdata.bearoff.index import layout_at, position_index
 from bgdata.bearoff.tables import Equities
 from bgdata.errors import InvalidPositionError
-from bgdata.evaluation.rows.probe import cube_action
+from bgdata.evaluation.probe import cube_action
 from bgdata.kinds import SQL
 from tests.reference.bearoff import ROLLS, cube_value, layouts, one_sided_win_chance, race
 from tests.reference.bearoff import equities as exact_equities

@@ -22,7 +22,7 @@ from bgdata.errors import CheckFailedError, InvalidNameError, InvalidParameterEr
 from bgdata.store import storage
 from bgdata.store.arrays import save_array
 from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
-from bgdata.store.context import Build, Computed
+from bgdata.store.dataset import Build, Computed
 from bgdata.store.job import seal_record
 from bgdata.store.manifest import FILE_NAME, Manifest
 from bgdata.warehouse import Warehouse

@@ -22,8 +22,7 @@ from bgdata.errors import BgdataError, MissingWarehouseError, OlderTableError, S
 from bgdata.store import build, catalog
 from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.checks import connect_tables, define_version
-from bgdata.store.context import Computed
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Column, Computed
 from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.progress import Silence
 from bgdata.store.registry import Kinds

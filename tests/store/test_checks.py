@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from bgdata.errors import CheckFailedError
-from bgdata.kinds import sql_folders
+from bgdata.kinds import all_kinds
 from bgdata.store import checks
 from bgdata.store.checks import (
     ColumnChange,
@@ -21,7 +21,7 @@ from bgdata.store.checks import (
     define_version,
     rows_only,
 )
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Column
 from bgdata.store.registry import Kinds, SqlFolders
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Squares
@@ -37,7 +37,9 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def warehouse(memory_path: Path, folder: Path) -> Warehouse:
     """A warehouse of squares whose checks may use our macros."""
-    return Warehouse(memory_path / "warehouse", Kinds({"squares": Squares()}, sql=[*sql_folders(), folder.parent]))
+    return Warehouse(
+        memory_path / "warehouse", Kinds({"squares": Squares()}, sql=[*all_kinds().sql.folders, folder.parent])
+    )
 
 
 def test_checks_of_a_kind(folder: Path) -> None:

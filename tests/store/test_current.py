@@ -22,7 +22,7 @@ from bgdata.errors import CorruptFileError, MissingTableError, UsageError, Versi
 from bgdata.imports.kinds.positions import DATASET as POSITIONS
 from bgdata.kinds import SQL
 from bgdata.store import housekeeping, storage
-from bgdata.store.context import Build
+from bgdata.store.dataset import Build
 from bgdata.store.housekeeping import Rubbish, needed_by, remove, rubbish, sweep
 from bgdata.store.names import CURRENT
 from bgdata.store.registry import Kinds

@@ -27,8 +27,7 @@ from bgdata.errors import (
     StorageError,
 )
 from bgdata.store.arrays import save_array
-from bgdata.store.context import Build, Recheck
-from bgdata.store.dataset import drawn, sampled
+from bgdata.store.dataset import Build, Recheck, drawn, sampled
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
@@ -39,7 +38,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify, verify_files
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands import verify as cli_verify
-from bgdata.warehouse.commands.verify import in_order_of_repair, repair_version, verify_warehouse
+from bgdata.warehouse.commands.verify import _in_order_of_repair, repair_version, verify_warehouse
 from tests.kept import own
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 from tests.together import each
@@ -437,9 +436,9 @@ def test_versions_that_name_each_other_are_repaired_in_the_order_given(
     tables = {table.name: table for table in (toys.build("square_sums", TEN), toys.open("squares", "10"))}
     titles = {"square_sums": "squares/10", "squares": "square_sums/10"}
     monkeypatch.setattr(cli_verify, "inputs_of", lambda _, table: [titles[table.folder.parts[-3]]])
-    assert in_order_of_repair(toys, tables) == list(tables.values())
+    assert _in_order_of_repair(toys, tables) == list(tables.values())
     monkeypatch.setattr(cli_verify, "inputs_of", lambda _, table: ["/".join(table.folder.parts[-3:-1])])
-    assert in_order_of_repair(toys, tables) == list(tables.values())
+    assert _in_order_of_repair(toys, tables) == list(tables.values())
 
 
 def test_refused_repair_moves_nothing(toys: Warehouse) -> None:

@@ -15,9 +15,7 @@ import pytest
 
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kinds import all_kinds
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, Dataset, Estimate, sampled
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Build, Column, Computation, Computed, Dataset, Estimate, FlatArray, Recheck, sampled
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.registry import Kinds

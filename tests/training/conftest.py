@@ -8,8 +8,8 @@ import pytest
 
 import bgdata
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
-from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
-from bgdata.training.temporal_difference.run import Trainer
+from bgdata.training.recipes import TemporalDifferenceRecipe
+from bgdata.training.temporal_difference import Trainer
 from bgdata.warehouse import Warehouse
 from tests.training.labels import CONTACT, LABELS, label_boards, sample_boards, write_labels
 

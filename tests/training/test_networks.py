@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import LATER_WEIGHT, LAYERS, SIZES, Activation
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
 from bgdata.training.networks import (
-    check_features,
     copy_networks,
     feature_names,
     layer_views,
@@ -133,17 +132,8 @@ def test_hidden_units_that_would_change_answers_are_refused(hidden: tuple[tuple[
         started_networks(random_networks(1), hidden, seed=1)
 
 
-def test_features_of_another_revision(monkeypatch: pytest.MonkeyPatch) -> None:
-    networks = random_networks(0)
-    assert feature_names(networks) == "race@1 contact@1 contact@1"
-    check_features(networks, "")
-    check_features(networks, "race@1 contact@1 contact@1")
-    monkeypatch.setattr(InputSet, "revision", 2)
-    with pytest.raises(
-        UsageError,
-        match=r"^expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2$",
-    ):
-        check_features(networks, "race@1 contact@1 contact@1")
+def test_names_of_features() -> None:
+    assert feature_names(random_networks(0)) == "race@1 contact@1 contact@1"
 
 
 @pytest.mark.parametrize("activation", Activation)

@@ -23,28 +23,27 @@ def lines_of(chart: Chart) -> list[list[tuple[float, float]]]:
     ]
 
 
-def test_points_are_where_the_numbers_say() -> None:
-    ((first, second, third),) = lines_of(Chart("error", "epochs", [0, 1, 2], (Line("a", [4.0, 2.0, 3.0]),)))
-    assert (first[1], second[1], third[1]) == (TOP, BOTTOM, (TOP + BOTTOM) / 2)
-    assert LEFT < first[0] < RIGHT
-    assert second[0] - first[0] == pytest.approx(third[0] - second[0], abs=0.11)
-
-
-def test_games_on_a_logarithmic_axis() -> None:
-    chart = Chart("points", "games", [100, 1_000, 10_000], (Line("a", [0.0, 1.0, 2.0]),), is_logarithmic=True)
-    ((first, second, third),) = lines_of(chart)
-    assert second[0] - first[0] == pytest.approx(third[0] - second[0], abs=0.11)
-    assert {"100", "1k", "10k"} <= {text.text for text in ElementTree.fromstring(chart_svg(chart)).iter(f"{SVG}text")}
-
-
-def test_from_zero_and_what_is_not_known() -> None:
-    ((only, last),) = lines_of(Chart("share", "games", [1, 2, 3], (Line("a", [1.0, nan, 2.0]),), from_zero=True))
-    assert (only[1], last[1]) == ((TOP + BOTTOM) / 2, TOP)
-
-
-def test_infinite_values_are_left_out() -> None:
-    ((first, last),) = lines_of(Chart("rate", "games", [1, 2, 3], (Line("a", [1.0, inf, 2.0]),)))
-    assert (first[1], last[1]) == (BOTTOM, TOP)
+@pytest.mark.parametrize(
+    ("places", "values", "options", "heights"),
+    [
+        ([0, 1, 2], [4.0, 2.0, 3.0], {}, [TOP, BOTTOM, (TOP + BOTTOM) / 2]),
+        ([100, 1_000, 10_000], [0.0, 1.0, 2.0], {"is_logarithmic": True}, [BOTTOM, (TOP + BOTTOM) / 2, TOP]),
+        ([1, 2, 3], [1.0, nan, 2.0], {"from_zero": True}, [(TOP + BOTTOM) / 2, TOP]),
+        ([1, 2, 3], [1.0, inf, 2.0], {}, [BOTTOM, TOP]),
+    ],
+)
+def test_points_are_where_the_numbers_say(
+    places: list[float], values: list[float], options: dict[str, bool], heights: list[float]
+) -> None:
+    chart = Chart("error", "epochs", places, (Line("a", values),), **options)  # type: ignore[arg-type]
+    (points,) = lines_of(chart)
+    assert [y for _, y in points] == heights
+    assert LEFT < points[0][0] < points[-1][0] < RIGHT
+    if len(points) == 3:
+        assert points[1][0] - points[0][0] == pytest.approx(points[2][0] - points[1][0], abs=0.11)
+    if options.get("is_logarithmic"):
+        texts = {text.text for text in ElementTree.fromstring(chart_svg(chart)).iter(f"{SVG}text")}
+        assert {"100", "1k", "10k"} <= texts
 
 
 def test_two_lines_have_a_legend_and_a_mark() -> None:
@@ -53,9 +52,8 @@ def test_two_lines_have_a_legend_and_a_mark() -> None:
     found = ElementTree.fromstring(text)
     assert {"training", "validation <b>", "errors & more"} <= {each.text for each in found.iter(f"{SVG}text")}
     (mark,) = found.iter(f"{SVG}circle")
-    assert (float(mark.attrib["cx"]), float(mark.attrib["cy"])) == lines_of(Chart("errors", "epochs", [0, 1], lines))[
-        1
-    ][1]
+    place = float(mark.attrib["cx"]), float(mark.attrib["cy"])
+    assert place == lines_of(Chart("errors", "epochs", [0, 1], lines))[1][1]
 
 
 @given(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import shutil
 import socket
@@ -11,12 +10,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import AsyncMock, Mock
 from urllib.parse import quote
 
 import pytest
@@ -62,21 +61,8 @@ def test_every_link_leads_somewhere(client: TestClient) -> None:
         seen.add(where)
         waiting += inner_links(read(client, where), where)
     kinds = {where.partition("?")[0].strip("/").partition("/")[0] for where in seen}
-    assert kinds >= {
-        "",
-        "table",
-        "position",
-        "claims",
-        "players",
-        "openings",
-        "sql",
-        "match-equity",
-        "where",
-        "cube-map",
-        "race",
-        "probe",
-    }
-    assert {where for where in seen if where.startswith("/game/")}
+    words = "table position claims players openings sql match-equity where cube-map race probe game"
+    assert kinds >= {"", *words.split()}
 
 
 @each("where", [*PAGES, "/nowhere", "/static/site.css", "/table/none", f"/board/{START}"])
@@ -92,16 +78,8 @@ def test_json_at_the_same_address(client: TestClient, where: str) -> None:
     asked = client.get(where, headers={"accept": "application/json"})
     assert by_name.headers["content-type"] == asked.headers["content-type"] == "application/json"
     assert by_name.json() == asked.json()
-    assert (
-        "text/html" in client.get(where, headers={"accept": "text/html,application/json;q=0.9"}).headers["content-type"]
-    )
-
-
-@each("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_the_site_is_only_read(client: TestClient, method: str) -> None:
-    answer = client.request(method, "/table")
-    assert answer.status_code == 405
-    assert "expected GET or HEAD" in answer.text
+    as_page = client.get(where, headers={"accept": "text/html,application/json;q=0.9"})
+    assert "text/html" in as_page.headers["content-type"]
 
 
 def test_pages_of_other_sites_ask_nothing(client: TestClient) -> None:
@@ -121,17 +99,10 @@ def test_pages_of_other_sites_ask_nothing(client: TestClient) -> None:
     assert "got another site" in client.get("/", headers=foreign).text
 
 
-def test_no_more_is_kept_than_there_is_room_for(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last answers that were asked for: addresses may have any number in them."""
-    monkeypatch.setattr(site_module, "MOST_KEPT", 3)
-    site = Site(bgdata.open_warehouse(small_root))
-    made: list[int] = []
-    for number in (1, 2, 3, 1, 4, 5, 1, 4, 5, 2):
-        site.keep(number, partial(made.append, number))
-    assert made == [1, 2, 3, 4, 5, 2]
-
-
 def test_invalid_requests_are_refused(client: TestClient) -> None:
+    for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
+        answer = client.request(method, "/table")
+        assert (answer.status_code, "expected GET or HEAD" in answer.text) == (405, True)
     assert client.request("GET", "/", content=b"x").status_code == 413
     assert client.get("/search?q=" + "x" * 9000).status_code == 414
     assert client.get("/", headers={"host": "evil.example"}).status_code == 421
@@ -175,7 +146,7 @@ def test_search(client: TestClient, text: str, where: str) -> None:
     assert client.get(where).status_code == 200
 
 
-def test_search_finds_views_and_players(client: TestClient) -> None:
+def test_search_finds_views_players_and_any_notation(client: TestClient) -> None:
     """Views that are no kind lead to their rows; a player to its scores."""
     for name in ("games", "turns", "opening_book", "versions", "lineage", "bearoff_two_sided_3x3"):
         assert searched(client, name) == f"/sql?q=from+{name}+limit+20"
@@ -185,9 +156,6 @@ def test_search_finds_views_and_players(client: TestClient) -> None:
     (player, *_) = {row["player_name"] for row in client.get("/players.json").json()["scores"]}
     found = client.get(searched(client, player), headers={"accept": "application/json"}).json()["scores"]
     assert {row["player_name"] for row in found} == {player}
-
-
-def test_search_takes_any_notation(client: TestClient) -> None:
     (shown,) = client.get(f"/position/{START}.json?roll=31&away=3-5&plays=1").json()["show"][:1]
     for name in ("position_id", "match_id", "gnubg_id", "xgid", "key20", "board"):
         text = shown[name] if name != "match_id" else f"{shown['position_id']}:{shown['match_id']}"
@@ -205,15 +173,9 @@ def searched(client: TestClient, text: str) -> str:
 
 @each("text", ["no such thing", "<script>", "A99", "bearoff_two", "\x00", "é" * 100])
 def test_search_for_nothing(client: TestClient, text: str) -> None:
-    page = read_search(client, text)
-    assert "expected a position in any notation, a table such as bearoff_two_sided/6x9" in page
-
-
-def read_search(client: TestClient, text: str) -> str:
     answer = client.get("/search", params={"q": text})
-    assert answer.status_code == 400
-    assert "<script>" not in answer.text
-    return answer.text
+    assert (answer.status_code, "<script>" in answer.text) == (400, False)
+    assert "expected a position in any notation, a table such as bearoff_two_sided/6x9" in answer.text
 
 
 def test_an_empty_warehouse(empty: TestClient) -> None:
@@ -230,12 +192,9 @@ def test_an_empty_warehouse(empty: TestClient) -> None:
     assert "no match equity table" in read(empty, "/match-equity", 404).text
     assert "No cube: no match equity table" in read(empty, f"/position/{START}?away=3-5").text
     assert empty.get("/sql.json", params={"q": "select 1 as one"}).json() == [{"one": 1}]
+    names = {"kind": "selfplay", "variant": "x", "version": "r1-01234567", "name": "table.parquet", "number": "1"}
     for path in (address.path for address in ADDRESSES):
-        where = (
-            path.format(kind="selfplay", variant="x", version="r1-01234567", name="table.parquet", number="1")
-            if ("{text" not in path)
-            else path.replace("{text:path}", POSITION)
-        )
+        where = path.replace("{text:path}", POSITION).format(**names)
         assert empty.get(where).status_code in (200, 303, 404), where
 
 
@@ -311,10 +270,7 @@ def test_home_answers_while_the_rest_is_loaded(site_root: Path, monkeypatch: pyt
 
 
 def test_home_answers_where_the_rest_cannot_be_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(*_: object, **__: object) -> Router:
-        raise ImportError("no module named that")
-
-    monkeypatch.setattr(web_app, "other_addresses", missing)
+    monkeypatch.delattr(web_app, "other_addresses")
     app = create_app(bgdata.open_warehouse(site_root))
     with open_client(app, raise_server_exceptions=False) as client:
         assert client.get("/").status_code == 200
@@ -324,20 +280,27 @@ def test_home_answers_where_the_rest_cannot_be_loaded(site_root: Path, monkeypat
             assert "the server could not make this page" in answer.text
 
 
-def test_the_home_page_loads_nothing_that_computes() -> None:
-    """Else the site would start late."""
+def test_the_home_page_loads_nothing_that_it_does_not_need() -> None:
+    """What computes, draws, trains or runs flows takes longer to load than the site."""
     program = (
         "import sys, bgdata; from pathlib import Path; from bgdata.web.app import create_app; "
         "from bgdata.web.home import home; app = create_app(bgdata.open_warehouse(Path('none'))); "
-        "home(app.state.site, None); print(sorted({'numba', 'torch', 'onnxruntime'} & set(sys.modules)))"
+        "home(app.state.site, None); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    heavy = {"dask", "matplotlib", "numba", "onnx", "onnxruntime", "pandas", "prefect", "sphinx", "torch"}
+    assert heavy.isdisjoint(done.stdout.split())
 
 
-def test_the_stamp_of_a_warehouse(tmp_path: Path) -> None:
-    """It changes with kinds, variants and their versions alone; where there is no warehouse, it is the same too."""
+def test_answers_are_kept_while_the_warehouse_stays_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last ones that were asked for: addresses may have any number in them. The stamp changes with kinds, variants
+    and their versions alone; where there is no warehouse, it is the same too."""
     site = Site(bgdata.open_warehouse(tmp_path / "w"))
+    monkeypatch.setattr(site_module, "MOST_KEPT", 3)
+    made: list[int] = []
+    for number in (1, 2, 3, 1, 4, 5, 1, 4, 5, 2):
+        site.keep(number, partial(made.append, number))
+    assert made == [1, 2, 3, 4, 5, 2]
     stamps = [site.stamp]
     assert site.stamp == stamps[0]
     for name in ("claims", "claims/variant", "claims/variant/r1-00000000"):
@@ -351,23 +314,13 @@ def test_the_stamp_of_a_warehouse(tmp_path: Path) -> None:
     stamps.append(site.stamp)
     (tmp_path / "w/.staging/part").mkdir()  # of a build
     assert site.stamp == stamps[-1]
-
-
-def test_folders_that_may_not_be_read_are_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def refused(folder: Path) -> Iterator[os.DirEntry[str]]:
-        raise PermissionError(folder)
-
-    monkeypatch.setattr(os, "scandir", refused)
+    monkeypatch.setattr(os, "scandir", Mock(side_effect=PermissionError))
     assert folders_in(tmp_path) == []
 
 
 def test_internal_error_is_told_like_others(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the headers of every answer, and as JSON where that is asked for; the log has the rest."""
-
-    def fails(*_: object) -> None:
-        raise ZeroDivisionError("a secret")
-
-    monkeypatch.setattr(Site, "charge", fails)
+    monkeypatch.setattr(Site, "charge", Mock(side_effect=ZeroDivisionError("a secret")))
     for where, kind in (("/table", "text/html"), ("/table.json", "application/json")):
         answer = client.get(where)
         assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (500, kind)
@@ -446,14 +399,8 @@ def test_any_names_of_tables(client: TestClient, names: list[str], root: str) ->
             assert "expected" in answer.text or "no " in answer.text, path
 
 
-def test_the_site_loads_nothing_that_it_does_not_need() -> None:
-    """What draws, trains or runs flows would take longer to load than the site."""
-    program = "import sys, bgdata.web.app; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert {"dask", "matplotlib", "onnx", "pandas", "prefect", "sphinx", "torch"}.isdisjoint(done.stdout.split())
-
-
 def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds come back with time, and requests in progress count: many do not all pass before the first is charged."""
     now = [1000.0]
     monkeypatch.setattr("bgdata.web.site.time.monotonic", lambda: now[0])
     budget = Budget(Limits(client_seconds=10.0, client_share=0.5))
@@ -464,12 +411,6 @@ def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert budget.seconds_left("a") == 1.0
     now[0] += 1000.0
     assert budget.seconds_left("a") == 10.0
-
-
-def test_requests_in_progress_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many at once do not all pass before the first is charged."""
-    now = [1000.0]
-    monkeypatch.setattr("bgdata.web.site.time.monotonic", lambda: now[0])
     budget = Budget(Limits(client_seconds=2.0, request_seconds=1.0, client_share=0.0))
     with budget.spending("a"), budget.spending("a"):
         with pytest.raises(bgdata.errors.TooBusyError, match="expected fewer questions at once"):
@@ -509,12 +450,6 @@ def test_one_computation_at_a_time(small_root: Path) -> None:
         holder.join()
 
 
-def test_messages_name_no_folder(tmp_path: Path) -> None:
-    site = Site(bgdata.open_warehouse(tmp_path / "w"))
-    assert site.public(f"found {tmp_path}/w/x/y") == "found warehouse/x/y"
-    assert json.dumps(site.public(ValueError("a"))) == '"a"'
-
-
 def test_connections_that_ask_nothing_are_closed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the first request, within one, and after an answer, where another one is not finished."""
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
@@ -530,15 +465,16 @@ def test_connections_that_ask_nothing_are_closed(small_root: Path, monkeypatch: 
             assert answer.status == 200
 
 
-def test_answers_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than the sockets hold: their connections had stayed for good, and taken the room of others."""
+async def large(scope: Any, _: Any, send: Any) -> None:
+    """A site whose answers are larger than what sockets hold."""
+    if scope["type"] == "http":
+        size = 1 if scope["path"] == "/small" else 20_000_000
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * size})
 
-    async def large(scope: Any, _: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            size = 1 if scope["path"] == "/small" else 50_000_000
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b"x" * size})
 
+def test_connections_are_closed_where_nobody_reads_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They had stayed for good, and taken the room of others."""
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     monkeypatch.setattr(connections, "most_connections", lambda: 1)
     with serving(large) as port, socket.create_connection(("127.0.0.1", port), timeout=30) as client:
@@ -553,11 +489,6 @@ def test_answers_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_answer_that_is_read_slowly_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def large(scope: Any, _: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b"x" * 20_000_000})
-
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     with serving(large) as port, asked(port, "/") as answer:
         received = 0
@@ -588,16 +519,11 @@ def test_want_of_threads_is_too_many_requests(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Pages and static files are made in threads; a flaw of ours stays one."""
-
-    async def fails(*_: object) -> None:
-        raise RuntimeError(message)
-
-    monkeypatch.setattr("anyio.to_thread.run_sync", fails)
-    message = "can't start new thread"
+    monkeypatch.setattr("anyio.to_thread.run_sync", AsyncMock(side_effect=RuntimeError("can't start new thread")))
     for address in ("/position/start", "/static/site.css"):
         assert "expected few requests at once" in client.get(address).text
         assert client.get(address).status_code == 503
     assert caplog.records == []
-    message = "another one"
+    monkeypatch.setattr("anyio.to_thread.run_sync", AsyncMock(side_effect=RuntimeError("another one")))
     with pytest.raises(RuntimeError, match="another one"):
         client.get("/static/site.css")

@@ -8,7 +8,7 @@ import pytest
 
 import bgdata
 from bgdata.store.storage import sha256_file
-from bgdata.web.static_site import file_name, file_names, link_or_copy, relink
+from bgdata.web.static_site import file_names, link_or_copy, relink
 from tests.command_line import error_of, run
 from tests.web.reading import PageReader
 
@@ -50,15 +50,16 @@ def test_every_link_leads_to_a_file(site_root: Path, tmp_path: Path) -> None:
             assert f"file/{table.name}/{file.name}" in own
 
 
-def test_names_and_links() -> None:
-    assert file_name("/") == "index.html"
-    assert file_name("/table/a/b-1/r1-0123abcd") == "table/a/b-1/r1-0123abcd.html"
-    assert file_name("/openings?objective=money&roll=31") == "openings-money-31.html"
-    names = {"/": "index.html", "/table/a": "table/a.html", "/x?b=1&c=2": "x-1-2.html"}
+def test_links_lead_to_files_of_distinct_names() -> None:
+    names = file_names(["/", "/table/a", "/x?b=1&c=2", "/p?x=a%3Ab", "/p?x=a_b", "/p?x=../../x"])
+    files = ["index.html", "table/a.html", "x-1-2.html", "p-a_b.html", "p-a_b_.html", "p-.._.._x.html"]
+    assert list(names.values()) == files
     text = '<a href="/">h</a><a href="/x?b=1&amp;c=2#y">x</a><a href="/none">n</a><form action="/x"><p>f</p></form>'
     assert relink(text, names, "table/a.html") == (
         '<a href="../index.html">h</a><a href="../x-1-2.html#y">x</a><a>n</a>'
     )
+    for link in ("//elsewhere.example/x", "/none?<b>"):
+        assert relink(f'<a href="{link}">x</a>', {}, "index.html") == "<a>x</a>"
 
 
 def test_buttons_that_lead_nowhere_go() -> None:
@@ -71,11 +72,6 @@ def test_buttons_that_lead_nowhere_go() -> None:
         '<nav aria-label="P"><a href="index.html" aria-current="page">h</a></nav>'
         '<p><a class="chip" href="index.html">h</a> <a>w</a></p>'
     )
-
-
-def test_file_names_of_pages_are_distinct() -> None:
-    names = file_names(["/players?player=a%3Ab", "/players?player=a_b", "/players?player=../../x"])
-    assert list(names.values()) == ["players-a_b.html", "players-a_b_.html", "players-.._.._x.html"]
 
 
 def test_files_are_linked_or_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,11 +89,8 @@ def test_files_are_linked_or_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (target.read_bytes(), target.stat().st_ino == source.stat().st_ino) == (b"1", False)
 
 
-def test_files_need_a_folder(site_root: Path) -> None:
-    assert error_of(run(site_root, "serve", "--files"), 2) == "expected --static with --files, got none"
-
-
 def test_folders_that_cannot_be_written(site_root: Path, tmp_path: Path) -> None:
+    assert error_of(run(site_root, "serve", "--files"), 2) == "expected --static with --files, got none"
     file = tmp_path / "file"
     file.touch()
     error_of(run(site_root, "serve", "--static", file), 2)
@@ -106,8 +99,3 @@ def test_folders_that_cannot_be_written(site_root: Path, tmp_path: Path) -> None
     assert [*tmp_path.iterdir()] == [file]
     assert error_of(run(tmp_path / "none", "serve", "--static", tmp_path / "p"), 1).startswith("expected a warehouse")
     assert not (tmp_path / "p").exists()
-
-
-@pytest.mark.parametrize("link", ["//elsewhere.example/x", "/none?<b>"])
-def test_other_links_are_words(link: str) -> None:
-    assert relink(f'<a href="{link}">x</a>', {}, "index.html") == "<a>x</a>"

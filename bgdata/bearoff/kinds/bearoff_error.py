@@ -10,8 +10,7 @@ from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters, check_size
 from bgdata.errors import InvalidParameterError, shown
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 

@@ -14,8 +14,7 @@ from bgdata.bearoff.layouts import NON_DOUBLES, all_layouts, all_plays, roll_res
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import dictionary_column
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, drawn
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn
 
 STEPS = 32767.5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.kinds.bearoff_one_sided import POSITION_COLUMNS, RaceDataset
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Column
 
 
 class BearoffGammon(RaceDataset):

@@ -15,8 +15,7 @@ from bgdata.errors import InvalidParameterError, InvalidScoreError, MissingTable
 from bgdata.game.match import MatchScore
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.kinds.shared.rollouts import variant_input, variant_recipe
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 from bgdata.store.versions import Versions
 

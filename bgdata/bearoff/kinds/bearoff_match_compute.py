@@ -17,8 +17,7 @@ from bgdata.equity.match_equity import met_of_arrays
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import constant, dictionary_column, null_columns
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.store.table import Table
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "taken")

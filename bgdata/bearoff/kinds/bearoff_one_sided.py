@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
 from bgdata.errors import InvalidParameterError
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # of a row in a checkpoint: see bearoff.race.Race

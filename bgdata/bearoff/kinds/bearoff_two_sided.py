@@ -11,8 +11,7 @@ from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
 from bgdata.bearoff.tables import Equities
 from bgdata.errors import InvalidParameterError
 from bgdata.store import job
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 COLUMNS = Equities._fields

@@ -19,8 +19,7 @@ from bgdata.bearoff.tables import TwoSidedTable, equity_limit
 from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError
 from bgdata.kinds.column_values import dictionary_column
 from bgdata.store.arrays import Array, ArrayWriter, damaged_rows, map_array, values_digest
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, drawn
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn
 from bgdata.store.job import Job
 from bgdata.store.progress import Progress
 from bgdata.store.storage import storage_errors

@@ -15,8 +15,7 @@ from bgdata.bearoff.tables import RaceTable
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import fixed_lists
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, drawn
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn
 
 CHANCE_ERROR = 6e-8  # rounding once a roll in units of 2^-30, and once to float32
 MOMENT_ERROR = 1e-5  # of the mean and the variance that float32 chances give

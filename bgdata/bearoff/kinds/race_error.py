@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.kinds.bearoff_error import CombinationError, ErrorParameters
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
-from bgdata.store.dataset import Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 GROUPINGS = ("all", "pips", "checkers", "wastage")

@@ -16,8 +16,7 @@ from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.kinds.column_values import chosen_texts
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.table import Table
 
 BLOCK_PAIRS = 4_000_000  # compared at a time

@@ -7,8 +7,7 @@ from math import comb
 from typing import ClassVar
 
 from bgdata.errors import InvalidParameterError
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 POINTS = 25  # 24 and the bar, as in `endgames.layouts`

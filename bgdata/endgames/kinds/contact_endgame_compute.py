@@ -16,8 +16,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, drawn, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn, sampled
 from bgdata.store.job import Job
 
 KEPT = COLUMNS[:4]  # no gammon, no Jacoby rule

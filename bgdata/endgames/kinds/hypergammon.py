@@ -5,8 +5,7 @@ from __future__ import annotations
 from bgdata.endgames.kinds import contact_endgame as base
 from bgdata.endgames.kinds.contact_endgame import ContactEndgame, EndgameParameters
 from bgdata.kinds.columns import CHANCE_COLUMNS
-from bgdata.store.dataset import Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Estimate, FlatArray
 
 
 class Hypergammon(ContactEndgame):

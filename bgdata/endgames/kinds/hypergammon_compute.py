@@ -17,8 +17,7 @@ from bgdata.endgames.solver import COLUMNS, fill_equities, stakes
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 
 CHANCES = tuple(column.name for column in CHANCE_COLUMNS)
 

@@ -15,8 +15,7 @@ from bgdata.equity.match_equity import MOST_AWAY, MatchEquity, check_gammon_rate
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import CHANCE_COLUMNS, POSITION_COLUMNS, text_declarations
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import PARQUET, Column, FlatArray, TableShape
+from bgdata.store.dataset import PARQUET, Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters, number_text, value_text
 
 # mwc of the trailer, 1- to 12-away, and gammon rate: computationalbackgammon.blogspot.com, 14 March 2012, by Player 3.3

@@ -10,7 +10,7 @@ from bgdata.equity.kinds.match_equity import CELL_ARRAYS, MATCH_EQUITY, MATCH_EQ
 from bgdata.errors import UsageError
 from bgdata.imports.kinds.shared.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, name_of_file
 from bgdata.kinds.columns import text_declarations
-from bgdata.store.declaration import TableShape
+from bgdata.store.dataset import TableShape
 
 
 class MetXml(FileImport):

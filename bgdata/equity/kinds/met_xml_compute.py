@@ -12,12 +12,11 @@ from bgdata.equity.kinds.match_equity import MATCH_EQUITY_TABLES
 from bgdata.equity.kinds.met_xml import met_name
 from bgdata.equity.kinds.shared.match_equity_compute import Described, arrays_of_tables, cell_batches, table_batches
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.formats.met_ini import parse_met_file
-from bgdata.formats.met_xml import MetFile, MetTable
+from bgdata.formats.met_files import MetFile, MetTable, parse_met_file
 from bgdata.imports.kinds.shared.imports import ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import FileImportComputation
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source
 
 SAMPLE = """<?xml version="1.0"?>

@@ -1,9 +1,10 @@
-"""`bgdata show`, `bgdata eval` and `bgdata hint`: a position, its evaluation, and the plays of a roll."""
+"""`bgdata show`, `eval`, `hint` and `cube`: a position, its evaluation, the plays of a roll, and the cube."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 
 from bgdata.cli.options import (
     OUTPUT,
+    beavers_option,
     format_option,
     jacoby_option,
     model_options,
@@ -20,29 +22,33 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import say_left_out, show_rows, write_rows
 from bgdata.cli.own_tables import open_player
-from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import UsageError, shown
-from bgdata.evaluation.rows.positions import (
+from bgdata.evaluation.rows import (
     PLAY_CHANCES,
+    best_words,
+    check_offer,
+    chosen_stakes,
+    cube_row,
     evaluation_row,
+    is_cubeful,
     play_rows,
     position_facts,
     position_rows,
     ranked_rows,
     source_words,
 )
-from bgdata.evaluation.rows.stakes import chosen_stakes, is_cubeful
-from bgdata.game.board_svg import format_board_svg
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier, unsaid_words
+from bgdata.game.match import CubeOwner, MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import legal_plays, parse_play
-from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, Column, Row, table_lines
+from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, Column, Quantity, Row, table_lines
 from bgdata.store.storage import write_file
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    from bgdata.equity.cube import CubeDecision, CubeRules
     from bgdata.evaluation.lookahead_player import Evaluation
 
 
@@ -84,6 +90,8 @@ def show(position: str, roll: str | None, play: str | None, svg: Path | None, fo
     if unsaid := unsaid_words(match):
         click.echo(unsaid, err=True)
     if svg:
+        from bgdata.game.board_svg import format_board_svg
+
         write_file(svg, format_board_svg(board, roll=dice, play=chosen, stakes=stakes).encode())
         click.echo(f"wrote {svg}", err=True)
 
@@ -160,6 +168,8 @@ def hint(
     if stakes is None and not is_cubeful(options):
         ranked = player.rank_plays(board, dice)
     else:
+        from bgdata.cli.stakes import chosen_rules
+
         stakes = chosen_stakes(match, options)
         ranked = player.rank_plays(board, dice, stakes, chosen_rules(warehouse, stakes, options, has_beavers=False))
     rows = list(ranked_rows(board, dice, ranked[:plays]))
@@ -207,3 +217,122 @@ def describe_plays(rows: Sequence[Row], more: int) -> str:
     )
     lines = table_lines(columns, play_rows(rows))
     return "\n".join([*lines, f"    and {more} more"] if more > 0 else lines)
+
+
+@click.command()
+@click.argument("position")
+@score_options
+@jacoby_option
+@beavers_option
+@model_options
+@click.option(
+    "--local",
+    is_flag=True,
+    help="With --model jump: value the present cube by the jumps that the player expects in this position.",
+)
+@player_options
+@format_option
+@click.pass_obj
+def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: str, **options: Any) -> None:
+    """Say what to do with the cube in a POSITION before the roll.
+
+    It answers double or no double, take or pass, and how close the decision is. POSITION is a Position ID, gnubg ID,
+    XGID, 20-letter key or 26 integers; score, cube and rules come from a gnubg ID or XGID unless options say otherwise.
+
+    \b
+      bgdata cube 4HPwATDgc/ABMA                                 money, cube in the middle
+      bgdata cube 4HPwATDgc/ABMA --jacoby --beavers
+      bgdata cube 4HPwATDgc/ABMA --cube 2                        a redouble
+      bgdata cube 4HPwATDgc/ABMA --away 5-2                      a match: the player on roll needs 5 points
+      bgdata cube 4HPwATDgc/ABMA --model jump --local            by jumps as they are here
+      bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
+
+    Bearoff positions that an exact table covers are answered from it; other races of a few checkers are solved for
+    their score and cube. All other positions are answered by a model of the cube, from the five chances that `bgdata
+    eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
+    """
+    from bgdata.cli.stakes import chosen_rules
+
+    player = open_player(warehouse, network, ply)
+    board, match = parse_identifier(position)
+    check_in_progress(board)
+    check_offer(match, position)
+    say_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
+    stakes = chosen_stakes(match, options)
+    rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
+    if options["local"]:  # the volatility of this position, as far as the model can use it
+        from bgdata.equity.cube_models import JUMP, MODEL_NAMES
+        from bgdata.equity.curves import MOST_VOLATILITY
+        from bgdata.evaluation.roll_values import local_volatility_by
+
+        if rules.strategy.model != JUMP:
+            name = MODEL_NAMES[rules.strategy.model]
+            raise UsageError(f"expected --local with --model {MODEL_NAMES[JUMP]}, got it with {name}")
+        local = min(local_volatility_by(player.evaluator, board), MOST_VOLATILITY)
+        rules = replace(rules, strategy=rules.strategy._replace(local_volatility=local))
+    decision, evaluation = player.decide_cube(board, stakes, rules), player.evaluate(board)
+    lines = (
+        format_board_text(board, stakes=stakes),
+        "\n" + describe_decision(decision, stakes, rules),
+        "\n" + describe_evaluation(evaluation),
+    )
+    show_rows([cube_row(board, decision, stakes, evaluation)], form, lines)
+
+
+def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
+    """The best action, a table of all actions, what doubling and taking gain, the winning chances at which decisions
+    change, and the source of the answer."""
+    from bgdata.equity.cube import Method, Unit, describe_model
+    from bgdata.equity.curves import NEVER
+
+    lines = [best_words(decision, stakes), "", *describe_table(decision, stakes, rules), ""]
+    if decision.may_double:
+        quantity = Quantity(2, 100, unit=" % mwc") if decision.unit == Unit.MWC else LOSS
+        gains = {"doubling": decision.double_gain, "to the opponent, taking": decision.take_gain}
+        verbs = {what: "gains" if gain >= 0 else "costs" for what, gain in gains.items()}
+        lines.append("; ".join(f"{what} {verbs[what]} {quantity.text(abs(gain))}" for what, gain in gains.items()))
+    lines.append(decision.accuracy)
+    if decision.method == Method.EXACT:
+        lines.append("winning chances are those of " + describe_model(rules))
+    if not stakes.is_crawford:
+        points, verb = decision.points, "redouble" if stakes.cube.owner == CubeOwner.ON_ROLL else "double"
+        named = {"take": points.take_point}
+        if stakes.may_double:
+            named |= {verb: points.double_point, "cash": points.cash_point, "too good": points.too_good_point}
+        words = [
+            f"{name} {'never' if chance >= NEVER else f'from {PERCENT.text(chance)} %'}"
+            for name, chance in named.items()
+        ]
+        lines.append("winning chances: " + ", ".join(words))
+    return "\n".join(textwrap.fill(line, 118, break_on_hyphens=False) if len(line) > 118 else line for line in lines)
+
+
+def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
+    """One line for each action: its equity and what it loses; in a match its mwc, and the equity normalised to the
+    current game."""
+    from bgdata.equity.cube import Unit
+
+    given = {
+        "no double": decision.no_double,
+        "double, take": decision.double_take,
+        "double, beaver": decision.double_beaver,
+        "double, pass": decision.double_pass,
+    }
+    rows: list[dict[str, Any]] = [
+        {"action": name, "worth": worth, "change": worth - decision.equity or None}
+        for name, worth in given.items()
+        if worth is not None
+    ]
+    action = Column("action", heading="", width=16)
+    if decision.unit == Unit.POINTS:
+        columns = [action, Column("worth", EQUITY, "equity", width=7), Column("change", EQUITY, width=7)]
+        return table_lines(columns, rows)
+    assert isinstance(stakes.score, MatchScore)
+    assert rules.met is not None
+    lose, win = (rules.met.after(stakes.score, points * stakes.cube.value) for points in (-1, 1))
+    for row in rows:
+        row["equity"] = 2 * (row["worth"] - lose) / (win - lose) - 1
+    change = Column("change", Quantity(2, 100, sign="+"), gap=1)
+    return table_lines(
+        [action, Column("worth", CHANCE, "mwc", width=7), change, Column("equity", EQUITY, width=9)], rows
+    )

@@ -17,8 +17,8 @@ from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.own_tables import build_default_met, build_small_tables
 from bgdata.equity.match_equity import default_met
 from bgdata.errors import NotCoveredError, UsageError
-from bgdata.evaluation.rows.probe import Found, covering, cube_action, off_first, probe_rows, rows_of, smallest_rows
-from bgdata.evaluation.rows.stakes import chosen_stakes
+from bgdata.evaluation.probe import Found, checker_rows, covering, cube_action, off_first, probe_rows, smallest_rows
+from bgdata.evaluation.rows import chosen_stakes
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.game.board import BAR
 from bgdata.game.dice import PIPS_PER_ROLL
@@ -26,7 +26,7 @@ from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
 from bgdata.game.position import Position
 from bgdata.store.parameters import value_text
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
 
@@ -61,7 +61,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
         raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
     say_left_out(match, "cube")
     board = Position(position)
-    on_roll, opponent = rows_of(board)
+    on_roll, opponent = checker_rows(board)
     build_small_tables(warehouse)
     warehouse.require()
     found = list(smallest_rows(warehouse, on_roll, opponent))
@@ -75,11 +75,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
         return
     print_layouts(board)
     for row in found:
-        if row["method"] == "exact":
-            lines = exact_lines(row, row["equities"])
-        else:
-            lines = one_sided_lines(warehouse, row) if row["method"] == "combined" else gnubg_lines(row)
-        click.echo("\n" + "\n".join(lines))
+        click.echo("\n" + "\n".join(probe_lines(warehouse, row)))
 
 
 def print_layouts(position: Position) -> None:
@@ -110,26 +106,32 @@ def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
     return found | dict(means) | {"win": win, "cubeless": 2 * win - 1}
 
 
-def exact_lines(row: Found, equities: Equities) -> Iterator[str]:
-    """Equities and cube actions of a two-sided table, as lines of text."""
-    chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
-    yield f"exact, {row['source']} (each within {row['error_bound']:.2g})"
-    yield f"  cubeless equity           {equities.cubeless:+.6f}{chance}"
-    yield "  no-double equity per unit cube, and the right cube action"
-    yield f"    cube centered           {equities.centered:+.6f}  {cube_action(equities.centered, equities)}"
-    yield f"    owned by player on roll {equities.owned:+.6f}  {cube_action(equities.owned, equities, 'redouble')}"
-    yield f"    owned by opponent       {equities.opponent_owned:+.6f}"
-
-
-def one_sided_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
-    """The rolls of each side and the combined chances, as lines of text."""
-    yield f"one-sided, {row['source']}: rolls to bear off"
+def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
+    """What a table, or a file of gnubg, has for the position, as lines of text."""
+    if row["method"] == "exact":
+        equities: Equities = row["equities"]
+        chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
+        yield f"exact, {row['source']} (each within {row['error_bound']:.2g})"
+        yield f"  cubeless equity           {equities.cubeless:+.6f}{chance}"
+        yield "  no-double equity per unit cube, and the right cube action"
+        yield f"    cube centered           {equities.centered:+.6f}  {cube_action(equities.centered, equities)}"
+        yield f"    owned by player on roll {equities.owned:+.6f}  {cube_action(equities.owned, equities, 'redouble')}"
+        yield f"    owned by opponent       {equities.opponent_owned:+.6f}"
+        return
+    is_combined = row["method"] == "combined"
+    yield f"one-sided, {row['source']}: rolls to bear off" if is_combined else f"gnubg, {row['source']}"
+    if "mean_rolls" not in row:
+        names = (name for name in ("cubeless", "owned", "centered", "opponent_owned") if row[name] is not None)
+        yield from (f"  {name:<15} {row[name]:+.6f}" for name in names)
+        return
     for name, side in (("on roll", ""), ("opponent", "opponent_")):
-        mean, sd = row[f"{side}mean_rolls"], row[f"{side}sd_rolls"]
-        yield f"  {name:<9} mean {mean:.5f}, standard deviation {sd:.5f}, EPC {mean * PIPS_PER_ROLL:.2f}"
+        mean, sd = row[f"{side}mean_rolls"], row.get(f"{side}sd_rolls")
+        more = f", standard deviation {sd:.5f}, EPC {mean * PIPS_PER_ROLL:.2f}" if is_combined else ""
+        yield f"  {name:<9} mean {mean:.5f}{more}"
     yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
-    *_, error = (None, *covering(warehouse, "bearoff_error"))
-    yield f"  ({measured_error(error, 'combined equity')})"
+    if is_combined:
+        *_, error = (None, *covering(warehouse, "bearoff_error"))
+        yield f"  ({measured_error(error, 'combined equity')})"
     if "corrected" in row:
         yield f"  less what the leader is overrated by on average: cubeless equity {row['corrected']:+.6f}"
     for name in ("win_gammon", "lose_gammon"):
@@ -137,22 +139,9 @@ def one_sided_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
             yield f"  {name.replace('_', ' '):<11} {row[name]:.6f} (approximate: {row['gammon_source']})"
 
 
-def gnubg_lines(row: Found) -> Iterator[str]:
-    """What a file of gnubg has for the position, as lines of text."""
-    yield f"gnubg, {row['source']}"
-    if "mean_rolls" not in row:
-        for name in ("cubeless", "owned", "centered", "opponent_owned"):
-            if row[name] is not None:
-                yield f"  {name:<15} {row[name]:+.6f}"
-        return
-    for name, side in (("on roll", ""), ("opponent", "opponent_")):
-        yield f"  {name:<9} mean {row[f'{side}mean_rolls']:.5f}"
-    yield f"  combined: win chance {row['win']:.6f}, cubeless equity {row['cubeless']:+.6f}"
-
-
 def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: str, form: str) -> None:
     """Print exact MWC and the right cube action. Raises InvalidParameterError, NotCoveredError or MissingTableError."""
-    on_roll, opponent = rows_of(position)
+    on_roll, opponent = checker_rows(position)
     if not met:
         build_default_met(warehouse)
     parameters = parameters_of(warehouse, stakes, met)

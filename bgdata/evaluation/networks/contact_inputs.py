@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.networks.escapes import escapes_from, fewest_escapes, longest_run, most_in_six, points_in_front
-from bgdata.evaluation.networks.point_sets import FIELD, SideSets, bit_count, lowest, side_sets
 from bgdata.evaluation.networks.products import weigh_points
 from bgdata.evaluation.networks.shots import (
+    FIELD,
     HITTING,
     HITTING_TWO,
     LANDINGS,
@@ -30,8 +29,17 @@ from bgdata.evaluation.networks.shots import (
     TARGETS,
     WANTED,
     RollNumbers,
+    SideSets,
+    bit_count,
     entering_shots,
+    escapes_from,
+    fewest_escapes,
     fill_roll_counts,
+    longest_run,
+    lowest,
+    most_in_six,
+    points_in_front,
+    side_sets,
 )
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
-from bgdata.evaluation.networks.inputs import MOST_INPUTS, Inputs
+from bgdata.evaluation.networks.contact_inputs import Inputs
+from bgdata.evaluation.networks.inputs import MOST_INPUTS
 from bgdata.evaluation.networks.products import (
     LANES,
     STEP,
@@ -114,6 +115,15 @@ NO_NETWORKS = Networks(
     *(read_only(np.zeros(size, dtype)) for size, dtype in (((3, 7), np.int64), (0, np.int16), (0, np.int32)))
 )
 ACTIVATION, LAYERS, SIZES = 4, 5, 6  # columns of shapes
+
+
+def layer_sizes(row: list[int]) -> list[int]:
+    """The units of each layer after the inputs, from a row of shapes; empty for shapes that kernels cannot take: they
+    need at least one hidden layer, five outputs, and zeros after them."""
+    layers, sizes = row[LAYERS], row[SIZES:]
+    if not 2 <= layers <= len(sizes) or sizes[layers - 1] != OUTPUTS:
+        return []
+    return sizes[:layers] if min(sizes[:layers]) > 0 and not any(sizes[layers:]) else []
 
 
 @kernel(borrows=True)

@@ -12,7 +12,7 @@ class InputSet(IntEnum):
 
     TESAURO_196 = 0
     TESAURO_198 = 1  # and two that say whose turn it is: always 1 and 0, since boards face the player on roll
-    RACE = 2  # Tesauro's 196 and `race_inputs.RACE_INPUTS`
+    RACE = 2  # Tesauro's 196 and `inputs.RACE_INPUTS`
     CONTACT = 3  # Tesauro's 196 and `contact_inputs.CONTACT_INPUTS`
 
     @property

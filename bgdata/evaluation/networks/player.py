@@ -1,30 +1,218 @@
-"""Networks and bearoff tables as an evaluator, and as a player at 0-ply."""
+"""Networks and bearoff tables as evaluators and as players: mapped from versions, quoted as they were measured, and
+opened by name. `network` is the one that comes with bgdata, `network/NAME` one of the warehouse.
+
+Measured scores are those of the warehouse and those that come with the package: the figures of training are of its
+last, short test; scores over 40,000 games are far more accurate.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bgdata.evaluation.answers import evaluations
-from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.equity.cube import ExactCube
+from bgdata.errors import BgdataError, CorruptFileError, MissingTableError, OlderTableError, UnknownPlayerError
+from bgdata.evaluation.answers import NETWORK_CLASSES, evaluations
+from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource
-from bgdata.evaluation.choices import Chooser, chosen_boards, network_chooser
-from bgdata.evaluation.evaluator import AnswerSource, Evaluations
-from bgdata.evaluation.lookahead_kernels import evaluations_ahead
-from bgdata.evaluation.networks.inference import Networks
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.measured import accuracy_text, best_scores
-from bgdata.evaluation.roll_values import LIKELY, likely_plays
+from bgdata.evaluation.chances import AnswerSource, Evaluations
+from bgdata.evaluation.lookahead import LIKELY
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.networks.inference import ACTIVATION, SIZES, Activation, Networks, layer_sizes
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import input_count
+from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK, NETWORK_KINDS, SHIPPED, is_onnx
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
+from bgdata.kernel import read_only
 from bgdata.store.table import Table
-from bgdata.store.versions import Versions
+from bgdata.store.versions import VERSION, Versions
+
+if TYPE_CHECKING:
+    from bgdata.evaluation.choices import Chooser
+
+_DTYPES = {"shapes": np.int64, "weights": np.int16, "biases": np.int32}
+
+
+def open_networks(table: Table) -> Networks:
+    """The networks of a version, mapped read-only. Raises MissingTableError or CorruptFileError for an array that is
+    missing, truncated, or does not fit the others, and OlderTableError for networks of older inputs."""
+    for features in table.manifest.parameters.get("features") or ():
+        label, _, revision = str(features).partition("@")
+        present = {each.label: str(each.revision) for each in InputSet}.get(label)
+        if revision != present:
+            raise OlderTableError(
+                f"expected networks with the inputs {label}@{present} in {table.name}, found {features}, whose values "
+                "were others; try: train it again"
+            )
+    shapes, weights, biases = (table.array(name) for name in Networks._fields)
+    networks = Networks(with_activations(shapes), weights, biases)
+    flaw = find_flaw(networks)
+    if flaw:
+        raise CorruptFileError(
+            f"expected networks that bgdata can read in {table.name}, found {flaw}; try: bgdata verify"
+        )
+    return networks
+
+
+def with_activations(shapes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Shapes of a version as kernels take them: where all networks are logistic, it has no column for the activation,
+    and the layers (2 or more) in its place."""
+    is_logistic = shapes.ndim == 2 and shapes.shape[1] > ACTIVATION and shapes[:, ACTIVATION].min(initial=2) >= 2
+    return read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1)) if is_logistic else shapes
+
+
+def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
+    """Networks as versions hold them: see `with_activations`."""
+    found = dict(networks._asdict())
+    if (networks.shapes[:, ACTIVATION] == Activation.LOGISTIC).all():
+        found["shapes"] = np.delete(networks.shapes, ACTIVATION, axis=1)
+    return found
+
+
+def find_flaw(networks: Networks) -> str:
+    """In words, what would make kernels misread the arrays or read beyond them; empty if nothing does."""
+    for name, values in networks._asdict().items():
+        if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
+            return f"{name} of {values.dtype}{list(values.shape)}"
+    shapes, weights, biases = networks
+    if shapes.ndim != 2 or len(shapes) != len(NETWORK_CLASSES) or shapes.shape[1] < SIZES + 2:
+        return f"shapes of {list(shapes.shape)}"
+    first_weight = first_bias = 0
+    for name, row in zip(NETWORK_CLASSES, shapes.tolist(), strict=True):
+        input_set, inputs = row[:2]
+        if input_set not in set(InputSet) or inputs != input_count(InputSet(input_set)):
+            return f"other inputs of the {name} network: {inputs} of input set {input_set}"
+        sizes = layer_sizes(row)
+        if not sizes or row[2:4] != [first_weight, first_bias] or row[ACTIVATION] not in set(Activation):
+            return f"the shape {row} of the {name} network"
+        first_weight += sum(below * units for below, units in pairwise([inputs, *sizes]))
+        first_bias += sum(sizes)
+    if (weights.shape, biases.shape) != ((first_weight,), (first_bias,)):
+        return (
+            f"weights of {list(weights.shape)} for {first_weight} and biases of {list(biases.shape)} for {first_bias}"
+        )
+    return ""
+
+
+FILE = "scores.json"  # beside the networks of the package; written by `python -m docs.ship`
+GAMES, DECISIONS = "game_scores", "benchmark_scores"  # kinds that measure
+PUBEVAL = "pubeval"
+
+
+class NetworkScore(NamedTuple):
+    """A figure of a network at 0-ply, with its standard error and the size of its sample."""
+
+    measure: str  # points_per_game, or error_rate in thousandths of a point a decision
+    against: str  # pubeval, or the benchmark KIND/VARIANT
+    value: float
+    value_error: float
+    sample_size: int  # games or decisions
+    source_version: str
+
+
+def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[NetworkScore]:
+    """The most accurate figure for each opponent and benchmark of a version of a network: measured in the warehouse, or
+    shipped with the package. `player_version` is the version of the player, which also depends on its tables."""
+    found = shipped_scores(table)
+    if warehouse is not None:
+        found += scores_in(warehouse, table.folder.parent.name, player_version)
+    surest: dict[tuple[str, str], NetworkScore] = {}
+    for score in found:
+        key = score.measure, score.against
+        if key not in surest or score.value_error < surest[key].value_error:
+            surest[key] = score
+    return list(surest.values())
+
+
+def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
+    """The figures of `network/NAME` at 0-ply in a warehouse: against PubEval at 0-ply without luck subtracted, and on
+    benchmarks as they are now. Damaged versions are skipped here; `verify` reports them."""
+    found: list[NetworkScore] = []
+    for kind in (GAMES, DECISIONS):
+        for table in warehouse.versions(kind) if kind in warehouse.kinds else ():
+            with suppress(BgdataError, KeyError):
+                recipe, figures = table.manifest.parameters, table.manifest.statistics
+                if (recipe["player"], recipe["ply"], recipe["version"]) != (f"{NETWORK}/{network}", 0, player_version):
+                    continue
+                if kind == GAMES:
+                    if (recipe["opponent"], recipe["opponent_ply"]) != (PUBEVAL, 0) or recipe["luck"]:
+                        continue
+                    measure, against = "points_per_game", PUBEVAL
+                else:
+                    benchmark = recipe["benchmark"]
+                    current = warehouse.pointer(benchmark["kind"], benchmark["variant"])
+                    if current not in (None, benchmark["version"]):
+                        continue  # there is another one by now
+                    measure, against = "error_rate", f"{benchmark['kind']}/{benchmark['variant']}"
+                sizes = figures[measure], figures["standard_error"], table.manifest.rows
+                found.append(NetworkScore(measure, against, *sizes, table.name))
+    return found
+
+
+def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
+    """The figures that come with the package for this version of a network; empty for any other version."""
+    return [NetworkScore(**each) for each in read_scores(folder).get(recorded_name(table), ())]
+
+
+def recorded_name(table: Table) -> str:
+    """`KIND/VARIANT/VERSION`, also of a version in the package. Raises ManifestFormatError."""
+    return "/".join((table.manifest.dataset, *table.folder.parts[-2:]))
+
+
+def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Scores by version `KIND/VARIANT/VERSION`; empty if there is no file. Raises CorruptFileError."""
+    path = folder / FILE
+    if not path.is_file():
+        return {}
+    with suppress(ValueError, AttributeError, TypeError):  # UnicodeDecodeError is a ValueError
+        found: dict[str, list[dict[str, Any]]] = json.loads(path.read_text())
+        if all(set(score) == set(NetworkScore._fields) for scores in found.values() for score in scores):
+            return found
+    raise CorruptFileError(f"expected scores of networks in {path}, found other content; try: install bgdata again")
+
+
+def write_scores(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> None:
+    """Write the file, or delete it if there are no scores."""
+    listed = {name: [each._asdict() for each in found] for name, found in sorted(scores.items())}
+    kept = {name: found for name, found in listed.items() if found}
+    if kept:
+        (folder / FILE).write_text(json.dumps(kept, indent=1) + "\n")
+    else:
+        (folder / FILE).unlink(missing_ok=True)
+
+
+def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> str:
+    """In one line, how accurate a network is on positions of this class (contact, crashed, race): by its best measured
+    scores, or by the figures of its training. Raises ManifestFormatError."""
+    games = [score for score in scores if score.measure == "points_per_game"]
+    if games:
+        (_, _, points, error, size, _), *_ = games
+        figure, note = f"{points:+.4f} +/- {error:.4f}", f"({size:,} games, 0-ply)"
+    else:
+        found = table.manifest.statistics
+        figure, note = f"{found['points_per_game']:+.3f} +/- {found['standard_error']:.3f}", "in training"
+    text = f"{recorded_name(table)}: {figure} points per game against PubEval {note}"
+    # a benchmark is named after its class: rollout_decisions/contact-..., gnubg_benchmark/contact
+    classes = [(each, each.against.partition("/")[2].partition("-")[0]) for each in scores]
+    rates = [score for score, of_class in classes if score.measure == "error_rate" and of_class == name]
+    if rates:
+        rate = max(rates, key=lambda each: each.sample_size)
+        text += f", error rate {rate.value:.1f} +/- {rate.value_error:.1f} in {rate.sample_size:,} {name} decisions"
+    return text
+
 
 _NETWORKS = {
     AnswerSource.RACE_NETWORK: "race",
@@ -69,15 +257,19 @@ class NetworkPlayer:
     @cached_property
     def chooser(self) -> Chooser:
         """What kernels choose by: see `choices.KernelPlayer`."""
+        from bgdata.evaluation.choices import network_chooser
+
         return network_chooser(self.networks, self.tables)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
-        """Chances and sources of int8[n, 26] boards: see `evaluator.Evaluator`."""
+        """Chances and sources of int8[n, 26] boards: see `chances.Evaluator`."""
         return evaluations(self.networks, self.tables, board_array(boards))
 
     def evaluate_ahead(self, boards: BoardsLike, ply: int) -> Evaluations:
         """Chances and sources of int8[n, 26] boards at a ply of 1 or more: see `lookahead.evaluate_ahead`. Raises
         UsageError for a lower ply, and InvalidPositionError."""
+        from bgdata.evaluation.roll_values import evaluations_ahead, likely_plays
+
         return evaluations_ahead(self.networks, self.tables, board_array(boards), ply, likely_plays(self.likely))
 
     def seeing_all(self) -> Self:
@@ -88,6 +280,8 @@ class NetworkPlayer:
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
         """The positions after the chosen plays: see `player.Player`."""
+        from bgdata.evaluation.choices import chosen_boards
+
         legal = board_array(boards)
         return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))
 
@@ -128,10 +322,7 @@ class _Accuracy(Mapping[AnswerSource, str]):
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
-        tables = {
-            AnswerSource.EXACT: bearoff.two_sided or bearoff.endgame,
-            AnswerSource.COMBINED: bearoff.one_sided,
-        }
+        tables = {AnswerSource.EXACT: bearoff.two_sided or bearoff.endgame, AnswerSource.COMBINED: bearoff.one_sided}
         self.sources = (*(source for source, found in tables.items() if found), *_NETWORKS)
 
     @cached_property
@@ -150,3 +341,90 @@ class _Accuracy(Mapping[AnswerSource, str]):
 
     def __len__(self) -> int:
         return len(self.sources)
+
+
+MATCHES = "bearoff_match"  # of exact tables at match scores
+
+
+def network_name(name: str) -> str:
+    """`network/NAME` or `network/NAME/VERSION` as given; for `network`, the name of the one that comes with bgdata.
+    Raises UnknownPlayerError."""
+    if not re.fullmatch(rf"{NETWORK}(/[a-z0-9-]+(/{VERSION.pattern})?)?", name):
+        raise UnknownPlayerError(f"expected {NETWORK}, {NETWORK}/NAME or {NETWORK}/NAME/VERSION, got {name}")
+    return f"{NETWORK}/{DEFAULT_NETWORK}" if name == NETWORK else name
+
+
+def find_network(name: str, warehouse: Versions, version: str | None = None) -> Table:
+    """The current version of `network/NAME`, of any kind of network, or the version that is named. If the warehouse has
+    none, it is the one that comes with bgdata.
+
+    Raises UnknownPlayerError or MissingTableError, and CorruptFileError where `current` names one that is gone.
+    """
+    _, variant, *named = network_name(name).split("/")
+    version = named[0] if named else version
+    tables = [table for kind in NETWORK_KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
+    kinds = {table.folder.parts[-3] for table in tables if version in (None, table.folder.name)}
+    if version is None:  # with one whose current version is gone: to open it is an error
+        kinds |= {kind for kind in NETWORK_KINDS if kind in warehouse.kinds and variant in warehouse.variants(kind)}
+    if kinds:
+        found = [warehouse.open(kind, variant, version) for kind in sorted(kinds)]
+        return found[0] if len(found) == 1 else max(found, key=_creation_time)
+    folder = next((SHIPPED / variant).glob(version or "r*-*"), None)
+    if folder:
+        return Table(folder)
+    have = ", ".join(table.folder.name for table in tables)
+    have = have or ", ".join(sorted({name for kind in NETWORK_KINDS for name in warehouse.variants(kind)})) or "none"
+    wanted = f"{NETWORK}/{variant}" + (f"/{version}" if version else "")
+    raise MissingTableError(f"no {wanted} in {warehouse.root} (have: {have}); try: bgdata train td {variant}")
+
+
+def _creation_time(table: Table) -> str:
+    """When a version was made; a damaged one sorts last."""
+    try:
+        return table.manifest.created
+    except BgdataError:
+        return ""
+
+
+def open_network_player(
+    name: str, ply: int, warehouse: Versions, *, tables: bool = True, endgames: bool = False
+) -> NetworkPlayer | LookaheadPlayer:
+    """A network with the best bearoff tables of the warehouse (without them unless `tables`), all memory-mapped. At ply
+    0 the result is a player that kernels can play. Contact endgames answer too if `endgames`: recipes name no such
+    tables, so what is recorded is played without.
+
+    Raises UnknownPlayerError, MissingTableError or CorruptFileError.
+    """
+    table = find_network(name, warehouse)
+    has_tables = tables and warehouse.root.is_dir()
+    player = MappedNetwork(
+        table, open_bearoff(warehouse, with_endgames=endgames) if has_tables else BearoffEvaluator(), warehouse
+    )
+    return LookaheadPlayer(player, ply) if ply else player
+
+
+def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: int = 0) -> LookaheadPlayer:
+    """A player with the best bearoff tables and contact endgames of a warehouse, and one of its networks or the one
+    that comes with bgdata; or an ONNX file as it is, which uses exact tables for cube decisions alone.
+
+    Only what is needed is read, and nothing is copied. Raises MissingWarehouseError, MissingTableError for a missing
+    network, CorruptFileError, UsageError for a ply that is not 0 to MOST_PLY, and what `OnnxEvaluator` raises.
+    """
+    warehouse.require()
+    bearoff = open_bearoff(warehouse, with_endgames=True)
+    matches = [*warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
+    cubes = partial(_exact_cubes, bearoff, matches)
+    if is_onnx(network := os.fspath(network)):
+        from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
+
+        return LookaheadPlayer(OnnxEvaluator(network), ply, cubes=cubes)
+    table = find_network(f"{NETWORK}/{network}" if network else NETWORK, warehouse)
+    return LookaheadPlayer(MappedNetwork(table, bearoff, warehouse), ply, cubes=cubes)
+
+
+def _exact_cubes(bearoff: BearoffEvaluator, matches: Sequence[Table]) -> list[ExactCube]:
+    from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, MoneyEndgame, SolvedRaces
+
+    cubes: list[ExactCube] = [MoneyEndgame(bearoff.endgame)] if bearoff.endgame else []
+    cubes += [MoneyBearoff(bearoff.two_sided)] if bearoff.two_sided else []
+    return [*cubes, *map(MatchBearoff, matches), SolvedRaces()]

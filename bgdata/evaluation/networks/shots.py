@@ -1,16 +1,173 @@
-"""Chances of one roll, in rolls of 36: hitting blots, and making points.
+"""Sets of points as integers, and what one roll can do there: escape, hit blots, make points.
 
-Everything is *ahead* (`point_sets`): the side that moves goes up, from its bar at 0, over points that are the other
-side's own numbers 1 to 24. So one shift moves all its checkers together by a die.
+Bit p of a set is point p, so that one instruction looks at all points together. A side's checkers are wanted in two
+directions. In its *own* numbering they move down to point 1 (bar 25); in the other side's numbering, called *ahead*,
+they move up (bar 0), and there the other side's own points are the obstacles: one shift moves all checkers by a die.
+
+Escapes: the 12 points in front of a checker are a mask, bit i for the point i + 1 pips ahead. Its *block* ends with the
+farthest made point no more than BLOCK pips ahead. A roll escapes if the checker alone can come to a point beyond that,
+with one die, with both, or with up to four steps of a double, never stopping on a made point; points beyond 12 are
+open. An old idea of the field (Berliner's programs had such counts); this definition is our own.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.evaluation.networks.point_sets import bit_count, bit_count_32, lowest
+from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
+
+FIELD = (1 << 25) - 2  # points 1 to 24
+_ONES, _PAIRS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+_NIBBLES, _BYTES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+_ONES_32, _PAIRS_32, _NIBBLES_32, _BYTES_32 = map(np.int32, (0x55555555, 0x33333333, 0x0F0F0F0F, 0x01010101))
+_I1, _I2, _I4, _I24 = map(np.int32, (1, 2, 4, 24))
+_U1, _U2, _U4, _U56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+
+
+class SideSets(NamedTuple):
+    """Where one side stands, in its own numbering and ahead; `made` points hold two checkers or more, never the bar."""
+
+    own: int
+    own_made: int
+    ahead: int
+    ahead_made: int
+
+
+@kernel()
+def bit_count(points: int) -> int:
+    """How many points are in a set. Compilers know this way of counting and make one instruction of it."""
+    bits = np.uint64(points)
+    bits = bits - ((bits >> _U1) & _ONES)
+    bits = (bits & _PAIRS) + ((bits >> _U2) & _PAIRS)
+    bits = (bits + (bits >> _U4)) & _NIBBLES
+    return int(np.int64((bits * _BYTES) >> _U56))
+
+
+@kernel()
+def bit_count_32(points: np.int32) -> np.int32:
+    """The same of int32 points from 0 on, as int32: in loops over lanes, which become vectors."""
+    bits = np.int32(points - np.int32(np.int32(points >> _I1) & _ONES_32))
+    bits = np.int32(np.int32(bits & _PAIRS_32) + np.int32(np.int32(bits >> _I2) & _PAIRS_32))
+    bits = np.int32(np.int32(bits + np.int32(bits >> _I4)) & _NIBBLES_32)
+    return np.int32(np.int32(bits * _BYTES_32) >> _I24)
+
+
+@kernel()
+def lowest(points: int) -> int:
+    """The lowest point of a set, 64 for none."""
+    return bit_count((points & -points) - 1)
+
+
+@kernel()
+def side_sets(board: Boards) -> tuple[SideSets, SideSets]:
+    """(sets of the player on roll, sets of the opponent) of board[slot]."""
+    ours, our_made, theirs, their_made = 0, 0, 0, 0
+    ours_ahead, ours_made_ahead, theirs_own, their_made_own = 0, 0, 0, 0
+    for point in range(1, 25):
+        count = int(board[point])
+        mirrored = 25 - point
+        ours |= int(count > 0) << point
+        our_made |= int(count > 1) << point
+        theirs |= int(count < 0) << point
+        their_made |= int(count < -1) << point
+        ours_ahead |= int(count > 0) << mirrored
+        ours_made_ahead |= int(count > 1) << mirrored
+        theirs_own |= int(count < 0) << mirrored
+        their_made_own |= int(count < -1) << mirrored
+    our_bar, their_bar = int(board[25] > 0), int(board[0] > 0)
+    return (
+        SideSets(ours | our_bar << 25, our_made, ours_ahead | our_bar, ours_made_ahead),
+        SideSets(theirs_own | their_bar << 25, their_made_own, theirs | their_bar, their_made),
+    )
+
+
+REACH = 12
+BLOCK = 7
+MASKS = 1 << REACH
+LAST_SQUARE = 15  # a checker that far up the board, bar at 0, is as good as home
+
+
+def escape_counts() -> NDArray[np.int8]:
+    """int8[4096]: how many of 36 rolls escape, by mask."""
+    masks = np.arange(MASKS)
+    near = masks & ((1 << BLOCK) - 1)
+    end = np.array([mask.bit_length() for mask in range(1 << BLOCK)])[near]  # 0: no block
+    is_open = [np.ones(MASKS, np.bool_)] + [masks >> distance & 1 == 0 for distance in range(REACH)]
+    is_open += [np.ones(MASKS, np.bool_)] * (24 - REACH)
+    counts = np.zeros(MASKS, np.int8)
+    for die in range(1, 7):
+        way, escapes = is_open[0], np.zeros(MASKS, np.bool_)
+        for distance in range(die, 4 * die + 1, die):
+            way = way & is_open[distance]
+            escapes |= way & (distance > end)
+        counts += escapes
+        for other in range(die + 1, 7):
+            one, both = is_open[die], is_open[die + other]
+            escapes = (one & (die > end)) | (is_open[other] & (other > end))
+            escapes |= (one | is_open[other]) & both & (die + other > end)
+            counts += 2 * escapes.astype(np.int8)
+    return counts
+
+
+def window_counts() -> NDArray[np.int8]:
+    """int8[4096]: the most points of a mask within six neighbouring ones."""
+    masks = np.arange(MASKS)
+    counts = np.array([mask.bit_count() for mask in range(64)], np.int8)
+    windows: NDArray[np.int8] = np.max([counts[masks >> start & 63] for start in range(7)], axis=0)
+    return windows
+
+
+_ESCAPES = escape_counts()
+_WINDOWS = window_counts()
+
+
+@kernel()
+def escapes_from(square: int, made: int) -> int:
+    """Rolls of 36 that escape from `square`, bar at 0, over points `made` above it."""
+    return int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)])
+
+
+@kernel()
+def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
+    """(from the squares from `rearmost` on, from all squares): the fewest rolls that escape over points `made`.
+
+    Squares up to LAST_SQUARE where a checker may stand count; the bar, 0, always is one. 36 where there is none.
+    """
+    fewest, fewest_of_all = 36, 36
+    for square in range(LAST_SQUARE + 1):
+        count = int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)]) | ((made >> square) & 1) << 6
+        fewest_of_all = min(fewest_of_all, count)
+        fewest = min(fewest, count if square >= rearmost else 36)
+    return fewest, fewest_of_all
+
+
+@kernel()
+def longest_run(points: int) -> int:
+    """The most neighbouring points in a set."""
+    length = 0
+    while points:
+        points &= points >> 1
+        length += 1
+    return length
+
+
+@kernel()
+def most_in_six(points: int) -> int:
+    """The most points of a set (1 to 24) within six neighbouring ones."""
+    low, middle, high = points >> 1, points >> 8, points >> 13
+    return int(max(_WINDOWS[low & (MASKS - 1)], _WINDOWS[middle & (MASKS - 1)], _WINDOWS[high & (MASKS - 1)]))
+
+
+@kernel()
+def points_in_front(square: int, made: int) -> int:
+    """Points `made` up to 12 pips above `square`: two for each of the first six, one for each of the others."""
+    ahead = made >> (square + 1)
+    return bit_count(ahead & 63) + bit_count(ahead & (MASKS - 1))
+
 
 _NOBODY = 1 << 25  # stands for no hit: nothing is lost there
 _NOBODY_32, _ALL_PIPS, _ONE = np.int32(_NOBODY), np.int32(25), np.int32(1)

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.inference import (
     ACTIVATION,
     FIRST_SUM,
@@ -21,14 +22,13 @@ from bgdata.evaluation.networks.inference import (
     Activation,
     NetworkArrays,
     Networks,
+    layer_sizes,
 )
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import OF_COUNT, OF_OFF, UNIT
-from bgdata.evaluation.networks.mapped import layer_sizes
-from bgdata.evaluation.networks.measured import recorded_name
+from bgdata.evaluation.networks.inputs import OF_COUNT, OF_OFF
+from bgdata.evaluation.networks.player import recorded_name
 from bgdata.formats.onnx.graph import Value, joined
-from bgdata.formats.onnx.inputs import contact_inputs, race_inputs
-from bgdata.formats.onnx.sides import SLOTS, Side, side_on_roll
+from bgdata.formats.onnx.inputs import SLOTS, Side, contact_inputs, race_inputs, side_on_roll
 from bgdata.game.board import CHECKERS, HOME_POINTS
 from bgdata.game.classes import CRASHED_CHECKERS, PASSED_PIPS
 from bgdata.store.table import Table

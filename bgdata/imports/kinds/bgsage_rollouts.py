@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bgdata.imports.kinds.shared.imports import PositionImport
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, FlatArray
 
 
 class Bgsage(PositionImport):

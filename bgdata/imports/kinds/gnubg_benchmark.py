@@ -9,7 +9,7 @@ from bgdata.errors import UsageError
 from bgdata.imports.kinds.shared.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, ImportParameters
 from bgdata.kinds.columns import CHANCE_COLUMNS, POSITION_COLUMNS, text_declarations
 from bgdata.measures.kinds.shared.benchmarks import DECISIONS, LINE, PLAYS, ROLLOUTS, SEED
-from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.dataset import Column, FlatArray, TableShape
 
 ADDRESS = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00/benchmarks/"
 PUBLISHED = {  # SHA-256 of the unpacked files of version 1.00
@@ -82,7 +82,7 @@ def array_declarations() -> tuple[FlatArray, ...]:
         "cube_rollouts": ("lines", "boards", "mwc_percents", "forms", "actions", "seeds"),
         "best_plays": ("lines", "boards", "dice", "play_boards", "chances", "forms"),
     }
-    meaning = "As the reader gives it: bgdata.formats.gnubg_benchmark_tables"
+    meaning = "As the reader gives it: bgdata.formats.gnubg_benchmark"
     return tuple(
         FlatArray(f"{table}_{field}", dtypes.get(field, "int64"), "row", meaning)
         for table, names in tables.items()

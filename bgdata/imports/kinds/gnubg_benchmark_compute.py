@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from bgdata.formats import gnubg_benchmark_tables as tables
-from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
-from bgdata.formats.gnubg_benchmark_tables import Benchmark
+from bgdata.formats import gnubg_benchmark as tables
+from bgdata.formats.gnubg_benchmark import Benchmark, parse_gnubg_benchmark
 from bgdata.formats.lines import Ledger, split_lines
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.legality import are_legal_results
@@ -28,13 +27,13 @@ from bgdata.measures.kinds.shared.benchmarks_compute import (
     rollout_columns,
 )
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.manifest import RawFile, Source
 
-NO_SEED = int(np.iinfo(np.int64).min)  # as the reader says it
 PERCENTS = ("no_double_mwc", "double_take_mwc")
 TABLES = ("seeds", "decisions", "plays", "rollouts", "evaluations", "cube_rollouts", "best_plays")
 TEXTS = ("settings", "comments")
+Groups = tuple[Mapping[str, Any], ...]  # of columns
 SAMPLE = """s version 1.93 weights 1.00 moves2plyLimit 20 rolloutLimit 5 nRollOutGames 1296
 r 17
 m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133
@@ -84,73 +83,62 @@ class GnubgBenchmarkComputation(FileImportComputation):
         return found
 
     def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
-        return decision_rows(computed.arrays)
+        rows = BenchmarkRows(computed.arrays, "decisions")
+        return rows.batches(decision_columns(rows, seed_column(rows)))
 
     def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
             return super().side_batches(name, computed)
-        writers = {
-            "benchmark_plays": play_rows,
-            "benchmark_rollouts": rollout_rows,
-            "benchmark_positions": evaluation_rows,
-            "benchmark_cube_rollouts": cube_rollout_rows,
-            "benchmark_best_plays": best_play_rows,
-            "benchmark_texts": text_rows,
-        }
-        return writers[name](computed.arrays)
+        if name == "benchmark_texts":
+            return text_rows(computed.arrays)
+        table, columns = SIDE_TABLES[name]
+        rows = BenchmarkRows(computed.arrays, table)
+        return rows.batches(*columns(rows))
 
 
-def decision_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `benchmark_decisions`."""
-    rows = BenchmarkRows(arrays, "decisions")
-    return rows.batches(decision_columns(rows, nullable(rows["seeds"], rows["seeds"] == NO_SEED)))
-
-
-def play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `benchmark_plays`."""
-    rows = BenchmarkRows(arrays, "plays")
-    return rows.batches(play_columns(rows))
-
-
-def rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `benchmark_rollouts`."""
-    rows = BenchmarkRows(arrays, "rollouts")
-    return rows.batches(rollout_columns(rows))
-
-
-def evaluation_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `benchmark_positions`."""
-    rows = BenchmarkRows(arrays, "evaluations")
-    return rows.batches(
+def evaluation_columns(rows: BenchmarkRows) -> Groups:
+    """The columns of `benchmark_positions`."""
+    return (
         {"line": rows["lines"].astype(np.int32), "kind": rows["kinds"].astype(str)},
         position_columns(rows["boards"]),
         chance_columns(rows["chances"].astype(np.float32)),
-        {"seed": nullable(rows["seeds"], rows["seeds"] == NO_SEED)},
+        {"seed": seed_column(rows)},
     )
 
 
-def cube_rollout_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `benchmark_cube_rollouts`."""
-    rows = BenchmarkRows(arrays, "cube_rollouts")
-    percents = {name: np.ascontiguousarray(rows["mwc_percents"][:, n]) for n, name in enumerate(PERCENTS)}
-    return rows.batches(
+def cube_rollout_columns(rows: BenchmarkRows) -> Groups:
+    """The columns of `benchmark_cube_rollouts`."""
+    return (
         {"line": rows["lines"].astype(np.int32)},
         position_columns(rows["boards"]),
-        percents,
-        {"action": rows["actions"].astype(str), "seed": nullable(rows["seeds"], rows["seeds"] == NO_SEED)},
+        {name: np.ascontiguousarray(rows["mwc_percents"][:, n]) for n, name in enumerate(PERCENTS)},
+        {"action": rows["actions"].astype(str), "seed": seed_column(rows)},
     )
 
 
-def best_play_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `benchmark_best_plays`."""
-    rows = BenchmarkRows(arrays, "best_plays")
-    return rows.batches(
+def best_play_columns(rows: BenchmarkRows) -> Groups:
+    """The columns of `benchmark_best_plays`."""
+    return (
         {"line": rows["lines"].astype(np.int32)},
         position_columns(rows["boards"]),
         dice_columns(rows["dice"]),
         {"next_position_id": position_columns(rows["play_boards"])["position_id"]},
         chance_columns(rows["chances"].astype(np.float32)),
     )
+
+
+def seed_column(rows: BenchmarkRows) -> pa.Array:
+    """The seeds, null where there is none."""
+    return nullable(rows["seeds"], rows["seeds"] == tables.NO_SEED)
+
+
+SIDE_TABLES: dict[str, tuple[str, Callable[[BenchmarkRows], Groups]]] = {  # arrays and columns of each
+    "benchmark_plays": ("plays", lambda rows: (play_columns(rows),)),
+    "benchmark_rollouts": ("rollouts", lambda rows: (rollout_columns(rows),)),
+    "benchmark_positions": ("evaluations", evaluation_columns),
+    "benchmark_cube_rollouts": ("cube_rollouts", cube_rollout_columns),
+    "benchmark_best_plays": ("best_plays", best_play_columns),
+}
 
 
 def text_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bgdata.imports.kinds.shared.imports import ImportParameters, PositionImport
 from bgdata.kinds.columns import text_declarations
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, FlatArray
 
 ADDRESS = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00/training_data/"
 

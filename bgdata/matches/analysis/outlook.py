@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.cube import CubeRules, Worths, seen_by_other, worth_of_result, worths
-from bgdata.evaluation.chances import Chances, cubeless_equities
+from bgdata.evaluation.chances import AnswerSource, Chances, cubeless_equities
 from bgdata.evaluation.cube_lookahead import lowest_of
-from bgdata.evaluation.evaluator import AnswerSource
 from bgdata.evaluation.lookahead import EvaluationCache
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.codec import Boards, flip_boards

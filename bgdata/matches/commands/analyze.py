@@ -23,7 +23,7 @@ from bgdata.cli.output import write_rows
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import UsageError
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:

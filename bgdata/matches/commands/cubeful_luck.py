@@ -43,11 +43,11 @@ def print_cubeful_luck(
 ) -> None:
     """Print every turn and every game, or with `by_game` the games; draw them if there is a place for it. Raises
     UsageError for a player that is no network, and what `analyze.analyse` raises."""
-    from bgdata.evaluation.networks.named import KIND
+    from bgdata.evaluation.players import NETWORK
 
     kind, _, network = options["player"].partition("/")
-    if kind != KIND:
-        raise UsageError(f"expected {KIND} or {KIND}/NAME with --cubeful, got {options['player']}")
+    if kind != NETWORK:
+        raise UsageError(f"expected {NETWORK} or {NETWORK}/NAME with --cubeful, got {options['player']}")
     found = analyse(warehouse, source, options, open_player(warehouse, network, options["ply"]))
     if plot:
         from bgdata.matches.commands.analysis_plot import draw_analysis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bgdata.imports.kinds.shared.imports import QUARANTINE, QUARANTINE_ARRAYS, SOURCE_COLUMNS, FileImport
 from bgdata.kinds.columns import text_declarations
 from bgdata.selfplay.kinds.shared.games import GAME, GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS
-from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.dataset import Column, FlatArray, TableShape
 
 GAME_NOTES = TableShape(
     name="game_notes",

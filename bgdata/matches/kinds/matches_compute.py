@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import CorruptFileError
-from bgdata.formats.lines import read_bytes
+from bgdata.formats.lines import check_is_text, plain_text, read_bytes
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import Game, Match, MatchFile, Note, RecordedMove, Turn, TurnKind, breaks
-from bgdata.formats.plain_text import check_is_text, plain_text
 from bgdata.formats.replay import ReplayedFile, ReplayedTurn, replay_file
 from bgdata.formats.sgf import parse_sgf
 from bgdata.game.board_kernels import position_classes
@@ -26,9 +25,9 @@ from bgdata.imports.kinds.shared.imports_compute import FileImportComputation
 from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
 from bgdata.matches.kinds.matches import GAME_NOTES
 from bgdata.selfplay.kinds.shared.games import ACTIONS
-from bgdata.selfplay.kinds.shared.games_compute import OWNERS, GameRows, TurnRows, turn_places
+from bgdata.selfplay.kinds.shared.games_compute import OWNERS, game_columns, turn_columns, turn_places
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source, unpacked_name
 
 MOST_MOVES = 4
@@ -129,8 +128,8 @@ class MatchesComputation(FileImportComputation):
         arrays = computed.arrays
         names = text_column(arrays, "players").to_pylist()
         players = pa.array(names[::2], pa.string()), pa.array(names[1::2], pa.string())
-        rows = GameRows(0, np.asarray(arrays["games"]), np.diff(arrays["first_turns"]), players)
-        yield pa.record_batch(rows.columns())
+        n_turns = np.diff(arrays["first_turns"])
+        yield pa.record_batch(game_columns(0, np.asarray(arrays["games"]), n_turns, players))
 
     def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
@@ -185,8 +184,8 @@ def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The rows of the table `turns`."""
     games, turns = turn_places(arrays["first_turns"], slice(0, len(arrays["turns"])))
     records, boards, classes = (np.asarray(arrays[name]) for name in ("turns", "turn_boards", "turn_classes"))
-    rows = TurnRows(games, turns, records, boards, classes, text_column(arrays, "plays"))
-    yield pa.record_batch(rows.columns())
+    plays = text_column(arrays, "plays")
+    yield pa.record_batch(turn_columns(games, turns, records, boards, classes, plays))
 
 
 def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:

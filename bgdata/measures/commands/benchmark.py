@@ -33,7 +33,7 @@ from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.referee_scores import DATASET, RefereeParameters
 from bgdata.rows import CHANCE, EQUITY, LOSS, PERCENT, Column, Quantity, table_lines
 from bgdata.store.names import quoted
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.query import run_query

@@ -16,7 +16,7 @@ from bgdata.errors import UsageError
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, HALVES
 from bgdata.rows import COUNT, LOSS, Column, Quantity, Row, table_lines
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 

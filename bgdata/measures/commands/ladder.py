@@ -15,7 +15,7 @@ from bgdata.cli.output import show_rows
 from bgdata.measures.kinds.ladder import PLAYS, match_length
 from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
 from bgdata.store.names import parquet_source
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from bgdata.cli.completion import complete_players
 from bgdata.cli.options import against_option, format_option, games_option, plot_option, ply_option, threads_option
 from bgdata.cli.output import show_rows
 from bgdata.errors import MissingTableError, UsageError
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.kinds.columns import CLASS_COLUMN
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters, VersionRef
 

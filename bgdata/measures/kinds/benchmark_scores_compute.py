@@ -13,8 +13,7 @@ from bgdata.kinds.column_values import class_column, position_columns
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.measures.benchmark import RolledOutDecisions, losses_of, rank_choices, score_of
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.store.table import Table
 
 

@@ -9,8 +9,7 @@ from bgdata.equity.cube_models import DEFAULT_INDEX
 from bgdata.errors import InvalidParameterError
 from bgdata.measures.kinds.shared.players import PairingParameters, luck_inputs
 from bgdata.selfplay.kinds.cubeful_selfplay import met_inputs
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 LONGEST = 25  # match, in points

@@ -11,13 +11,12 @@ from bgdata.evaluation.player import Player
 from bgdata.kinds.rechecking import check_rows
 from bgdata.measures.kinds.cubeful_scores import CubefulScoreParameters
 from bgdata.measures.kinds.game_scores_compute import open_again, open_judge, open_players
-from bgdata.selfplay.cubeful_lockstep import play_cubeful
+from bgdata.selfplay.games import pair_error
 from bgdata.selfplay.kinds.cubeful_selfplay import MET
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met
-from bgdata.selfplay.series import CubefulRules, pair_error
+from bgdata.selfplay.series import CubefulRules, play_cubeful
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 
 STEP_GAMES = 100  # played at a time, between which a killed run goes on; matches are fewer
 MOST_CHECKED = 20  # games or matches that a verification plays again

@@ -15,13 +15,10 @@ from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.kinds.rechecking import check_rows
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.shared.players import PairingParameters
-from bgdata.selfplay.corpus import play_games_with_luck
-from bgdata.selfplay.games import Games, play_games
+from bgdata.selfplay.games import Games, pair_error, play_games, play_games_with_luck, result_of
 from bgdata.selfplay.kinds.shared.games_compute import slices
-from bgdata.selfplay.series import pair_error, result_of
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 

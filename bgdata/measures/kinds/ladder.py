@@ -12,8 +12,7 @@ from bgdata.measures.kinds.cubeful_scores import DATASET as CUBEFUL
 from bgdata.measures.kinds.cubeful_scores import LONGEST
 from bgdata.measures.kinds.game_scores import DATASET as CUBELESS
 from bgdata.measures.kinds.shared.players import check_player_name
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters, VersionRef
 
 PLAYS = "cubeless, money or match-N"

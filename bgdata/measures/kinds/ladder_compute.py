@@ -14,8 +14,7 @@ from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.measures.kinds.ladder import SMALLEST, LadderParameters
 from bgdata.measures.ratings import Pairing, Ratings, expected_points, fit_ratings
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.table import Table
 
 LEVEL = 1.959964  # standard errors to either side of a 95 % interval

@@ -12,8 +12,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import POSITION_COLUMNS
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug
 from bgdata.selfplay.kinds.shared.games import check_seed
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 FEWEST, MOST = 2, 1 << 24  # decisions: a standard error needs two

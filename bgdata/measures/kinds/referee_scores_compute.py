@@ -20,8 +20,7 @@ from bgdata.measures.kinds.referee_scores import RefereeParameters
 from bgdata.measures.referee import Decisions, Verdicts, contact_decisions, contact_verdicts, exact_decisions, verdicts
 from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.store.table import Table
 
 QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_of_worst_thousandth": 0.999}

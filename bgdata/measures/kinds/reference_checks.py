@@ -12,8 +12,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.reference_scores import SMALLEST, check_reference, reference_input
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug
 from bgdata.selfplay.kinds.shared.rollouts import ERROR_COLUMNS, RollerParameters
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import VersionRef
 
 

@@ -18,8 +18,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.kinds.shared.rollouts_compute import empty_rollouts, open_roller, rollout_arrays
 from bgdata.selfplay.rollout import rolled_by
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.table import Table
 
 STEP = 20  # positions rolled out together, between which a killed run goes on: programs are slow to start

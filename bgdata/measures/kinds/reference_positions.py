@@ -21,8 +21,7 @@ from bgdata.kinds.columns import (
 from bgdata.selfplay.kinds.shared.games import check_count
 from bgdata.selfplay.kinds.shared.rollouts import ERROR_COLUMNS, NETWORK_ARRAY, NETWORK_COLUMN, RollerParameters
 from bgdata.selfplay.kinds.training_games import STARTS
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import published_folder, published_versions
 from bgdata.store.versions import VERSION

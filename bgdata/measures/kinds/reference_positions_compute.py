@@ -12,10 +12,9 @@ from bgdata.errors import CheckFailedError, InvalidParameterError, UsageError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import Chooser
-from bgdata.evaluation.networks.named import KIND, find_network
-from bgdata.evaluation.networks.player import MappedNetwork
+from bgdata.evaluation.networks.player import MappedNetwork, find_network
 from bgdata.evaluation.player import RandomPlayer, open_named_player
-from bgdata.evaluation.players import PLAIN_PLAYERS
+from bgdata.evaluation.players import NETWORK, PLAIN_PLAYERS
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.themes import position_themes
 from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
@@ -33,8 +32,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import (
 from bgdata.selfplay.kinds.training_games import STARTS
 from bgdata.selfplay.splits import SPLITS, halves_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 
 STEP = 4  # positions rolled out at a time, between which a killed run goes on
 CANDIDATES = 60  # of which verify rolls out again those with the fewest games: each takes seconds
@@ -152,7 +150,7 @@ def sources_of(context: Context[ReferenceParameters]) -> Sources:
         named = NAMED_NETWORK.fullmatch(name)
         if not named:
             return roller.chooser
-        return MappedNetwork(find_network(f"{KIND}/{named[1]}", context.warehouse, named[2]), tables).chooser
+        return MappedNetwork(find_network(f"{NETWORK}/{named[1]}", context.warehouse, named[2]), tables).chooser
 
     players = [(chooser(first), chooser(second)) for first, second in context.parameters.players()]
     return Sources(players, lambda boards: roller.evaluate_many(boards).chances)

@@ -12,8 +12,7 @@ from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, EQUITY_COLUMN, PO
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import BgdataError, CheckSkippedError
-from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator, cubeless_equities
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.evaluation.value_errors import error_summary
 from bgdata.game.board_kernels import position_classes
@@ -22,8 +21,7 @@ from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS
 from bgdata.selfplay.splits import SPLITS
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.table import Table
 
 STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start

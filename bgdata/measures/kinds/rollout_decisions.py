@@ -12,8 +12,7 @@ from bgdata.measures.kinds.shared.benchmarks import DECISIONS, PLAYS, ROLLOUTS
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, RollerParameters
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import FlatArray, TableShape
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import published_folder, published_versions
 

@@ -11,7 +11,7 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
-from bgdata.imports.kinds.bgsage_rollouts_compute import flipped_chances
+from bgdata.imports.kinds.positions_compute import flipped_chances
 from bgdata.kinds.column_values import constant
 from bgdata.kinds.rechecking import check_arrays, check_rows, quickest
 from bgdata.measures.kinds.rollout_decisions import DecisionParameters
@@ -25,10 +25,9 @@ from bgdata.measures.kinds.shared.benchmarks_compute import (
 from bgdata.measures.kinds.shared.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
 from bgdata.measures.kinds.shared.decision_sample import SampledTurns, decision_hashes, sampled_turns
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
-from bgdata.selfplay.rollout_decisions import roll_out_decision, roll_out_unsettled
+from bgdata.selfplay.rollout_decisions import roll_out_decision
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.table import Table
 
 CANDIDATES = 8  # of which verify rolls out again those with the fewest games: each takes up to a minute
@@ -152,11 +151,8 @@ def rollout_arrays(
     """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
     high, low = sample.dice[row].tolist()
     given = sample.boards[row], (high, low), chooser, int(sample.seeds[row]), parameters.how()
-    limits, window = parameters.limits(), parameters.window()
-    if parameters.settled_at is None:
-        found = roll_out_decision(*given, window, limits)
-    else:
-        found = roll_out_unsettled(*given, window, limits, parameters.settled_at)
+    settled_at = parameters.settled_at
+    found = roll_out_decision(*given, parameters.window(), parameters.limits(), settled_at=settled_at)
     equities = np.round(found.result.equities, DECIMALS)
     chances = flipped_chances(found.result.legal_chances().astype(np.float64))
     return {

@@ -12,8 +12,7 @@ from bgdata.measures.kinds.game_scores import DATASET as GAMES
 from bgdata.measures.kinds.shared.measures import READERS, UNITS
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug
 from bgdata.selfplay.kinds.selfplay import DATASET as SELF_PLAY
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 
 AGAINST = "Opponent with its plies, set of decisions, set of positions and its theme, or table that judges"

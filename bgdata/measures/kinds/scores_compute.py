@@ -14,8 +14,7 @@ from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.measures.kinds.scores import ScoresParameters, role_of
 from bgdata.measures.kinds.shared.measures import UNITS, Measure, measures_of
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 
 VERSION = re.compile(r"([a-z_]+)/([A-Za-z0-9-]+)(/r\d+-[0-9a-f]{8})?")
 TEXTS = ("measures", "against", "units", "sources")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import MissingTableError
-from bgdata.evaluation.evaluator import Evaluator
+from bgdata.evaluation.chances import Evaluator
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.player import open_named_evaluator, open_named_player

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bgdata.bearoff.index import layout_count
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
 from bgdata.evaluation.bearoff import SIZE, sizes
-from bgdata.evaluation.networks.named import network_name
+from bgdata.evaluation.networks.player import network_name
 from bgdata.evaluation.player import as_evaluator, open_named_player
 from bgdata.evaluation.players import NETWORK, PLAYERS, PROGRAMS, is_callable
 from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARKS

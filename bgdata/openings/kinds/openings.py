@@ -13,8 +13,7 @@ from bgdata.errors import InvalidParameterError, InvalidRollError, UsageError, s
 from bgdata.game.dice import ROLLS, parse_roll
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.selfplay.kinds.shared.rollouts import ERROR_COLUMNS, NETWORK_ARRAY, NETWORK_COLUMN, RollerParameters
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import published_folder, published_versions
 

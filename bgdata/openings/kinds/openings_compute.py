@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import CheckFailedError
-from bgdata.evaluation.chances import ordered_chances
 from bgdata.evaluation.choices import Chooser
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import to_roll
@@ -21,8 +20,7 @@ from bgdata.openings.candidates import Objective, candidates_of, is_known, roll_
 from bgdata.openings.kinds.openings import FIRST_ROLLS, MOST_SENSIBLE, REPLY_ROLLS, OpeningParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 
 REPLAYED_GAMES = 64  # that verify plays again for each decision drawn; those of one decision at least
 PLAYS = {  # of a candidate: dtype and shape
@@ -192,15 +190,16 @@ def rollout_arrays(parameters: OpeningParameters, chooser: Chooser, board: Array
     within = wanted.within + parameters.margin
     boards, n_legal_plays = candidates_of(board, slot.roll, chooser, objective, within, parameters.most_plays)
     found = roll_out_candidates(boards, chooser, objective, wanted, parameters.how(), parameters.seed, slot.item)
+    result = found.result
     return {
         "boards_after": found.boards,
-        "plays_chances": ordered_chances(found.chances),
-        "plays_chance_errors": found.chance_errors.astype(np.float32),
-        "plays_equities": found.equities,
-        "plays_standard_errors": found.standard_errors,
+        "plays_chances": result.legal_chances(),
+        "plays_chance_errors": result.standard_errors.astype(np.float32),
+        "plays_equities": result.equities,
+        "plays_standard_errors": result.equity_standard_errors,
         "plays_losses": found.losses,
         "plays_loss_standard_errors": found.loss_standard_errors,
-        "plays_trials": found.trials,
+        "plays_trials": result.trials,
         "n_legal_plays": np.array(n_legal_plays),
     }
 

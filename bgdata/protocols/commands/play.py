@@ -29,9 +29,8 @@ from bgdata.cli.options import (
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import UsageError, shown
-from bgdata.evaluation.commands.cube import describe_decision
-from bgdata.evaluation.commands.positions import describe_plays
-from bgdata.evaluation.rows.positions import ranked_rows
+from bgdata.evaluation.commands.positions import describe_decision, describe_plays
+from bgdata.evaluation.rows import ranked_rows
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll
 from bgdata.game.match import MatchScore, Money

@@ -8,16 +8,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from bgdata.cli import options as cli
 from bgdata.cli.completion import complete_tables
-from bgdata.cli.options import (
-    format_option,
-    most_trials_of,
-    plays_option,
-    refuse_without,
-    rollout_options,
-    threads_option,
-    within_option,
-)
 from bgdata.cli.output import build_version, print_built
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.players import PROGRAMS
@@ -47,11 +39,9 @@ from bgdata.warehouse import Warehouse
     help="What evaluates the positions; gnubg and bgsage have to be installed.",
 )
 @click.option(
-    "--ply",
-    type=click.IntRange(0, 4),
-    metavar="N",
+    "--ply", type=click.IntRange(0, 4), metavar="N",
     help="How many rolls the player looks ahead.  [default: lookahead 1, programs 0]",
-)
+)  # fmt: skip
 @click.option(
     "--least-change",
     default=0.0,
@@ -66,9 +56,9 @@ from bgdata.warehouse import Warehouse
     metavar="N",
     help="With tables: number of pairs of layouts, 0 for each layout once; an exact table adds a quarter more.",
 )
-@rollout_options
-@threads_option
-@format_option
+@cli.rollout_options
+@cli.threads_option
+@cli.format_option
 @click.pass_context
 def label(context: click.Context, /, source: str, engine: str, form: str, **options: Any) -> None:
     """Label the positions of a SOURCE by an engine.
@@ -101,7 +91,7 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
     elif engine == "tables":
         label_by_tables(warehouse, source, options["pairs"], options["seed"], form)
     elif engine == "lookahead" and options["ply"] in (None, 1):
-        label_by_lookahead(warehouse, source, options["network"], options["least_change"], form)
+        label_by_lookahead(warehouse, source, options, form)
     else:
         label_by_engine(warehouse, source, engine, options, form)
 
@@ -125,9 +115,9 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
     metavar="N",
     help="Maximum number of decisions.",
 )
-@rollout_options
-@within_option
-@plays_option(2)
+@cli.rollout_options
+@cli.within_option
+@cli.plays_option(2)
 @click.option("--one-per-game", is_flag=True, help="Take no two decisions of one game, so that they are independent.")
 @click.option(
     "--settled-at",
@@ -135,18 +125,11 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
     metavar="N",
     help="Standard errors that a play is behind when it gets no more games.  [default: all get as many]",
 )
-@threads_option
-@format_option
+@cli.threads_option
+@cli.format_option
 @click.pass_obj
 def decisions(
-    warehouse: Warehouse,
-    /,
-    corpus: str,
-    position_class: str,
-    count: int,
-    network: str,
-    form: str,
-    **options: Any,
+    warehouse: Warehouse, /, corpus: str, position_class: str, count: int, network: str, form: str, **options: Any
 ) -> None:
     """Make a benchmark: decisions of a CORPUS, rolled out.
 
@@ -193,25 +176,21 @@ ONE_SIDED = "bearoff_one_sided"
 UNTIL = 0.005  # points: the standard error of plays of a benchmark
 
 
-def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float, form: str) -> None:
+def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
     """Build a version of `lookahead_labels`, and print a summary."""
     from bgdata.training.steps import network_parameters
 
     place, recipe = find_source(warehouse, source)
+    network = network_parameters(warehouse, options["network"])
     parameters = LookaheadParameters(
-        source=place,
-        **network_parameters(warehouse, network),
-        source_recipe=recipe,
-        least_change=least_change,
-    )
+        source=place, **network, source_recipe=recipe, least_change=options["least_change"]
+    )  # fmt: skip
     table = build_version(warehouse, LOOKAHEADS, parameters)
     found = table.manifest.statistics
     line = f"{table.manifest.rows:,} positions, {found['lookahead']:,.0f} of them looked into"
     if found["lookahead"]:
-        line += (
-            f": the equity changes by {LOSS.text(found['mean_absolute_change'])} on average, at most "
-            f"{LOSS.text(found['largest_absolute_change'])}"
-        )
+        mean, largest = (LOSS.text(found[f"{name}_absolute_change"]) for name in ("mean", "largest"))
+        line += f": the equity changes by {mean} on average, at most {largest}"
     print_built(table, [line], form)
 
 
@@ -222,16 +201,16 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
     from bgdata.training.steps import network_parameters
 
     ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
-    if engine == "lookahead":
-        if options["least_change"]:
-            raise UsageError(f"expected --least-change with --ply 1, got it with --ply {ply}")
-        if ply > MOST_PLY:
-            raise UsageError(f"expected --ply 0 to {MOST_PLY} for lookahead, got {ply}")
-        network = network_parameters(warehouse, options["network"])
-        parameters = EngineParameters(place, "network", ply, **network, source_recipe=recipe)
-    else:
+    if engine != "lookahead":
         version = open_named_player(engine, ply).version
         parameters = EngineParameters(place, engine, ply, version, source_recipe=recipe)
+    elif options["least_change"]:
+        raise UsageError(f"expected --least-change with --ply 1, got it with --ply {ply}")
+    elif ply > MOST_PLY:
+        raise UsageError(f"expected --ply 0 to {MOST_PLY} for lookahead, got {ply}")
+    else:
+        network = network_parameters(warehouse, options["network"])
+        parameters = EngineParameters(place, "network", ply, **network, source_recipe=recipe)
     table = build_version(warehouse, ENGINES, parameters)
     who = table.array("engine").tobytes().decode()
     print_built(table, [f"{table.manifest.rows:,} positions by {who}, {ply}-ply"], form)
@@ -252,21 +231,13 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
     BEAROFFS.check_parameters(parameters)
     warehouse.open(ONE_SIDED, size)
     table = build_version(warehouse, BEAROFFS, parameters)
-    found = table.manifest.statistics
-    line = (
-        f"{table.manifest.rows:,} positions: {found['exact']:,.0f} exact, {found['combined']:,.0f} combined; "
-        f"{found['with_gammons']:,.0f} with gammons"
-    )
+    exact, combined, gammons = (table.manifest.statistics[name] for name in ("exact", "combined", "with_gammons"))
+    sources = f"{exact:,.0f} exact, {combined:,.0f} combined"
+    line = f"{table.manifest.rows:,} positions: {sources}; {gammons:,.0f} with gammons"
     print_built(table, [line], form)
 
 
-def exactness(found: Mapping[str, float]) -> str:
-    """The standard errors of rollouts."""
-    mean, largest = (LOSS.text(found[f"{name}_standard_error"]) for name in ("mean", "largest"))
-    return f"standard errors of {mean} on average, at most {largest}"
-
-
-def label_by_rollouts(warehouse: Warehouse, source: str, options: dict[str, Any], form: str) -> None:
+def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
     """Build a version of `rollout_labels`, and print how exact it is. Raises InvalidParameterError, and
     MissingTableError for a source or a network that is not there."""
     roller, (place, recipe) = roller_parameters(warehouse, options["network"], options), find_source(warehouse, source)
@@ -279,6 +250,12 @@ def label_by_rollouts(warehouse: Warehouse, source: str, options: dict[str, Any]
     print_built(table, [line], form)
 
 
+def exactness(found: Mapping[str, float]) -> str:
+    """The standard errors of rollouts."""
+    mean, largest = (LOSS.text(found[f"{name}_standard_error"]) for name in ("mean", "largest"))
+    return f"standard errors of {mean} on average, at most {largest}"
+
+
 def roller_parameters(
     warehouse: Warehouse, network: str, options: Mapping[str, Any], default_until: float | None = None
 ) -> dict[str, Any]:
@@ -288,16 +265,14 @@ def roller_parameters(
 
     until = default_until if options["until"] is None else options["until"]
     if until is None:
-        refuse_without("--until", "most_trials")
+        cli.refuse_without("--until", "most_trials")
     return {
         **network_parameters(warehouse, network),
-        "trials": options["trials"],
         "until": until,
-        "most_trials": 0 if until is None else most_trials_of(options),
-        "stop": options["stop"],
+        "most_trials": 0 if until is None else cli.most_trials_of(options),
         "turns": options["truncate"],
         "with_luck": not options["no_luck"],
-        "play_ply": options["play_ply"],
+        **{name: options[name] for name in ("trials", "stop", "play_ply")},
     }
 
 

@@ -1,31 +1,28 @@
-"""`bgdata rollout`: a position, a cube decision, or the plays of a roll, played out many times."""
+"""`bgdata rollout`: a position, a cube decision, or the plays of a roll, played out many times.
+
+Rollouts without the cube are shown while they run, and kept, so that a stopped one resumes from its finished games: a
+trial depends on its number alone, so blocks of trials from several runs add up to one run. They are kept in the user's
+cache folder, because a rollout only reads the warehouse, which may belong to another user.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
 
-from bgdata.cli.options import (
-    format_option,
-    jacoby_option,
-    limits_of,
-    model_options,
-    plays_option,
-    refuse_without,
-    rollout_options,
-    score_options,
-    threads_option,
-    within_option,
-)
+from bgdata.cli import options as cli
 from bgdata.cli.output import say_left_out, write_rows
 from bgdata.cli.stakes import chosen_rules
-from bgdata.errors import UsageError
-from bgdata.evaluation.rows.positions import play_rows, rolled_out_columns
-from bgdata.evaluation.rows.stakes import chosen_stakes, is_cubeful
+from bgdata.errors import CorruptFileError, StorageError, UsageError
+from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
 from bgdata.game.board_text import format_board_text
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
@@ -33,41 +30,44 @@ from bgdata.game.match import MatchScore, Stakes
 from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.rows import EQUITY, LOSS, Column, Quantity, Row, table_lines
-from bgdata.selfplay.commands.kept_rollout import kept_rollout
-from bgdata.selfplay.rows import describe_limits, describe_player, is_reached, rollout_row, who_rolled
-from bgdata.store.progress_bars import progress_bars
+from bgdata.process import keeping
+from bgdata.rows import EQUITY, LOSS, Column, Quantity, table_lines
+from bgdata.selfplay.rows import describe_limits, describe_player, rollout_row, who_rolled
+from bgdata.store import job
+from bgdata.store.job import intact_shards, read_shard, save_shard
+from bgdata.store.progress import Progress, Silence, progress_bars
+from bgdata.store.storage import remove_folder, storage_errors
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeRules
     from bgdata.evaluation.networks.player import NetworkPlayer
     from bgdata.selfplay.cubeful_rollout import CubefulRollout
-    from bgdata.selfplay.rollout import Limits, RolloutResult, Values
-    from bgdata.selfplay.rollout_decisions import Decision
+    from bgdata.selfplay.rollout import Limits, Rolled, RolloutResult, RolloutSettings, Rows, Values
+    from bgdata.selfplay.rollout_decisions import Window
+
+
+FORMAT = 1
+SLICE_SECONDS = 1.0  # between looks at the estimate
+LEAST_BLOCKS = 4  # that each thread has in a slice, so that none waits long for the others
+FORGET_SECONDS = 30 * 24 * 3600  # after which a stopped rollout is not expected back
 
 
 @click.command()
 @click.argument("position")
 @click.argument("roll", required=False)
-@score_options
-@jacoby_option
-@model_options
+@cli.score_options
+@cli.jacoby_option
+@cli.model_options
 @click.option("--cubeless", is_flag=True, help="Leave out what the position says of score and cube.")
-@rollout_options
-@within_option
-@plays_option()
-@threads_option
-@format_option
+@cli.rollout_options
+@cli.within_option
+@cli.plays_option()
+@cli.threads_option
+@cli.format_option
 @click.pass_obj
 def rollout(
-    warehouse: Warehouse,
-    /,
-    position: str,
-    roll: str | None,
-    network: str,
-    form: str,
-    **options: Any,
+    warehouse: Warehouse, /, position: str, roll: str | None, network: str, form: str, cubeless: bool, **options: Any
 ) -> None:
     """Roll out a POSITION, or the plays of a ROLL.
 
@@ -86,65 +86,106 @@ def rollout(
       bgdata rollout 4HPwATDgc/ABMA --cube 1
       bgdata rollout 4HPwATDgc/ABMA 21 --away 2-4
     """
-    from bgdata.evaluation.networks.named import KIND, open_network_player
-    from bgdata.evaluation.networks.player import NetworkPlayer
+    from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
+    from bgdata.evaluation.players import NETWORK
+    from bgdata.selfplay.rollout import RolloutSettings
+    from bgdata.selfplay.rollout_decisions import Window
 
-    cubeless, (_, match) = options.pop("cubeless"), parse_identifier(position)
+    start, match = parse_identifier(position)
     if cubeless and is_cubeful(options):
         raise UsageError("expected --cubeless without what is played for, got both")
-    player = open_network_player(f"{KIND}/{network}" if network else KIND, 0, warehouse, endgames=True)
+    player = open_network_player(f"{NETWORK}/{network}" if network else NETWORK, 0, warehouse, endgames=True)
     assert isinstance(player, NetworkPlayer)  # at ply 0
-    if is_cubeful(options) or (match is not None and not cubeless):
-        roll_out_cubeful(player, warehouse, (position, roll), options, form)
-        return
-    roll_out_cubeless(player, position, roll, form, options)
+    cubeful = is_cubeful(options) or (match is not None and not cubeless)
+    check_in_progress(start)
+    say_left_out(match, *(("score", "cube", "jacoby", "roll") if cubeful else ("roll",)))
+    dice = parse_roll(roll) if roll else match.roll if match else None
+    stakes = chosen_stakes(match, options) if cubeful else match.stakes if match else None
+    rules = rollout_rules(warehouse, stakes, options) if cubeful and stakes else None
+    if dice is None:
+        cli.refuse_without("a roll", "plays", "within")
+    how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
+    request = RolloutRequest(
+        start, dice, Window(options["within"], min(2, options["plays"]), options["plays"]), cli.limits_of(options),
+        options["seed"], how,
+    )  # fmt: skip
+    parts = (dice.high, dice.low, request.window) if dice else ()
+    with kept_rollout(player.label, player.version, start.board, request.seed, how, parts) as kept:
+        with progress_bars() as progress:
+            if stakes and rules:
+                found = roll_out_cubeful(player, request, stakes, rules, progress)
+            else:
+                found = roll_out_cubeless(player, request, kept, progress)
+        if form == "table":
+            lines = [describe_player(player) + found.note, *describe_limits(found.error, request.limits)]
+            click.echo(format_board_text(start, roll=dice, stakes=stakes))
+            click.echo("\n" + "\n".join([*found.lines, *lines]))
+            return
+        first = {"position_id": start.id, **who_rolled(player)} | ({"roll": str(dice)} if dice else {})
+        write_rows((first | row for row in found.rows), form)
+
+
+class RolloutRequest(NamedTuple):
+    """What is rolled out, and how."""
+
+    position: Position
+    roll: Roll | None
+    window: Window  # of plays, with a roll
+    limits: Limits
+    seed: int
+    how: RolloutSettings
+
+    @property
+    def board(self) -> Any:
+        """The board as kernels take it, int8[26]."""
+        return np.array(self.position.board, np.int8)
+
+
+class RolloutOutput(NamedTuple):
+    """What came out."""
+
+    rows: list[dict[str, Any]]
+    lines: list[str]  # the same for people
+    error: float  # the largest standard error, in points
+    note: str = ""  # on how it was played
 
 
 def roll_out_cubeless(
-    player: NetworkPlayer, text: str, roll_text: str | None, form: str, options: dict[str, Any]
-) -> None:
-    """Roll out and print a position, or the better plays of a roll. Raises UsageError, InvalidPositionError or
-    InvalidRollError."""
-    from bgdata.selfplay.rollout import RolloutSettings, roll_out
-    from bgdata.selfplay.rollout_decisions import Window, own_blocks, roll_out_decision
+    player: NetworkPlayer, request: RolloutRequest, kept: KeptRollout, progress: Progress
+) -> RolloutOutput:
+    """Roll out a position, or the better plays of a roll. Raises UsageError."""
+    from bgdata.game.codec import flip_boards
+    from bgdata.selfplay.rollout import roll_out
+    from bgdata.selfplay.rollout_decisions import own_blocks, roll_out_decision
 
-    position, match = parse_identifier(text)
-    check_in_progress(position)
-    say_left_out(match, "roll")
-    roll = parse_roll(roll_text) if roll_text else match.roll if match else None
-    how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
+    limits, roll, board = request.limits, request.roll, request.board
     if roll is None:
-        refuse_without("a roll", "plays", "within")
-    limits = limits_of(options)
-    stakes = match.stakes if match else None
-    window = Window(options["within"], min(2, options["plays"]), options["plays"])
-    board, seed, chooser = np.array(position.board, np.int8), options["seed"], player.chooser
-    most, until = limits.most, limits.until
-    asked = (roll.high, roll.low, window) if roll else ()
-    with kept_rollout(player.label, player.version, position.board, seed, how, asked) as kept:
-        with progress_bars() as progress:
-            if roll is None:
-                through = kept.watched(progress, most, estimate)
-                result = roll_out(
-                    board[None], chooser, limits.trials, seed, how, until=until, most_trials=limits.most_trials,
-                    through=through,
-                )  # fmt: skip
-                rows, lines = [rollout_row(result, 0, limits)], describe_result(result)
-            else:
-                through = kept.watched(progress, most, lambda blocks: estimate(own_blocks(blocks)))
-                dice = roll.high, roll.low
-                decision = roll_out_decision(board, dice, chooser, seed, how, window, limits, through)
-                plays = names_of(decision, position, roll)
-                rows = [play_dictionary(decision, row, limits) | {"play": play} for row, play in enumerate(plays)]
-                result, lines = decision.result, describe_decision(decision, rows)
-        if form != "table":
-            first = {"position_id": position.id, **who_rolled(player)}
-            first |= {"roll": str(roll)} if roll else {}
-            write_rows((first | row for row in rows), form)
-            return
-        click.echo(format_board_text(position, roll=roll, stakes=stakes))
-        lines.append(describe_player(player))
-        click.echo("\n" + "\n".join([*lines, *describe_limits(float(result.equity_standard_errors.max()), limits)]))
+        through = kept.watched(progress, limits.most, estimate)
+        result = roll_out(board[None], player.chooser, limits, request.seed, request.how, through=through)
+        return RolloutOutput(
+            [rollout_row(result, 0, limits)], describe_result(result), float(result.equity_standard_errors[0])
+        )
+    through = kept.watched(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
+    dice = roll.high, roll.low
+    decision = roll_out_decision(
+        board, dice, player.chooser, request.seed, request.how, request.window, limits, through
+    )
+    names = {tuple(play.after_play.board): str(play) for play in legal_plays(request.position, roll)}
+    rows = [
+        rollout_row(decision.result, row, limits)
+        | {
+            "loss": float(decision.losses[row]),
+            "loss_standard_error": float(decision.loss_standard_errors[row]),
+            "static_loss": float(decision.static_losses[row]),
+            "play": names[tuple(board)],
+        }
+        for row, board in enumerate(flip_boards(decision.boards).tolist())
+    ]
+    lines = table_lines(rolled_out_columns("cubeless_equity", 26), play_rows(rows))
+    if decision.n_plays > len(rows):
+        lines.append(f"     and {decision.n_plays - len(rows)} more that were not rolled out")
+    lines.append("\nall with the same dice; " + describe_luck(decision.result))
+    return RolloutOutput(rows, lines, float(decision.result.equity_standard_errors.max()))
 
 
 def estimate(blocks: Values) -> str:
@@ -174,100 +215,38 @@ def describe_result(result: RolloutResult) -> list[str]:
 
 def describe_luck(result: RolloutResult) -> str:
     """The number of trials, and how much subtracting luck reduced the standard error."""
-    trials, plain, error = (
-        column[0] for column in (result.trials, result.plain_standard_errors, result.equity_standard_errors)
-    )
+    trials, plain, error = result.trials[0], result.plain_standard_errors[0], result.equity_standard_errors[0]
     if plain == error:
         return f"{trials:,} trials"
     times = f": {plain / error:.1f} times as much" if error > 0 else ""
     return f"{trials:,} trials; without subtracting luck the equity had +/- {LOSS.text(plain)}{times}"
 
 
-def describe_decision(decision: Decision, rows: Sequence[Row]) -> list[str]:
-    """A table of the plays: equity and loss with standard errors, and chances in percent."""
-    lines = table_lines(rolled_out_columns("cubeless_equity", 26), play_rows(rows))
-    if decision.n_plays > len(rows):
-        lines.append(f"     and {decision.n_plays - len(rows)} more that were not rolled out")
-    return [*lines, "\nall with the same dice; " + describe_luck(decision.result)]
-
-
-def names_of(decision: Decision, position: Position, roll: Roll) -> list[str]:
-    """The rolled-out plays in the usual notation."""
-    from bgdata.game.codec import flip_boards
-
-    plays = {tuple(play.after_play.board): str(play) for play in legal_plays(position, roll)}
-    return [plays[tuple(board)] for board in flip_boards(decision.boards).tolist()]
-
-
-def play_dictionary(decision: Decision, row: int, limits: Limits) -> dict[str, Any]:
-    """The result of a play as one row of data."""
-    return rollout_row(decision.result, row, limits) | {
-        "loss": float(decision.losses[row]),
-        "loss_standard_error": float(decision.loss_standard_errors[row]),
-        "static_loss": float(decision.static_losses[row]),
-    }
-
-
-class Choice(NamedTuple):
-    """A cube action or a play: its value to the player who decides, and how much less it is than that of the first."""
-
-    choice: str
-    value: float  # points per unit cube, or mwc
-    standard_error: float
-    plain_standard_error: float  # what it was if luck had not been subtracted
-    loss: float
-    loss_standard_error: float
-
-
 def roll_out_cubeful(
-    player: NetworkPlayer,
-    warehouse: Warehouse,
-    asked: tuple[str, str | None],
-    options: Mapping[str, Any],
-    form: str,
-) -> None:
-    """Roll out and print the cube decision of a position, or the better plays of a roll. Raises UsageError,
-    InvalidPositionError, InvalidRollError, InvalidParameterError and InvalidScoreError."""
+    player: NetworkPlayer, request: RolloutRequest, stakes: Stakes, rules: CubeRules, progress: Progress
+) -> RolloutOutput:
+    """Roll out the cube decision of a position, or the better plays of a roll. Raises UsageError and
+    InvalidParameterError."""
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.selfplay.cubeful_rollout import decision_starts, play_starts, roll_out_with_cube
-    from bgdata.selfplay.rollout import RolloutSettings
-    from bgdata.selfplay.rollout_decisions import Window
 
-    position, match = parse_identifier(asked[0])
-    check_in_progress(position)
-    say_left_out(match, "score", "cube", "jacoby", "roll")
-    roll = parse_roll(asked[1]) if asked[1] else match.roll if match else None
-    stakes = chosen_stakes(match, options)
-    rules, is_match = rollout_rules(warehouse, stakes, options), isinstance(stakes.score, MatchScore)
-    if roll is None:
-        refuse_without("a roll", "plays", "within")
-        starts = decision_starts(position, stakes)
+    is_match, limits, window = isinstance(stakes.score, MatchScore), request.limits, request.window
+    if request.roll is None:
+        starts = decision_starts(request.position, stakes)
     else:
-        window = Window(options["within"], min(2, options["plays"]), options["plays"])
         window.check()
-        ranked = LookaheadPlayer(player).rank_plays(position, roll, stakes, rules)
+        ranked = LookaheadPlayer(player).rank_plays(request.position, request.roll, stakes, rules)
         starts = play_starts(ranked, stakes, window.within, window.most_plays)
-    limits = limits_of(options)
-    how = RolloutSettings(options["stop"], options["truncate"], not options["no_luck"], play_ply=options["play_ply"])
-    items = np.zeros(len(starts), np.int64)
-    with progress_bars() as progress:
-        progress.start("rollout", len(starts), "positions")
-        given = list(starts.values()), player.chooser, rules, limits, options["seed"], how, items
-        result = roll_out_with_cube(*given)
-        progress.advance(len(starts))
-    rows = choices_of(result, list(starts), is_turned=roll is not None, is_match=is_match)
+    progress.start("rollout", len(starts), "positions")
+    result = roll_out_with_cube([*starts.values()], player.chooser, rules, limits, request.seed, request.how)
+    progress.advance(len(starts))
+    choices = choice_rows(result, list(starts), is_turned=request.roll is not None, is_match=is_match)
     errors = result.standard_errors / result.point
-    if form == "table":
-        lines = choice_lines(rows, int(result.trials[0]), is_match=is_match)
-        click.echo(format_board_text(position, roll=roll, stakes=stakes))
-        lines.append(describe_player(player) + ("; the cube is the model's to the last roll" if is_match else ""))
-        click.echo("\n" + "\n".join([*lines, *describe_limits(float(errors.max()), limits)]))
-        return
-    first = {"position_id": position.id, **who_rolled(player)}
-    first |= {"roll": str(roll)} if roll else {}
+    reached = {name: error <= limits.until for name, error in zip(starts, errors.tolist(), strict=True)}
     last = {"trials": int(result.trials[0]), "unit": "mwc" if is_match else "points per unit cube"}
-    reached = {name: is_reached(error, limits) for name, error in zip(starts, errors.tolist(), strict=True)}
-    write_rows((first | row._asdict() | last | {"is_reached": reached[row.choice]} for row in rows), form)
+    rows = [row | last | {"is_reached": reached[row["choice"]]} for row in choices]
+    note = "; the cube is the model's to the last roll" if is_match else ""
+    return RolloutOutput(rows, choice_lines(rows, is_match=is_match), float(errors.max()), note)
 
 
 def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any]) -> CubeRules:
@@ -278,20 +257,29 @@ def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, An
     return replace(rules, as_money=as_money)
 
 
-def choices_of(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[Choice]:
-    """The rows, of plays the best first: then the values of `result` are the opponent's."""
+def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[dict[str, Any]]:
+    """The cube actions, or the plays, the best first: then the values of `result` are the opponent's. Values are points
+    per unit cube, or mwc, to the player who decides; losses are against the first."""
     from bgdata.selfplay.cubeful_rollout import difference
 
     values = result.values if not is_turned else 1 - result.values if is_match else -result.values
-    best, rows = int(values.argmax()) if is_turned else 0, []
+    best, rows = int(values.argmax()) if is_turned else 0, list[dict[str, Any]]()
     for place, name in enumerate(names):
         gap, error = difference(result, place, best)
-        errors = float(result.standard_errors[place]), float(result.plain_standard_errors[place])
-        rows.append(Choice(name, float(values[place]), *errors, gap if is_turned else -gap, error))
-    return sorted(rows, key=lambda row: row.loss) if is_turned else rows
+        rows.append(
+            {
+                "choice": name,
+                "value": float(values[place]),
+                "standard_error": float(result.standard_errors[place]),
+                "plain_standard_error": float(result.plain_standard_errors[place]),
+                "loss": gap if is_turned else -gap,
+                "loss_standard_error": error,
+            }
+        )
+    return sorted(rows, key=lambda row: row["loss"]) if is_turned else rows
 
 
-def choice_lines(rows: list[Choice], trials: int, *, is_match: bool) -> list[str]:
+def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
     """A table of the actions or plays: value and loss with standard errors; mwc in percent."""
     value, amount = (Quantity(2, 100), Quantity(2, 100)) if is_match else (EQUITY, LOSS)
     columns = (
@@ -302,7 +290,113 @@ def choice_lines(rows: list[Choice], trials: int, *, is_match: bool) -> list[str
         Column("loss_standard_error", amount, "+/-", width=6),
     )
     best = {"loss": None, "loss_standard_error": None}  # the first has none
-    lines = table_lines(columns, (row._asdict() | (best if row is rows[0] else {}) for row in rows))
-    plain, error = rows[0].plain_standard_error, rows[0].standard_error
+    lines = table_lines(columns, (row | (best if row is rows[0] else {}) for row in rows))
+    plain, error = rows[0]["plain_standard_error"], rows[0]["standard_error"]
     times = f"; without subtracting luck +/- {amount.text(plain)}" if plain != error else ""
-    return [*lines, f"\nall with the same dice; {trials:,} trials{times}"]
+    return [*lines, f"\nall with the same dice; {rows[0]['trials']:,} trials{times}"]
+
+
+class KeptRollout:
+    """The finished blocks of trials of one rollout; each block has all boards together."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.progress: Progress = Silence()
+        self.blocks: list[Values] = []  # [n, some, 2, 5] each, in their order
+        self.saved = 0  # of these arrays, in files
+        self.can_save = True
+
+    @property
+    def count(self) -> int:
+        """The number of finished blocks."""
+        return sum(part.shape[1] for part in self.blocks)
+
+    def load(self) -> None:
+        """Take over the blocks of an earlier run, up to the first that is missing."""
+        if self.folder.is_dir():
+            for (begin, _), path in sorted(intact_shards(self.progress, self.folder, self.folder.name).items()):
+                with suppress(CorruptFileError, StorageError):  # gone since: somebody else has finished this rollout
+                    if begin == self.count:
+                        self.blocks.append(read_shard(path, self.folder.name)["blocks"])
+        self.saved = len(self.blocks)
+
+    def save(self) -> None:
+        """Write the blocks finished since the last time. Raises StorageError."""
+        if self.saved < len(parts := list(self.blocks)):
+            begin = sum(part.shape[1] for part in parts[: self.saved])
+            values = np.concatenate(parts[self.saved :], axis=1)
+            with storage_errors("create", self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+            save_shard({"blocks": values}, begin, begin + values.shape[1], self.folder, self.folder.name)
+            self.saved = len(parts)
+
+    def statement(self) -> str:
+        """Save all blocks, and say what is kept: see `process.keeping`."""
+        from bgdata.selfplay.rollout_kernels import BLOCK
+
+        with suppress(StorageError):
+            self.save()
+        count = sum(part.shape[1] for part in self.blocks[: self.saved])
+        return f"{count * BLOCK:,} trials of this rollout are kept" if count else ""
+
+    def watched(
+        self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
+    ) -> Callable[[Rolled], Rolled]:
+        """The callback for `roll_out`: it moves a bar of at most so many trials, and shows the `estimate` of the blocks
+        so far."""
+        from bgdata.kernel import thread_count
+        from bgdata.selfplay.rollout_kernels import BLOCK
+
+        self.progress = progress
+        self.load()
+
+        def through(rolled: Rolled) -> Rolled:
+            progress.start("rollout", most_trials, "trials")
+            if self.count:
+                progress.note(f"going on with this rollout after {self.count * BLOCK:,} trials")
+                progress.advance(min(self.count * BLOCK, most_trials))
+            saved_at, size = time.monotonic(), 1
+
+            def roll(rows: Rows, begins: Rows, count: int) -> Values:
+                nonlocal saved_at, size
+                begin, end = int(begins[0]), int(begins[0]) + count
+                while self.count < end:
+                    started = time.monotonic()
+                    least = -(-LEAST_BLOCKS * thread_count() // len(rows))
+                    first, size = self.count, max(size, least)
+                    self.blocks.append(rolled(rows, np.full(len(rows), first), min(end - first, size)))
+                    now = time.monotonic()
+                    size = int(size * min(4.0, SLICE_SECONDS / max(now - started, 1e-6)))
+                    progress.advance((self.count - first) * BLOCK)
+                    progress.tell(estimate(np.concatenate(self.blocks, axis=1)))
+                    if now - saved_at >= job.CHECKPOINT_SECONDS and self.can_save:
+                        saved_at = now
+                        try:
+                            self.save()
+                        except StorageError as error:  # go on, since only stopping would lose anything
+                            self.can_save = False
+                            progress.note(f"this rollout is not kept: {error}")
+                return np.concatenate(self.blocks, axis=1)[:, begin:end]
+
+            return roll
+
+        return through
+
+
+@contextmanager
+def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
+    """The rollout identified by all that its games depend on. What was kept of it is removed when the block ends
+    without an error."""
+    from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
+
+    named = repr((FORMAT, kernel_fingerprint(), *parts))
+    root = kernel_cache().parent / "rollouts"
+    with suppress(OSError):
+        for folder in root.iterdir():
+            if time.time() - folder.stat().st_mtime > FORGET_SECONDS:
+                remove_folder(folder)
+    kept = KeptRollout(root / hashlib.sha256(named.encode()).hexdigest()[:32])
+    with keeping(kept.statement):
+        yield kept
+    with storage_errors("delete", kept.folder):
+        remove_folder(kept.folder)

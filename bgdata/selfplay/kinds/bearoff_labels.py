@@ -13,8 +13,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, EQUITY_COLUMN, POSITION_COLUMNS, SPLITS_ARRAY
 from bgdata.selfplay.kinds.shared.games import check_seed
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 MOST_POINTS = 12  # of layouts that have passed each other whatever they are
@@ -44,6 +43,7 @@ class BearoffLabels(Dataset[BearoffParameters]):
     """One row for each pair: first those from the one-sided table, by the layouts' indexes, then the others."""
 
     name = "bearoff_labels"
+    computed_by = "labels"
     revision = 1
     summary = "Bearoffs of a player against another with the chances of tables, gammons too: exact, or nearly."
     source = "Computed: pairs of layouts decided by a seed, answered by two-sided and combined one-sided tables"

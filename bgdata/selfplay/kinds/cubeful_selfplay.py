@@ -17,8 +17,7 @@ from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.kinds.columns import text_declarations
 from bgdata.selfplay.kinds.shared.games import GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS, check_count, check_seed
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, number_of
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import FlatArray, TableShape
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -120,6 +119,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
         "Computed: plays by cubeless money equity, or by their value with the cube; the cube by Janowski (1993), in "
         "matches with a match equity table, or by the jump model (arXiv 1203.5692)"
     )
+    computed_by = "selfplay"
     columns = GAMES.columns
     key = GAMES.key
     arrays = (

@@ -7,21 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
-from bgdata.evaluation.players import PLAYERS, PROGRAMS
+from bgdata.evaluation.players import DEFAULT_NETWORK, PLAYERS, PROGRAMS
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
 from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
-from bgdata.selfplay.kinds.shared.rollouts import (
-    PLACE_ARRAYS,
-    PLACE_COLUMNS,
-    SPLIT_COLUMN,
-    UNNAMED,
-    NetworkChoice,
-    check_splits,
-    source_input,
-)
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.selfplay.kinds.shared import rollouts
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 MOST_PLY = max(player.most_ply for player in PLAYERS.values())
@@ -35,7 +25,7 @@ class EngineParameters(Parameters):
     `source_recipe` has the parameters of the source for `source_input`.
     """
 
-    source: VersionRef = UNNAMED
+    source: VersionRef = rollouts.UNNAMED
     engine: str = "gnubg"
     ply: int = 0
     version: str = ""
@@ -45,9 +35,9 @@ class EngineParameters(Parameters):
     table_checkers: int = 6
     source_recipe: Given = NONE_GIVEN
 
-    def choice(self) -> NetworkChoice:
+    def choice(self) -> rollouts.NetworkChoice:
         """The network and its tables; by default the one of the package."""
-        return NetworkChoice(
+        return rollouts.NetworkChoice(
             network=self.network or DEFAULT_NETWORK,
             network_version=self.network_version,
             table_points=self.table_points,
@@ -63,22 +53,23 @@ class EngineLabels(Dataset[EngineParameters]):
     """One row for each position, in the order of the source."""
 
     name = "engine_labels"
+    computed_by = "labels"
     revision = 2
     summary = (
         "Positions evaluated by another program, or by a network that looks further: five chances before the roll."
     )
     source = "Computed: answers of the installed program that the column engine names, for cubeless money play"
     columns = (
-        *PLACE_COLUMNS,
+        *rollouts.PLACE_COLUMNS,
         *CHANCE_COLUMNS,
         EQUITY_COLUMN,
         Column("engine", "VARCHAR", "", "Program or network, and its version"),
         Column("ply", "INTEGER", "", "How many rolls it looked ahead; 0 is the static evaluation"),
-        SPLIT_COLUMN,
+        rollouts.SPLIT_COLUMN,
     )
     key = ("row",)
     arrays = (
-        *PLACE_ARRAYS,
+        *rollouts.PLACE_ARRAYS,
         CHANCES_ARRAY,
         SPLITS_ARRAY,
         FlatArray("engine", "uint8", "byte", "Program or network, and its version: UTF-8"),
@@ -111,11 +102,11 @@ class EngineLabels(Dataset[EngineParameters]):
             for name in ("network", "network_version", "table_points", "table_checkers"):  # a program asks neither
                 if (given := getattr(parameters, name)) != getattr(self.parameters, name):
                     raise InvalidParameterError(f"expected no {name} with the program {parameters.engine}, got {given}")
-        source_input(parameters.source, parameters.source_recipe)
-        check_splits(parameters.source)
+        rollouts.source_input(parameters.source, parameters.source_recipe)
+        rollouts.check_splits(parameters.source)
 
     def inputs(self, parameters: EngineParameters) -> Mapping[str, Input]:
-        source = {"source": source_input(parameters.source, parameters.source_recipe)}
+        source = {"source": rollouts.source_input(parameters.source, parameters.source_recipe)}
         return source | (parameters.choice().network_inputs() if parameters.engine == "network" else {})
 
     def estimate(self, _parameters: EngineParameters) -> Estimate:

@@ -10,29 +10,20 @@ from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
 from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
-from bgdata.selfplay.kinds.shared.rollouts import (
-    PLACE_ARRAYS,
-    PLACE_COLUMNS,
-    SPLIT_COLUMN,
-    UNNAMED,
-    NetworkChoice,
-    check_splits,
-    source_input,
-)
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.selfplay.kinds.shared import rollouts
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
 
 
 @dataclass(frozen=True)
-class LookaheadParameters(NetworkChoice):
+class LookaheadParameters(rollouts.NetworkChoice):
     """The source of the positions, and the network that evaluates them.
 
     `source_recipe` has the parameters of the source for `source_input`. Positions whose equity changes
     by less than `least_change` points, a number as text, are left out; empty keeps all.
     """
 
-    source: VersionRef = UNNAMED
+    source: VersionRef = rollouts.UNNAMED
     source_recipe: Given = NONE_GIVEN
     least_change: float = 0.0
 
@@ -41,22 +32,23 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
     """One row for each position, in the order of the source."""
 
     name = "lookahead_labels"
+    computed_by = "labels"
     revision = 3  # 3: 18 plays of each roll are looked at, in races too
     summary = "Positions with the chances of a network at 1-ply, and how far they are from those at 0-ply."
     source = "Computed: the mean over the 21 rolls of the chances after the best play of each"
     columns = (
-        *PLACE_COLUMNS,
+        *rollouts.PLACE_COLUMNS,
         *CHANCE_COLUMNS,
         EQUITY_COLUMN,
         Column("static_equity", "FLOAT", "points", "Equity by the network at 0-ply"),
         Column("change", "FLOAT", "points", "cubeless_equity less static_equity: what looking ahead was worth"),
         Column("label_source", "VARCHAR", "", "Who says so: lookahead, exact or combined (tables), or outcome"),
         Column("network", "VARCHAR", "", "Network that played both sides, and its version"),
-        SPLIT_COLUMN,
+        rollouts.SPLIT_COLUMN,
     )
     key = ("row",)
     arrays = (
-        *PLACE_ARRAYS,
+        *rollouts.PLACE_ARRAYS,
         CHANCES_ARRAY,
         FlatArray("static_chances", "float32", "row, chance", "Cumulative chances at 0-ply"),
         FlatArray("changes", "float32", "row", "Cubeless equity of `chances` less that of `static_chances`"),
@@ -77,11 +69,11 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
         parameters.check_network()
         if not 0 <= parameters.least_change <= 6:
             raise InvalidParameterError(f"expected a least change of 0 to 6 points, got {parameters.least_change}")
-        source_input(parameters.source, parameters.source_recipe)
-        check_splits(parameters.source)
+        rollouts.source_input(parameters.source, parameters.source_recipe)
+        rollouts.check_splits(parameters.source)
 
     def inputs(self, parameters: LookaheadParameters) -> Mapping[str, Input]:
-        source = source_input(parameters.source, parameters.source_recipe)
+        source = rollouts.source_input(parameters.source, parameters.source_recipe)
         return {**parameters.network_inputs(), "source": source}
 
     def estimate(self, _parameters: LookaheadParameters) -> Estimate:

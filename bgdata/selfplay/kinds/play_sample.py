@@ -8,19 +8,11 @@ from typing import TYPE_CHECKING
 
 from bgdata.errors import InvalidParameterError
 from bgdata.game.classes import PositionClass
-from bgdata.kinds.columns import (
-    CLASS_COLUMN,
-    GAME_SPLIT_COLUMN,
-    POSITION_COLUMNS,
-    SPLITS_ARRAY,
-    TURN_COLUMN,
-    TURN_PLACE_ARRAYS,
-)
+from bgdata.kinds import columns as col
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, number_text
 
 if TYPE_CHECKING:
@@ -62,26 +54,27 @@ class PlaySample(Dataset[PlaySampleParameters]):
     """One row for each play, best first, in the order of the games."""
 
     name = "play_sample"
+    computed_by = "sample"
     revision = 2
     summary = "Positions after the best plays of turns of self-play, split into train, validation and test by game."
     source = "Computed: turns chosen from a version of selfplay by a hash of the position, plays by a network"
     columns = (
         Column("game", "INTEGER", "", "Number of the first game of the corpus that has the position before the turn"),
-        TURN_COLUMN,
+        col.TURN_COLUMN,
         Column("rank", "SMALLINT", "", "Rank of the play by the network at 0-ply, 1 for the best"),
-        *POSITION_COLUMNS,
-        CLASS_COLUMN,
+        *col.POSITION_COLUMNS,
+        col.CLASS_COLUMN,
         Column("loss", "DOUBLE", "points", "Loss of the play against the best at 0-ply"),
-        GAME_SPLIT_COLUMN,
+        col.GAME_SPLIT_COLUMN,
     )
     key = ("game", "turn", "rank")
     arrays = (
         FlatArray("boards", "int8", "row, 26 integers", "Boards after the play, of the opponent, who is on roll"),
         FlatArray("classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
-        *TURN_PLACE_ARRAYS,
+        *col.TURN_PLACE_ARRAYS,
         FlatArray("ranks", "uint8", "row", "Rank of the play, from 1"),
         FlatArray("losses", "float32", "row", "Loss of the play at 0-ply in points"),
-        SPLITS_ARRAY,
+        col.SPLITS_ARRAY,
     )
     parameters = PlaySampleParameters
     defaults = ()

@@ -6,18 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.errors import InvalidParameterError
-from bgdata.kinds.columns import (
-    CLASS_COLUMN,
-    GAME_SPLIT_COLUMN,
-    POSITION_COLUMNS,
-    SPLITS_ARRAY,
-    TURN_COLUMN,
-    TURN_PLACE_ARRAYS,
-)
+from bgdata.kinds import columns as col
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 
@@ -32,22 +24,23 @@ class PositionSample(Dataset[SampleParameters]):
     """One row for each position, in the order of the games."""
 
     name = "position_sample"
+    computed_by = "sample"
     revision = 1
     summary = "Distinct positions of self-play, of each class as many, split into train, validation and test by game."
     source = "Computed: chosen from a version of selfplay by a hash of the position"
     columns = (
         Column("game", "INTEGER", "", "Number of the first game of the corpus that has the position"),
-        TURN_COLUMN,
-        *POSITION_COLUMNS,
-        CLASS_COLUMN,
-        GAME_SPLIT_COLUMN,
+        col.TURN_COLUMN,
+        *col.POSITION_COLUMNS,
+        col.CLASS_COLUMN,
+        col.GAME_SPLIT_COLUMN,
     )
     key = ("game", "turn")
     arrays = (
         FlatArray("boards", "int8", "row, 26 integers", "Boards of the player on roll"),
         FlatArray("classes", "uint8", "row", "Class of the position, numbered as by gnubg"),
-        *TURN_PLACE_ARRAYS,
-        SPLITS_ARRAY,
+        *col.TURN_PLACE_ARRAYS,
+        col.SPLITS_ARRAY,
     )
     parameters = SampleParameters
     defaults = (SampleParameters(),) if SELFPLAY.defaults else ()

@@ -8,26 +8,17 @@ from dataclasses import dataclass
 
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
-from bgdata.selfplay.kinds.shared.rollouts import (
-    EQUITY_COLUMNS,
-    ERROR_COLUMNS,
-    NETWORK_ARRAY,
-    NETWORK_COLUMN,
-    UNNAMED,
-    RollerParameters,
-    source_input,
-)
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.selfplay.kinds.shared import rollouts
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef
 
 
 @dataclass(frozen=True)
-class RolloutLabelParameters(RollerParameters):
+class RolloutLabelParameters(rollouts.RollerParameters):
     """The source of the positions, the network and the settings of rollouts, and the seed of their dice.
     `source_recipe` has the parameters of the source for `source_input`."""
 
-    source: VersionRef = UNNAMED
+    source: VersionRef = rollouts.UNNAMED
     seed: int = 0
     source_recipe: Given = NONE_GIVEN
 
@@ -36,6 +27,7 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
     """One row for each position of the source."""
 
     name = "rollout_labels"
+    computed_by = "labels"
     revision = 2  # 2: luck in races is seen by likely plays too
     summary = "Positions rolled out by a network: five chances with standard errors, luck subtracted from each."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
@@ -44,9 +36,9 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
         *POSITION_COLUMNS,
         CLASS_COLUMN,
         *CHANCE_COLUMNS,
-        *ERROR_COLUMNS,
-        *EQUITY_COLUMNS,
-        NETWORK_COLUMN,
+        *rollouts.ERROR_COLUMNS,
+        *rollouts.EQUITY_COLUMNS,
+        rollouts.NETWORK_COLUMN,
     )
     key = ("row",)
     arrays = (
@@ -57,7 +49,7 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
         FlatArray("equity_standard_errors", "float64", "row", "Standard errors of `equities`"),
         FlatArray("plain_standard_errors", "float64", "row", "What they were if luck had not been subtracted"),
         FlatArray("trials", "int64", "row", "Games played"),
-        NETWORK_ARRAY,
+        rollouts.NETWORK_ARRAY,
     )
     parameters = RolloutLabelParameters
     defaults = ()
@@ -72,10 +64,10 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
 
     def check_parameters(self, parameters: RolloutLabelParameters) -> None:
         parameters.check_roller(parameters.seed)
-        source_input(parameters.source, parameters.source_recipe, turns=False)
+        rollouts.source_input(parameters.source, parameters.source_recipe, turns=False)
 
     def inputs(self, parameters: RolloutLabelParameters) -> Mapping[str, Input]:
-        source = source_input(parameters.source, parameters.source_recipe, turns=False)
+        source = rollouts.source_input(parameters.source, parameters.source_recipe, turns=False)
         return {"source": source, **parameters.network_inputs()}
 
     def estimate(self, _parameters: RolloutLabelParameters) -> Estimate:

@@ -12,8 +12,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.kinds.columns import text_declarations
 from bgdata.selfplay.kinds.shared.games import GAMES, TURNS, check_count, check_seed
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import FlatArray, TableShape
+from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import default_network

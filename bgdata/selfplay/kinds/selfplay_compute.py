@@ -1,89 +1,128 @@
-"""Plays a player against itself, and records every turn."""
+"""Plays games without the cube, and money games or matches with it, and records every turn and cube action."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from bgdata.errors import BgdataError, CheckSkippedError, InvalidParameterError
-from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
-from bgdata.evaluation.choices import Chooser
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.player import open_named_player
+from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError, InvalidParameterError
+from bgdata.evaluation.bearoff import open_bearoff
+from bgdata.evaluation.networks.player import find_network
 from bgdata.evaluation.players import PLAIN_PLAYERS
+from bgdata.formats.matches import JACOBY
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.move_kernels import checker_moves_of
 from bgdata.game.plays import CheckerMove, Play, format_play
 from bgdata.game.position import START
 from bgdata.kinds.column_values import constant, text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays, check_replayed
-from bgdata.selfplay.corpus import Corpus, net_lucks, self_play
-from bgdata.selfplay.kinds.selfplay import SESSION_GAMES, TABLES, SelfPlayParameters
-from bgdata.selfplay.kinds.shared.games_compute import GameRows, TurnRows, save_games, slices, turn_places
+from bgdata.selfplay.games import Corpus, net_lucks, self_play
+from bgdata.selfplay.kinds.cubeful_selfplay import CubefulParameters, sides_of
+from bgdata.selfplay.kinds.selfplay import SESSION_GAMES, SelfPlayParameters
+from bgdata.selfplay.kinds.shared.games import ACTIONS
+from bgdata.selfplay.kinds.shared.games_compute import game_columns, save_games, slices, turn_columns, turn_places
+from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat
+from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.job import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
+P = TypeVar("P", SelfPlayParameters, CubefulParameters)
+ShardOf: TypeAlias = Callable[[Settings, int, int], dict[str, Array]]
 SHARD_GAMES = {False: 1000, True: 50}  # by luck: some seconds of work on one core
-MOST_REPLAYED = 50  # games that a verification plays again
-GAME_PARTS = ("outcomes", "begins")  # arrays that shards hold
+SHARD_CUBEFUL_GAMES = 2000  # money games; matches are fewer
 LUCK_PARTS = ("begins", "first_turns", "lucks")  # what net luck follows from
-TURN_PARTS = ("turn_boards", "turn_classes", "turn_moves", "dice", "equities", "lucks")
+TURN_PARTS = ("turn_boards", "turn_classes", "turn_moves")
+_ACTIONS = tuple(ACTIONS.index(name) for name in ("play", "double", "take", "pass"))  # in the order of kernels
 
 
-class SelfPlayComputation(Computation[SelfPlayParameters]):
+class PlayedGamesComputation(Computation[P]):
+    """How a kind is computed whose games are played in shards, shown as `games` and `turns`, and played again."""
+
+    unit: ClassVar[tuple[str, str]]  # what a shard has so many of, one and several
+    most_replayed: ClassVar[int]  # of these in a verification
+    game_parts: ClassVar[tuple[str, ...]]  # arrays that shards hold, a row a game
+    turn_parts: ClassVar[tuple[str, ...]]  # and a row a turn
+
+    def play(self, build: Build[P], shard: str, settings: Settings, parts: Sequence[range]) -> Array:
+        """Save what shards hold, and `first_turns`, which it returns."""
+        shards = list(compute_shards(build.job, "games", Work(f"{__name__}:{shard}", settings), parts))
+        return save_games(build.job, shards, (*self.game_parts, *self.turn_parts))
+
+    def play_again(self, recheck: Recheck[P], play: ShardOf, settings: Settings, first_games: Array) -> str:
+        """Play some games or matches again, of which each has the games first_games[number:number + 2]."""
+        table, first_turns = recheck.table, np.asarray(recheck.table.array("first_turns"))
+        count, total = min(recheck.rows, self.most_replayed, len(first_games) - 1), len(first_games) - 1
+        for number in recheck.generator.permutation(total)[:count].tolist():
+            what, expected = f"{self.unit[0]} {number}", play(settings, number, number + 1)
+            games = slice(*first_games[number : number + 2].tolist())
+            turns = slice(int(first_turns[games.start]), int(first_turns[games.stop]))
+            if not np.array_equal(np.diff(first_turns[games.start : games.stop + 1]), expected["n_turns"]):
+                raise CheckFailedError(
+                    f"expected games of {expected['n_turns'].tolist()} turns in {what} of {table.name} as it is "
+                    "played again, found others"
+                )
+            check_replayed(table, what, games, {name: expected[name] for name in self.game_parts})
+            check_replayed(table, what, turns, {name: expected[name] for name in self.turn_parts})
+        return sampled(count, total, self.unit[1])
+
+    def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
+        arrays, seed = computed.arrays, computed.parameters.seed
+        names, records = text_column(arrays, "players").slice(0, 2).to_pylist(), game_records(arrays)
+        luck = net_lucks(*(np.asarray(arrays[name]) for name in LUCK_PARTS)) if "lucks" in arrays else None
+        for rows in slices(len(records), self.kind.row_group_rows):
+            n = rows.stop - rows.start
+            n_turns = np.diff(arrays["first_turns"][rows.start : rows.stop + 1])
+            players = constant(names[0], "VARCHAR", n), constant(names[1], "VARCHAR", n)
+            found = game_columns(rows.start, records[rows], n_turns, players) | {"seed": np.full(n, seed, np.int64)}
+            if luck is not None:
+                hedged = np.asarray(arrays["outcomes"])[rows] - luck[rows]
+                found |= {"luck_0": pa.array(luck[rows], from_pandas=True)}
+                found |= {"hedged_points": pa.array(hedged, from_pandas=True)}
+            yield pa.record_batch(found)
+
+    def side_batches(self, _name: str, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        for rows in slices(len(arrays["turn_boards"]), self.kind.row_group_rows):
+            games, turns = turn_places(arrays["first_turns"], rows)
+            boards, classes, moves = (np.asarray(arrays[part][rows]) for part in TURN_PARTS)
+            records, plays = turn_records(arrays, rows), play_texts(moves)
+            if "turns" in arrays:  # cube actions are among them
+                plays = pc.if_else(pa.array(records[:, 1] == ACTIONS.index("play")), plays.cast(pa.string()), "")
+            found = turn_columns(games, turns, records, boards, classes, plays)
+            for column, part in (("cubeless_equity", "equities"), ("luck", "lucks")):
+                if part in arrays:
+                    found[column] = pa.array(np.asarray(arrays[part][rows]), from_pandas=True)
+            yield pa.record_batch(found)
+
+
+class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
     """Computation of `selfplay`."""
 
+    unit = "game", "games"
+    most_replayed = 50
+    game_parts = ("outcomes", "begins")
+    turn_parts = (*TURN_PARTS, "dice", "equities", "lucks")
+
     def compute(self, build: Build[SelfPlayParameters]) -> None:
-        parameters, job = build.parameters, build.job
-        seat = Seat.of(build)
+        parameters, seat = build.parameters, Seat.of(build)
         if parameters.player != "network" and parameters.version != seat.version:
             raise InvalidParameterError(
                 f"expected version {seat.version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
         parts = ranges(parameters.games, SHARD_GAMES[parameters.luck])
-        work = Work(f"{__name__}:play_shard", seat.settings(parameters))
-        shards = list(compute_shards(job, "games", work, parts))
-        save_games(job, shards, (*GAME_PARTS, *TURN_PARTS))
+        self.play(build, "play_shard", seat.settings(parameters), parts)
         for name, values in text_arrays("players", [seat.title] * 2).items():
-            job.save(name, values)
-
-    def batches(self, computed: Computed[SelfPlayParameters]) -> Iterator[pa.RecordBatch]:
-        arrays = computed.arrays
-        luck_0 = net_lucks(*(np.asarray(arrays[name]) for name in LUCK_PARTS))
-        name = text_column(arrays, "players")[0].as_py()
-        for rows in slices(len(arrays["outcomes"]), self.kind.row_group_rows):
-            outcomes, luck = np.asarray(arrays["outcomes"])[rows], luck_0[rows]
-            n_turns = np.diff(arrays["first_turns"][rows.start : rows.stop + 1])
-            names = constant(name, "VARCHAR", len(outcomes))
-            games = GameRows(rows.start, game_records(outcomes, rows.start), n_turns, (names, names))
-            more = {"luck_0": luck, "hedged_points": outcomes - luck}
-            yield pa.record_batch(
-                games.columns()
-                | {"seed": np.full(len(outcomes), computed.parameters.seed, np.int64)}
-                | {column: pa.array(values, from_pandas=True) for column, values in more.items()}
-            )
-
-    def side_batches(self, _name: str, computed: Computed[SelfPlayParameters]) -> Iterator[pa.RecordBatch]:
-        arrays = computed.arrays
-        for rows in slices(len(arrays["dice"]), self.kind.row_group_rows):
-            games, turns = turn_places(arrays["first_turns"], rows)
-            boards, classes, moves = (np.asarray(arrays[part][rows]) for part in TURN_PARTS[:3])
-            records = turn_records(arrays, rows)
-            found = TurnRows(games, turns, records, boards, classes, play_texts(moves)).columns()
-            for column, part in (("cubeless_equity", "equities"), ("luck", "lucks")):
-                found[column] = pa.array(np.asarray(arrays[part][rows]), from_pandas=True)
-            yield pa.record_batch(found)
+            build.job.save(name, values)
 
     def statistics(self, computed: Computed[SelfPlayParameters]) -> Mapping[str, float]:
         arrays = computed.arrays
@@ -97,7 +136,7 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
 
     def check_sample(self, recheck: Recheck[SelfPlayParameters]) -> str:
         """Play some games again, where the player is as it was."""
-        table, parameters = recheck.table, recheck.parameters
+        parameters = recheck.parameters
         try:
             seat = Seat.of(recheck)
         except BgdataError as error:
@@ -105,14 +144,51 @@ class SelfPlayComputation(Computation[SelfPlayParameters]):
         if parameters.player != "network" and parameters.version != seat.version:
             played_by = f"{parameters.player} {parameters.version}"
             raise CheckSkippedError(f"no game can be played again: {played_by} has played, {seat.title} is here")
-        check_arrays(table, text_arrays("players", [seat.title] * 2))
-        settings, first_turns = seat.settings(parameters), np.asarray(table.array("first_turns"))
-        for game in recheck.generator.permutation(parameters.games)[: min(recheck.rows, MOST_REPLAYED)].tolist():
-            expected = play_shard(settings, game, game + 1)
-            turns = slice(*first_turns[game : game + 2].tolist())
-            check_replayed(table, f"game {game}", slice(game, game + 1), {name: expected[name] for name in GAME_PARTS})
-            check_replayed(table, f"game {game}", turns, {name: expected[name] for name in TURN_PARTS})
-        return sampled(min(recheck.rows, MOST_REPLAYED, parameters.games), parameters.games, "games")
+        check_arrays(recheck.table, text_arrays("players", [seat.title] * 2))
+        return self.play_again(recheck, play_shard, seat.settings(parameters), np.arange(parameters.games + 1))
+
+
+class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
+    """Computation of `cubeful_selfplay`."""
+
+    unit = "match", "matches"
+    most_replayed = 20
+    game_parts = ("games",)
+    turn_parts = (*TURN_PARTS, "turns", "equities")
+
+    def compute(self, build: Build[CubefulParameters]) -> None:
+        parameters, settings = build.parameters, cubeful_settings(build)
+        parts = ranges(parameters.games, max(1, SHARD_CUBEFUL_GAMES // max(1, parameters.length)))
+        first_turns = self.play(build, "play_cubeful_shard", settings, parts)
+        matches = parameters.games if parameters.length else -(-parameters.games // SESSION_GAMES)
+        for name, values in match_texts(settings, len(first_turns) - 1, matches).items():
+            build.job.save(name, values)
+
+    def statistics(self, computed: Computed[CubefulParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
+        games, turns, last = np.asarray(arrays["games"]), np.asarray(arrays["turns"]), arrays["first_turns"][1:] - 1
+        cubes = turns[last, 5]  # a take is never the last turn
+        won, name = np.where(games[:, 6] == 0, games[:, 7], -games[:, 7]), "points_per_game"
+        if computed.parameters.length:  # who wins the last game has won the match
+            last_games = match_places(computed.parameters, games)[1:] - 1
+            won, name = (games[last_games, 6] == 0).astype(np.float64), "matches_won_share"
+        return {
+            "passed_share": float((turns[last, 1] == ACTIONS.index("pass")).mean()),
+            "mean_cube_value": float(cubes.mean()),
+            "turns_per_game": len(turns) / len(games),
+            name: float(won.mean()),
+            "standard_error": float(won.std(ddof=1) / len(won) ** 0.5) if len(won) > 1 else 0.0,
+        }
+
+    def check_sample(self, recheck: Recheck[CubefulParameters]) -> str:
+        """Play some matches again, where the network is still there."""
+        try:
+            settings = cubeful_settings(recheck)
+        except BgdataError as error:
+            raise CheckSkippedError(f"no match can be played again: {error}") from error
+        games = np.asarray(recheck.table.array("games"))
+        check_arrays(recheck.table, match_texts(settings, len(games), 1 + int(games[-1, 0])))
+        return self.play_again(recheck, play_cubeful_shard, settings, match_places(recheck.parameters, games))
 
 
 @dataclass(frozen=True)
@@ -134,11 +210,7 @@ class Seat:
 
     def settings(self, parameters: SelfPlayParameters) -> Settings:
         """What `play_shard` needs in a worker."""
-        wanted: dict[str, str | int] = {
-            "player": parameters.player,
-            "seed": parameters.seed,
-            "luck": int(parameters.luck),
-        }
+        wanted: Settings = {"player": parameters.player, "seed": parameters.seed, "luck": int(parameters.luck)}
         return {**self.folders, **wanted}
 
 
@@ -151,22 +223,11 @@ def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
     return {role: table for role, table in found.items() if table is not None}
 
 
-def open_seat(name: str, folders: Mapping[str, str]) -> tuple[str, str, Chooser]:
-    """(label, version, chooser) of a player. Raises CorruptFileError."""
-    if name in PLAIN_PLAYERS:
-        player: Any = open_named_player(name)
-        return player.label, player.version, player.chooser
-    tables = {role: Table(Path(folders[role])) for role in ("network", *TABLES) if role in folders}
-    network = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
-    return network.label, network.version, network.chooser
-
-
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """Games begin to end - 1 of a `Seat`, as a shard holds them."""
-    folders = {role: str(value) for role, value in settings.items()}
     name, luck = str(settings["player"]), bool(settings["luck"])
-    *_, chooser = open_seat(name, folders)
-    judge = open_seat("network", folders)[-1] if luck and name in PLAIN_PLAYERS else chooser
+    *_, chooser = open_seat(name, settings)
+    judge = open_seat("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser
     found: Corpus = self_play(chooser, end - begin, int(settings["seed"]), begin, with_luck=luck, estimator=judge)
     return {
         "outcomes": found.outcomes,
@@ -188,17 +249,23 @@ def mean_and_error(points: Array, prefix: str) -> dict[str, float]:
     return {f"{prefix}points_per_game": mean, f"{prefix}standard_error": spread / len(points) ** 0.5}
 
 
-def game_records(outcomes: Array, first: int) -> Array:
-    """int32[n, 8]: money games from 0-0 in sessions of SESSION_GAMES, as `GAME_ARRAYS` describes them."""
-    numbers = np.arange(first, first + len(outcomes))
-    records = np.zeros((len(outcomes), 8), np.int32)
+def game_records(arrays: Mapping[str, Array]) -> Array:
+    """int32[games, 8] as `GAME_ARRAYS` describes them; without the cube money games from 0-0 in sessions of
+    SESSION_GAMES."""
+    if "games" in arrays:
+        return np.asarray(arrays["games"])
+    outcomes = np.asarray(arrays["outcomes"])
+    numbers, records = np.arange(len(outcomes)), np.zeros((len(outcomes), 8), np.int32)
     records[:, 0], records[:, 1] = numbers // SESSION_GAMES, numbers % SESSION_GAMES + 1
     records[:, 6], records[:, 7] = outcomes < 0, np.abs(outcomes)
     return records
 
 
 def turn_records(arrays: Mapping[str, Array], rows: slice) -> Array:
-    """int32[n, 7]: some turns, all of them plays with the cube centered at 1, as `TURN_ARRAYS` describes them."""
+    """int32[n, 7]: some turns as `TURN_ARRAYS` describes them; without the cube all are plays with the cube centered
+    at 1."""
+    if "turns" in arrays:
+        return np.asarray(arrays["turns"][rows])
     games, turns = turn_places(arrays["first_turns"], rows)
     records = np.zeros((len(games), 7), np.int32)
     records[:, 0] = records[:, 2] = (np.asarray(arrays["begins"])[games] + turns) % 2
@@ -220,18 +287,66 @@ def play_texts(moves: Array) -> pa.Array:
 
 
 def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """A corpus as the arrays of imported matches, from which other programs' files are written."""
-    count = len(arrays["outcomes"])
-    records = game_records(np.asarray(arrays["outcomes"]), 0)
-    names = text_column(arrays, "players").to_pylist()
+    """A corpus without the cube as the arrays of imported matches, from which other programs' files are written."""
+    records = game_records(arrays)
     return {
         "games": records,
         "first_turns": arrays["first_turns"],
         "turns": turn_records(arrays, slice(0, len(arrays["dice"]))),
         "turn_moves": arrays["turn_moves"],
-        **text_arrays("players", names * count),
+        **text_arrays("players", text_column(arrays, "players").to_pylist() * len(records)),
         **text_arrays("infos", ["[]"] * int(records[-1, 0] + 1)),
     }
 
 
-COMPUTATION = SelfPlayComputation
+def cubeful_settings(context: Context[CubefulParameters]) -> Settings:
+    """What `play_cubeful_shard` needs in a worker. Raises MissingTableError."""
+    wanted = ("cube", "seed", "length", "jacoby", "ply")
+    return {**folders_of(context), **{name: getattr(context.parameters, name) for name in wanted}}
+
+
+def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array]:
+    """The arrays of texts: whether the Jacoby rule held in the matches, and who played each game, for people: the
+    network, its version, its ply unless it is 0, and how it handles the cube."""
+    label, version, _ = open_seat("network", settings)
+    player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")
+    words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
+    names = [f"{player} cube {word}" for word in (words[0], words[-1])]
+    info = json.dumps([JACOBY] if settings["jacoby"] else [])
+    return text_arrays("players", names * games) | text_arrays("infos", [info] * matches)
+
+
+def match_places(parameters: CubefulParameters, games: Array) -> Array:
+    """int64[matches + 1]: where the games of each match begin; a money game is a match of its own."""
+    first = np.arange(len(games)) if not parameters.length else np.flatnonzero(games[:, 1] == 1)
+    return np.append(first, len(games))
+
+
+def play_cubeful_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """Matches begin to end - 1, as a shard holds them. Money games are from 0-0 in sessions of SESSION_GAMES. Raises
+    WorkerError if the kernels of the worker differ."""
+    chooser, rules = open_played(settings)
+    sides, ply = sides_of(str(settings["cube"])), int(settings["ply"])
+    found = cubeful_self_play(chooser, sides, rules, end - begin, int(settings["seed"]), begin, ply=ply)
+    results, sizes = found.results, np.diff(found.results.offsets)
+    matches = begin + np.repeat(np.arange(len(sizes)), sizes)
+    numbers = np.arange(len(matches)) - np.repeat(results.offsets[:-1], sizes) + 1
+    if not rules.length:
+        matches, numbers = matches // SESSION_GAMES, matches % SESSION_GAMES + 1
+    columns = [results.column(name) for name in ("score_0", "score_1", "is_crawford", "winner", "points")]
+    turns = found.records.astype(np.int32)
+    turns[:, 1] = np.array(_ACTIONS)[turns[:, 1]]
+    plays, moves = np.flatnonzero(turns[:, 3]), np.full((len(turns), 4, 3), -1, np.int8)
+    moves[plays] = checker_moves_of(found.boards[plays], found.records[plays, 3:5], found.after_play[plays])
+    return {
+        "games": np.stack([matches, numbers, np.full(len(matches), rules.length), *columns], 1).astype(np.int32),
+        "n_turns": np.diff(found.first_turns),
+        "turn_boards": found.boards,
+        "turn_classes": position_classes(found.boards).astype(np.uint8),
+        "turn_moves": moves,
+        "turns": turns,
+        "equities": found.equities,
+    }
+
+
+COMPUTATION = {"selfplay": SelfPlayComputation, "cubeful_selfplay": CubefulSelfPlayComputation}

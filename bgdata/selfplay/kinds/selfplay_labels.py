@@ -10,21 +10,11 @@ from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters, race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
-from bgdata.kinds.columns import (
-    CHANCE_COLUMNS,
-    CLASS_COLUMN,
-    EQUITY_COLUMN,
-    GAME_SPLIT_COLUMN,
-    POSITION_COLUMNS,
-    SPLITS_ARRAY,
-    TURN_COLUMN,
-    TURN_PLACE_ARRAYS,
-)
+from bgdata.kinds import columns as col
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.shared.rollouts import CORPUS
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 
@@ -39,7 +29,7 @@ class SelfPlayLabelParameters(SelfPlayParameters):
 
 
 class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
-    """One row for each turn, in the order of the games; see `selfplay.rescoring`."""
+    """One row for each turn, in the order of the games; see `selfplay_labels_compute`."""
 
     name = "selfplay_labels"
     revision = 1
@@ -49,27 +39,27 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
     source = "Computed: games rescored by bearoff tables, as Lc0 rescores its own by endgame tablebases"
     columns = (
         Column("game", "INTEGER", "", f"Number of the game in its corpus, from 0; {CORPUS}"),
-        TURN_COLUMN,
-        *POSITION_COLUMNS,
-        CLASS_COLUMN,
+        col.TURN_COLUMN,
+        *col.POSITION_COLUMNS,
+        col.CLASS_COLUMN,
         Column("outcome", "TINYINT", "points", "Points that the player on roll won in the end, -3 to 3"),
-        *CHANCE_COLUMNS,
-        EQUITY_COLUMN,
+        *col.CHANCE_COLUMNS,
+        col.EQUITY_COLUMN,
         Column("label_source", "VARCHAR", "", "Where they are from: outcome, exact (two-sided table) or combined"),
         Column("turns_later", "INTEGER", "turns", "When the table covers the game, 0: here; null for the outcome"),
         Column("hedged_equity", "FLOAT", "points", "The label less the luck of the rolls up to it, null if unknown"),
-        GAME_SPLIT_COLUMN,
+        col.GAME_SPLIT_COLUMN,
     )
     key = ("game", "turn")
     arrays = (
         *POSITION_ARRAYS,
         CHANCES_ARRAY,
-        *TURN_PLACE_ARRAYS,
+        *col.TURN_PLACE_ARRAYS,
         FlatArray("outcomes", "int8", "row", "Points that the player on roll won, -3 to 3"),
         FlatArray("sources", "uint8", "row", "Outcome, exact or combined: 0, 1 or 2"),
         FlatArray("turns_later", "int32", "row", "Turns until a table covers the game; -1: never"),
         FlatArray("hedged_equities", "float32", "row", "The label less the luck of the rolls up to it, NaN if unknown"),
-        SPLITS_ARRAY,
+        col.SPLITS_ARRAY,
     )
     parameters = SelfPlayLabelParameters
     defaults = tuple(SelfPlayLabelParameters(**vars(corpus)) for corpus in SELFPLAY.defaults)

@@ -1,9 +1,20 @@
-"""Labels positions of self-play with the outcomes of games, rescored by exact tables."""
+"""Labels positions of self-play with the outcomes of games, rescored by exact tables.
+
+The label of a position is the five chances that a network learns for it; without rescoring each is 0 or 1 by the
+outcome of the game. A position that a table covers gets the chances of the table. An earlier position gets those of the
+first covered position that its game reached, seen by its own side; this removes the luck of all later rolls. Games that
+reach no covered position keep their outcome. (Lc0 rescores its games of self-play in this way with endgame tablebases.)
+
+A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later less the
+luck of the roll in between, since luck is 0 on average however it is measured. Going backwards from the end of a game,
+or from its first covered position, this gives every position an unbiased label without most of the noise of later
+rolls.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,25 +22,20 @@ import pyarrow as pa
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.errors import CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, bearoff_source, fill_bearoff_chances
+from bgdata.evaluation.chances import cubeless_equities, fill_outcome_chances, fill_turned
+from bgdata.kernel import kernel, prange
 from bgdata.kinds.column_values import chosen_texts
 from bgdata.kinds.rechecking import check_rows
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation
-from bgdata.selfplay.rescoring import (
-    GameOutcomes,
-    Labels,
-    luck_adjusted_equities,
-    rescored_labels,
-    rescoring_report,
-)
 from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sampled
 from bgdata.store.table import Table
 
 SOURCES = ("outcome", "exact", "combined")  # numbered as `BearoffSource`
+_EXACT, _NONE = int(BearoffSource.EXACT), int(BearoffSource.NONE)
 
 
 class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
@@ -50,14 +56,10 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
 
     def statistics(self, computed: Computed[SelfPlayLabelParameters]) -> Mapping[str, float]:
         parameters, arrays = computed.parameters, computed.arrays
-        chances, turns_later = np.asarray(arrays["chances"]), np.asarray(arrays["turns_later"])
-        solved = np.where(turns_later < 0, -1, np.arange(len(turns_later)) + turns_later)
-        report = rescoring_report(Labels(outcome_chances(np.asarray(arrays["outcomes"])), chances, solved))
-        found = {name: float(value) for name, value in report._asdict().items() if value == value}
-        found["removed_share"] = 1 - report.variance_after / report.variance_before if report.variance_before else 0.0
-        hedged = np.asarray(arrays["hedged_equities"]).astype(np.float64)
+        before = np.asarray(arrays["outcomes"]).astype(np.float64)
+        found = rescoring_figures(before, np.asarray(arrays["chances"]), np.asarray(arrays["turns_later"]))
         if parameters.luck:
-            found["variance_hedged"] = float(hedged.var())
+            found["variance_hedged"] = float(np.asarray(arrays["hedged_equities"]).astype(np.float64).var())
         return found | {"exact_equity_error_bound": error_bound(parameters.points, parameters.checkers)}
 
     def check_sample(self, recheck: Recheck[SelfPlayLabelParameters]) -> str:
@@ -81,16 +83,16 @@ def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table]
     numbers, turns = np.repeat(games, n_turns), np.arange(offsets[-1]) - np.repeat(offsets[:-1], n_turns)
     rows = first_turns[numbers] + turns
     boards = np.ascontiguousarray(corpus.array("turn_boards")[rows])
-    outcomes = GameOutcomes(corpus.array("outcomes")[games], corpus.array("begins")[games], offsets)
-    labels = rescored_labels(bearoff.arrays, outcomes, boards, combined="one_sided" in tables)
+    played = corpus.array("outcomes")[games], corpus.array("begins")[games], offsets
+    labels = rescored_labels(bearoff.arrays, *played, boards, combined="one_sided" in tables)
     is_solved = labels.solved >= 0
     return {
         "boards": boards,
         "classes": np.asarray(corpus.array("turn_classes")[rows]),
-        "chances": labels.rescored,
+        "chances": labels.chances,
         "games": numbers.astype(np.int32),
         "turns": turns.astype(np.int32),
-        "outcomes": points_of(labels.outcomes),
+        "outcomes": labels.points,
         "sources": np.where(is_solved, sources_of(bearoff, boards, labels.solved), 0).astype(np.uint8),
         "turns_later": np.where(is_solved, labels.solved - np.arange(len(rows)), -1).astype(np.int32),
         "hedged_equities": luck_adjusted_equities(labels, offsets, np.asarray(corpus.array("lucks")[rows])),
@@ -116,15 +118,99 @@ def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array
     return sources[solved]
 
 
-def points_of(chances: Array) -> Array:
-    """int8[n]: -3 to 3 points to the player whose chances, all 0 or 1, are given; `outcome_chances` turned around."""
-    return cubeless_equities(chances).astype(np.int8)
+class Labels(NamedTuple):
+    """One row for each turn, seen by the player on roll before the roll."""
+
+    points: Array  # int8[n] that it won in the end, -3 to 3
+    chances: Array  # float32[n, 5] rescored
+    solved: Array  # int64[n] the row of the covered position that the label is from, -1 for the outcome
 
 
-def outcome_chances(points: Array) -> Array:
-    """float32[n, 5]: the chances of finished games, worth so many points to the player."""
-    reached = [points > 0, points > 1, points > 2, points < -1, points < -2]
-    return np.stack(reached, axis=1).astype(np.float32)
+def rescored_labels(
+    tables: BearoffArrays, outcomes: Array, begins: Array, offsets: Array, boards: Array, *, combined: bool = False
+) -> Labels:
+    """Labels of int8[n, 26] boards before the roll, the rows of games in the form of `games.Corpus`.
+
+    A position is covered if the two-sided table has it, and with `combined` also if two one-sided distributions can be
+    combined, which is an approximation. Labels are the same on any number of threads.
+    """
+    n = len(boards)
+    labels = Labels(np.empty(n, np.int8), np.empty((n, 5), np.float32), np.empty(n, np.int64))
+    fill_labels(tables, combined, outcomes, begins, offsets, boards, *labels)
+    return labels
+
+
+def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict[str, float]:
+    """How much of the variance of labels, of cubeless equities in points squared, rescoring removed: from the outcomes
+    float64[n], the chances, and the turns until a table covers the game, -1 for never."""
+    after = cubeless_equities(chances).astype(np.float64)
+    squares, is_covered = (after - before) ** 2, turns_later == 0
+    found = {
+        "positions": float(len(before)),
+        "rescored": float((turns_later >= 0).sum()),
+        "covered": float(is_covered.sum()),
+        "variance_before": float(before.var()),
+        "variance_after": float(after.var()),
+        "mean_square_change": float(squares.mean()),  # the noise that is gone
+    }
+    if is_covered.any():
+        found["mean_square_change_covered"] = float(squares[is_covered].mean())
+    share = 1 - found["variance_after"] / found["variance_before"] if found["variance_before"] else 0.0
+    return found | {"removed_share": share}
+
+
+def luck_adjusted_equities(labels: Labels, offsets: Array, lucks: Array) -> Array:
+    """float32[n]: cubeless equity of the player on roll before each roll, in points; game g has the rows offsets[g] to
+    offsets[g + 1]. It is exact where a table covers the position, and NaN where the luck of the roll is unknown.
+
+    The value after a game's last turn is its outcome. Summed game by game, so a game is the same in any corpus.
+    """
+    is_covered = labels.solved == np.arange(len(labels.solved))
+    rescored = cubeless_equities(labels.chances).astype(np.float64)
+    adjusted = np.empty(len(lucks))
+    ends, lengths = offsets[1:], np.diff(offsets)
+    alive = np.flatnonzero(lengths)
+    later = -labels.points[ends[alive] - 1].astype(np.float64)  # as who would roll next sees it
+    for step in range(1, int(lengths.max(initial=0)) + 1):
+        is_left = lengths[alive] >= step
+        alive, later = alive[is_left], later[is_left]
+        rows = ends[alive] - step
+        later = np.where(is_covered[rows], rescored[rows], -later - lucks[rows])
+        adjusted[rows] = later
+    adjusted[np.isnan(lucks)] = np.nan
+    return adjusted.astype(np.float32)
+
+
+@kernel(parallel=True)
+def fill_labels(
+    tables: BearoffArrays,
+    combined: bool,
+    outcomes: Array,
+    begins: Array,
+    offsets: Array,
+    boards: Array,
+    points: Array,
+    chances: Array,
+    solved: Array,
+) -> None:
+    """Fills points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
+    boards[turn, slot], from the last to the first."""
+    for game in prange(len(outcomes)):
+        begin, end = offsets[game], offsets[game + 1]
+        for turn in range(end - 1, begin - 1, -1):
+            is_player_0 = (turn - begin + begins[game]) % 2 == 0
+            won = outcomes[game] if is_player_0 else -outcomes[game]
+            points[turn] = won
+            source = bearoff_source(tables, boards[turn])
+            if source == _EXACT or (combined and source != _NONE):
+                fill_bearoff_chances(tables, boards[turn], chances[turn])
+                solved[turn] = turn
+            elif turn + 1 < end:
+                fill_turned(chances[turn + 1], chances[turn])
+                solved[turn] = solved[turn + 1]
+            else:
+                fill_outcome_chances(won, chances[turn])
+                solved[turn] = -1
 
 
 COMPUTATION = SelfPlayLabelsComputation

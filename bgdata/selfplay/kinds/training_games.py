@@ -9,23 +9,13 @@ from typing import Self
 
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
-from bgdata.kinds.columns import (
-    CHANCE_COLUMNS,
-    CLASS_COLUMN,
-    EQUITY_COLUMN,
-    GAME_SPLIT_COLUMN,
-    POSITION_COLUMNS,
-    SPLITS_ARRAY,
-    TURN_COLUMN,
-    TURN_PLACE_ARRAYS,
-)
+from bgdata.kinds import columns as col
 from bgdata.selfplay.kinds.shared.games import check_count
 from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, NETWORK_COLUMN, NetworkChoice
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import VersionRef, number_text
 
-STARTS = (  # in the order of `selfplay.starts.Start`, which imports kernels
+STARTS = (  # in the order of `selfplay.training_games.Start`, which imports kernels
     *("opening", "random-plays", "back-game", "ace-point", "containment", "blitz"),
     *("primes", "holding", "bear-in", "crashed", "anywhere", "doubtful"),
 )
@@ -94,26 +84,26 @@ class TrainingGames(Dataset[TrainingGameParameters]):
     source = "Computed: TD(lambda) returns over 1-ply chances; see play.training_games"
     columns = (
         Column("game", "INTEGER", "", "Number of the game, from 0"),
-        TURN_COLUMN,
-        *POSITION_COLUMNS,
-        CLASS_COLUMN,
+        col.TURN_COLUMN,
+        *col.POSITION_COLUMNS,
+        col.CLASS_COLUMN,
         Column("start", "VARCHAR", "", f"Where the game began: {', '.join(STARTS)}"),
-        *CHANCE_COLUMNS,
-        EQUITY_COLUMN,
+        *col.CHANCE_COLUMNS,
+        col.EQUITY_COLUMN,
         Column("lookahead_equity", "FLOAT", "points", "Equity by the network at 1-ply"),
         Column("static_equity", "FLOAT", "points", "Equity by the network at 0-ply"),
         NETWORK_COLUMN,
-        GAME_SPLIT_COLUMN,
+        col.GAME_SPLIT_COLUMN,
     )
     key = ("game", "turn")
     arrays = (
         *POSITION_ARRAYS,
         CHANCES_ARRAY,
-        *TURN_PLACE_ARRAYS,
+        *col.TURN_PLACE_ARRAYS,
         FlatArray("starts", "uint8", "row", f"How the game began: {', '.join(STARTS)} from 0 on"),
         FlatArray("lookahead_equities", "float32", "row", "Cubeless equity at 1-ply"),
         FlatArray("static_equities", "float32", "row", "Cubeless equity at 0-ply"),
-        SPLITS_ARRAY,
+        col.SPLITS_ARRAY,
         NETWORK_ARRAY,
     )
     parameters = TrainingGameParameters

@@ -25,8 +25,7 @@ from bgdata.selfplay.kinds.training_games import STARTS, TrainingGameParameters
 from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
 from bgdata.selfplay.training_games import NO_POSITIONS, training_games
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sampled
 from bgdata.store.job import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 

@@ -22,7 +22,7 @@ from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.race import one_sided_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.bearoff.two_sided import two_sided_codes
-from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_two_sided
+from bgdata.formats.gnubg_bearoff import write_one_sided, write_two_sided
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table

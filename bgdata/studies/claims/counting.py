@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count
-from math import comb
+from math import comb, log10
 
 from bgdata.bearoff.index import layout_count
-from bgdata.evaluation.networks.escapes import escape_counts
+from bgdata.evaluation.networks.shots import escape_counts
 from bgdata.game.dice import Roll
-from bgdata.selfplay.luck_formulas import rating_gap
 
 HEADER_BYTES = 40  # of gnubg's bearoff files
 FILE_LIMIT_BYTES = 1 << 31  # of the program that makes them
@@ -82,6 +81,12 @@ def far_from_mean(n: int, chance: str, by: int) -> float:
     mean = Fraction(chance) * n
     far = [k for k in range(n + 1) if abs(k - mean) >= by]
     return sum(binomial(n, chance, k, k) for k in far)
+
+
+def rating_gap(win_share: float) -> float:
+    """The rating difference, in points of the First Internet Backgammon Server, of a player who wins this share of
+    matches to one point, between 0 and 1: 2000 points are a factor of ten in the odds."""
+    return 2000.0 * log10(win_share / (1 - win_share))
 
 
 def difference(one: float, other: float) -> float:

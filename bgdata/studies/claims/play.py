@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, open_networks
 from bgdata.store.table import Table
 from bgdata.studies.claims.bearoff import Tables, open_table
 from bgdata.studies.claims.definitions import Found

@@ -10,7 +10,7 @@ from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import MissingTableError
 from bgdata.rows import COUNT, Column, table_lines
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.studies import rows as register
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.kinds.claims import DATASET

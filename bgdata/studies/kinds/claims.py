@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from bgdata.errors import BgdataError, CorruptFileError, InvalidParameterError
 from bgdata.kinds import all_kinds
 from bgdata.kinds.columns import text_declarations
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.versions import Versions
 from bgdata.studies.claims.definitions import Claim, definitions_digest, part_names, read_definitions

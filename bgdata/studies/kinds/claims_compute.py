@@ -12,8 +12,7 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError
 from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.store.arrays import Array
 from bgdata.store.checks import connect_tables, only_row
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import CORRECTED, KINDS, STATUSES, Claim, definitions_digest, parse_published
 from bgdata.studies.claims.register import Judged, judge

@@ -9,13 +9,11 @@ from bgdata.errors import InvalidParameterError
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.reference_scores import SMALLEST, check_reference, reference_input
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
-from bgdata.store.dataset import Dataset, Estimate, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.training.kinds.network import known_variant
 from bgdata.training.kinds.supervised_network import WeightedLabels, check_guard, check_labels, label_role
-from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.temporal_difference.recipe import MOST_UNITS
+from bgdata.training.recipes import MOST_UNITS, SupervisedRecipe
 
 SCHEMES = ("one", "classes", "themes", "k-means")  # in the order of `training.supervised.parts.Scheme`
 CONTACT_THEMES = THEMES[: THEMES.index("race")]

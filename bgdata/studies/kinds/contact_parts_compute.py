@@ -19,8 +19,7 @@ from bgdata.game.themes import position_themes
 from bgdata.kernel import read_only, thread_count
 from bgdata.selfplay.splits import SPLITS
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 from bgdata.store.table import Table
 from bgdata.studies.kinds.contact_parts import CONTACT_THEMES, GROUPINGS, ContactPartsParameters
 from bgdata.training.feed.feed import Feed

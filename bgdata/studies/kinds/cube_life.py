@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters, check_size
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible, and the model would need to know how likely

@@ -16,8 +16,7 @@ from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.equity.cube_life import CERTAINTY, CUBES, NoIndex, cube_life_indexes, decision_losses, margins
 from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, drawn
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn
 from bgdata.studies.kinds.cube_life import ACTIONS, LOSSES, CubeLifeParameters
 
 CHANCES = ("win_chance", "one_sided_win_chance")

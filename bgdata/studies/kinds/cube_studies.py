@@ -9,8 +9,7 @@ from pathlib import Path
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import text_declarations
 from bgdata.selfplay.kinds.cubeful_selfplay import CubePlayerParameters, met_inputs
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import published_folder, published_versions
 from bgdata.studies.kinds.shared.cube_arms import CUBES, ENDINGS, OWN_MET, OWN_MET_CUBEFUL, Arm, arms_of, player_of

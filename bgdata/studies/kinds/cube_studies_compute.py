@@ -14,8 +14,7 @@ from bgdata.selfplay.kinds.cubeful_selfplay import sides_of
 from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played
 from bgdata.selfplay.series import CubefulResults, cubeful_results
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.job import Settings, Work, compute_shards
 from bgdata.studies.kinds.cube_studies import (
     LUCK_ADJUSTED,

@@ -9,8 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from bgdata.errors import InvalidParameterError
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 MATCH = "hedging-toward-skill"

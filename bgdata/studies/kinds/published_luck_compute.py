@@ -11,8 +11,7 @@ import pyarrow as pa
 from bgdata.kinds.column_values import chosen_texts
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 from bgdata.studies.kinds.published_luck import FIGURES, INTEGERS, LuckParameters, published_rows
 
 PROGRAMS = ("jellyfish", "snowie")

@@ -19,8 +19,7 @@ from bgdata.kernel import kernel, prange
 from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.table import Table
 from bgdata.studies.kinds.cube_life_compute import TABLE_ORDER
 from bgdata.studies.kinds.race_rules import DECISIONS, LONGER_CHECKERS, PARTS, WEIGHTINGS, RaceRuleParameters

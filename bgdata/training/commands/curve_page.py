@@ -6,10 +6,9 @@ and every number that is drawn is in a table too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +16,9 @@ from bgdata.cli.charts import format_chart_svg
 from bgdata.cli.html_file import grid, page_head, section
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, recipe_command
 from bgdata.errors import MissingTableError
-from bgdata.evaluation.networks.shipped import KINDS
+from bgdata.evaluation.players import NETWORK_KINDS
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
-from bgdata.store.declaration import Column
+from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Manifest
 from bgdata.store.parameters import VersionRef
 from bgdata.store.storage import write_file
@@ -28,22 +26,21 @@ from bgdata.store.table import Table
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch
 from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
-from bgdata.training.rows import curve_charts, headline, how_learned
+from bgdata.training.rows import curve_charts, headline, how_learned, kind_of
 from bgdata.warehouse import Warehouse
 
 _LEAVE_OUT = ("name", "start", "labels", "guard")  # of the recipe: these have sections of their own
+_NOT_HERE = "not in this warehouse"
 
 
 def write_page(table: Table, warehouse: Warehouse, path: Path) -> None:
-    """Write the page of a network of any kind. Raises StorageError."""
-    write_file(path, format_page(table, warehouse).encode())
-
-
-def format_page(table: Table, warehouse: Warehouse) -> str:
-    """The page as text; the lineage of the network is looked up in the warehouse."""
-    manifest = table.manifest
-    is_supervised = manifest.dataset == SUPERVISED.name
+    """Write the page of a network of any kind; its lineage is looked up in the warehouse. Raises StorageError."""
+    manifest, kind = table.manifest, kind_of(table.manifest)
     curve = np.asarray(table.array("curve"))
+    parameters = kind.parameters.from_manifest(manifest.parameters)
+    (batch,) = kind.computation.batches(Computed(parameters, {"curve": curve}))
+    names = [column.name for column in kind.columns]
+    rows = [[_cell(row[name]) for name in names] for row in batch.to_pylist()]
     parts = [
         *page_head(table.name),
         f"<p>{escape(headline(manifest))}</p>",
@@ -51,25 +48,27 @@ def format_page(table: Table, warehouse: Warehouse) -> str:
         '<div class="charts">',
         *map(format_chart_svg, curve_charts(table)),
         "</div>",
-        *section("Final figures", figures(manifest, curve)),
-        *section("Recipe", recipe_rows(manifest)),
-        *section("Lineage", lineage_rows(ancestors(warehouse, manifest))),
-        *(section("Labels", label_rows(warehouse, manifest)) if is_supervised else ()),
+        *section("Final figures", _figures(manifest, curve)),
+        *section("Recipe", _recipe_rows(manifest)),
+        *section("Lineage", _lineage_rows(warehouse, manifest)),
+        *(section("Labels", _label_rows(warehouse, parameters)) if kind is SUPERVISED else ()),
         f"<h2>Command line</h2>\n<pre>{escape(recipe_command(manifest))}</pre>",
-        *section("Version", version_rows(manifest)),
-        *curve_table(table, is_supervised),
+        *section("Version", _version_rows(manifest)),
+        f"<h2>Table</h2>\n<details><summary>{len(rows)} rows of the learning curve</summary>",
+        *grid([names, *rows]),
+        "</details>",
         "</body></html>",
     ]
-    return "\n".join(parts) + "\n"
+    write_file(path, ("\n".join(parts) + "\n").encode())
 
 
-def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
+def _figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
     """Rows with the final figures of the network."""
     statistics = manifest.statistics
-    if manifest.dataset == NETWORK.name:
+    if kind_of(manifest) is NETWORK:
         yield ("figure", "value", "unit", "meaning")
         for column in NETWORK.columns:
-            yield (column.name, cell(statistics[column.name]), column.unit, column.meaning)
+            yield (column.name, _cell(statistics[column.name]), column.unit, column.meaning)
         return
     yield ("network", "kept epoch", "cross-entropy", "before", "RMSE of equities", "before")
     for which in reversed(range(len(CLASSES))):
@@ -81,9 +80,9 @@ def figures(manifest: Manifest, curve: Array) -> Iterator[Sequence[str]]:
             yield (name, f"{statistics[f'{name}_epoch']:.0f}", *(f"{statistics[key]:.5f}" for key in keys))
 
 
-def recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
+def _recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
     """Every parameter with its value and its meaning."""
-    meanings = (TD_RECIPE if manifest.dataset == NETWORK.name else SL_RECIPE) | {
+    meanings = (TD_RECIPE if kind_of(manifest) is NETWORK else SL_RECIPE) | {
         "features": "Inputs of the networks with their revisions.",
         "platform": "What PyTorch computed on.",
     }
@@ -94,13 +93,7 @@ def recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
             yield (name, text, meanings.get(name, "").partition("  [")[0])
 
 
-def lineage_rows(found: Iterable[Ancestor]) -> Iterator[Sequence[str]]:
-    """The network and its ancestors, the oldest last."""
-    yield ("network", "learned", "points per game", "standard error")
-    yield from found
-
-
-def version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
+def _version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
     """Which version this is, and what it was made by."""
     software = ", ".join(f"{name} {version}" for name, version in sorted(manifest.software.items()))
     yield ("", "")
@@ -115,19 +108,7 @@ def version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
     }.items()
 
 
-def curve_table(table: Table, is_supervised: bool) -> Iterator[str]:
-    """All rows of the learning curve, in an element that unfolds."""
-    columns: tuple[Column, ...] = (SUPERVISED if is_supervised else NETWORK).columns
-    dataset: Any = SUPERVISED if is_supervised else NETWORK
-    parameters = dataset.parameters.from_manifest(table.manifest.parameters)
-    (batch,) = dataset.computation.batches(Computed(parameters, {"curve": table.array("curve")}))
-    rows = [[cell(row[column.name]) for column in columns] for row in batch.to_pylist()]
-    yield f"<h2>Table</h2>\n<details><summary>{len(rows)} rows of the learning curve</summary>"
-    yield from grid([[column.name for column in columns], *rows])
-    yield "</details>"
-
-
-def cell(value: object) -> str:
+def _cell(value: object) -> str:
     """A value as the short text of a cell."""
     if isinstance(value, bool):
         return "yes" if value else ""
@@ -136,66 +117,48 @@ def cell(value: object) -> str:
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-NOT_HERE = "not in this warehouse"
-
-
-class Ancestor(NamedTuple):
-    """A network of the lineage, and how good it was, in words."""
-
-    name: str
-    learned: str
-    points_per_game: str = ""
-    standard_error: str = ""
-
-
-def ancestors(warehouse: Warehouse, manifest: Manifest) -> Iterator[Ancestor]:
+def _lineage_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[Sequence[str]]:
     """The network itself, the one that it started from, and so on, as far as they are in the warehouse."""
+    yield ("network", "learned", "points per game", "standard error")
     name = f"{manifest.dataset}/{manifest.variant}/{manifest.version}"
     while True:
         statistics = manifest.statistics
         points, error = f"{statistics['points_per_game']:+.3f}", f"{statistics['standard_error']:.3f}"
-        yield Ancestor(name, how_learned(manifest), points, error)
-        declared = NETWORK if manifest.dataset == NETWORK.name else SUPERVISED
-        place: VersionRef | None = declared.parameters.from_manifest(manifest.parameters).start
+        yield (name, how_learned(manifest), points, error)
+        place: VersionRef | None = kind_of(manifest).parameters.from_manifest(manifest.parameters).start
         if place is None:
             return
         try:
-            table = find_version(warehouse, place)
-            name, manifest = table.name, table.manifest
+            table = _find_version(warehouse, place)
         except MissingTableError:
-            yield Ancestor(str(place), NOT_HERE)
+            yield (str(place), _NOT_HERE, "", "")
             return
+        name, manifest = table.name, table.manifest
 
 
-def find_version(warehouse: Warehouse, place: VersionRef) -> Table:
+def _find_version(warehouse: Warehouse, place: VersionRef) -> Table:
     """The version of this name, which for networks may be one that comes with the package; without a version, the
     current one of the variant. Raises MissingTableError."""
-    from bgdata.evaluation.networks.named import find_network
+    from bgdata.evaluation.networks.player import find_network
 
-    if place.kind in KINDS:
+    if place.kind in NETWORK_KINDS:
         return find_network(f"{NETWORK.name}/{place.variant}", warehouse, place.version or None)
     if not warehouse.root.is_dir():
         raise MissingTableError(f"no {place} in {warehouse.root}, which is no folder")
     return warehouse.open_reference(place)
 
 
-def label_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[tuple[str, ...]]:
+def _label_rows(warehouse: Warehouse, recipe: SupervisedParameters) -> Iterator[Sequence[str]]:
     """A heading, and a row for each version of labels, and for each benchmark whose positions were left out."""
     yield ("version", "rows", "share of what is learned", "digest")
-    recipe = SupervisedParameters.from_manifest(manifest.parameters)
-    total = sum(labels.weight for labels in recipe.labels)
+    total, places = sum(labels.weight for labels in recipe.labels), list[tuple[VersionRef, str]]()
     for labels in recipe.labels:
         share = f"{100 * labels.weight / total:.3g} %" + " together" * (len(labels.versions) > 1)
-        for place in labels.versions:
-            yield (str(place), *version_facts(warehouse, place, share))
-    for place in recipe.guard:
-        yield (str(place), *version_facts(warehouse, place, "none: its positions are left out"))
-
-
-def version_facts(warehouse: Warehouse, place: VersionRef, share: str) -> tuple[str, str, str]:
-    """A row with the number of rows of a version, its share of the batches, and the digest of its values."""
-    try:
-        manifest = find_version(warehouse, place).manifest
-    except MissingTableError:
-        return NOT_HERE, share, ""
-    return f"{manifest.rows:,}", share, manifest.digest
+        places += [(place, share) for place in labels.versions]
+    for place, share in [*places, *((place, "none: its positions are left out") for place in recipe.guard)]:
+        try:
+            manifest = _find_version(warehouse, place).manifest
+        except MissingTableError:
+            yield (str(place), _NOT_HERE, share, "")
+        else:
+            yield (str(place), f"{manifest.rows:,}", share, manifest.digest)

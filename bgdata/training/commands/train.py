@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
-from bgdata.cli.charts import PANEL, draw_chart, new_figure, write_figure
+from bgdata.cli.charts import LOOKS, PANEL, draw_chart, format_places, new_figure, write_figure
 from bgdata.cli.completion import complete_networks, complete_players
 from bgdata.cli.options import (
     OutputFile,
@@ -17,28 +19,34 @@ from bgdata.cli.options import (
     games_option,
     network_option,
     output_option,
+    plot_option,
     seed_option,
     threads_option,
 )
-from bgdata.cli.output import build_version, print_built
+from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, label_options, recipe_options
 from bgdata.errors import UsageError, shown
-from bgdata.rows import Quantity
+from bgdata.rows import COUNT, PERCENT, Column, Quantity, Row, table_lines
 from bgdata.selfplay.kinds.training_games import DATASET as GAMES
 from bgdata.selfplay.kinds.training_games import MIXED, STARTS, StartShare
 from bgdata.selfplay.kinds.training_games import TrainingGameParameters as GameParameters
+from bgdata.store.arrays import Array
 from bgdata.store.parameters import VersionRef
+from bgdata.store.table import Table
 from bgdata.studies.commands.contact_parts import parts
 from bgdata.training.commands.curve_page import write_page
-from bgdata.training.commands.turn_input import turn_input
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.network import NetworkParameters, curve_line, known_network, network_ref
 from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, best_epoch, epoch_line
+from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
+from bgdata.training.kinds.turn_input import DATASET as TURN_INPUT
 from bgdata.training.rows import curve_charts, headline
 from bgdata.warehouse import Warehouse
 
 CHARTS_IN_ROW = 3
+SHOWN = {"win": "win", "win_gammon": "win a gammon", "lose_gammon": "lose a gammon"}  # chances with the dice
+FIGURE_NAMES = [column.name for column in FIGURES]
 START = f"Networks to start from: network, network/NAME, or {NEW} for random weights."
 
 
@@ -47,7 +55,6 @@ def train() -> None:
     """Train networks, and draw how they learned."""
 
 
-train.add_command(turn_input)
 train.add_command(parts)
 
 
@@ -83,7 +90,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
       bgdata train td wide --start network/contact-160 --hidden 320 --crashed-hidden 160 \\
         --learning-rate 0.02 --final-learning-rate 0.001
     """
-    from bgdata.evaluation.networks.named import find_network
+    from bgdata.evaluation.networks.player import find_network
 
     known = known_network(name)
     if name in warehouse.variants(SUPERVISED.name) or (known and known[0] != NETWORK.name):
@@ -184,13 +191,13 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
       bgdata train plot --page
       bgdata train plot better -o better.html
     """
-    from bgdata.evaluation.networks.named import KIND, find_network
+    from bgdata.evaluation.networks.player import find_network
 
     ending = output.suffix.lower() if output else ""
     is_page = page or ending in (".html", ".htm")
     if page and ending in (".png", ".svg"):
         raise UsageError(f"expected a file that ends in .html for a page, got {output}")
-    table = find_network(f"{KIND}/{name}" if name else KIND, warehouse)
+    table = find_network(f"network/{name}" if name else "network", warehouse)
     path = output or Path(f"{table.folder.parent.name}.{'html' if is_page else 'png'}")
     if is_page:
         write_page(table, warehouse, path)
@@ -260,3 +267,76 @@ def sl(
     kept = [f"{name} {best_epoch(curve, which)}" for which, name in enumerate(("race", "crashed", "contact"))]
     line = f"kept epochs: {', '.join(kept)}; {after} points per game against PubEval, {before} before"
     print_built(table, [last, line], form)
+
+
+@train.command()
+@games_option(TurnInputParameters.games)
+@click.option(
+    "--units", default=TurnInputParameters.units, show_default=True, metavar="N", help="Hidden units of each network."
+)
+@recipe_options(TurnInputParameters, TD_RECIPE, ("learning_rate", "row_games"))
+@seed_option(TurnInputParameters.seed)
+@plot_option
+@threads_option
+@force_option
+@format_option
+@click.pass_obj
+def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: str, **recipe: Any) -> None:
+    """Train networks told whose turn it is, rightly and wrongly.
+
+    Three networks that see the whole game from one side learn by TD(0) from their own games, at a constant learning
+    rate. Two have inputs that say whose turn it is. In the evaluation after a play, towards which they learn, one is
+    told that the dice are still with the player who has just played ("dice kept"), the other that they are passed on
+    ("dice passed"). The third has no such inputs. The command prints what each says of the starting position as it
+    learns: the chances of whoever has the dice, the mean of both sides. The table is `turn_input`. A stopped command,
+    run again, resumes from its last checkpoint; the result is the same on any number of threads.
+
+    \b
+      bgdata train turn-input --plot turn.png
+      bgdata query "from turn_input where arm = 'dice kept' order by games"
+    """
+    parameters = TurnInputParameters(**recipe)
+    table = build_version(warehouse, TURN_INPUT, parameters, force=force)
+    games, curve = games_of(parameters), table.array("curve")
+    rows = list(_curve_rows(games, curve))
+    show_rows(rows, form, [str(table.folder), *_curve_lines(games, rows)])
+    if plot is not None:
+        _draw_curves(table, games, plot)
+
+
+def _curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
+    """The chances of each arm in percent, a line for each row of the curve."""
+    yield "chances at the start with the dice, in %: to win, to win a gammon, to lose a gammon"
+    columns, lines = [Column("games", COUNT, width=9)], [{"games": count} for count in games]
+    for place, arm in enumerate(ARMS):
+        of_arm = rows[place * len(games) : (place + 1) * len(games)]
+        for name, width in zip(SHOWN, (8, 4, 4), strict=True):
+            columns.append(Column(f"{arm} {name}", PERCENT, "", width=width))
+            for line, row in zip(lines, of_arm, strict=True):
+                line[f"{arm} {name}"] = row[name]
+    yield "games".rjust(9) + "".join(arm.rjust(22) for arm in ARMS)
+    yield from table_lines(columns, lines)[1:]
+
+
+def _curve_rows(games: list[int], curve: Array) -> Iterator[Row]:
+    """One row for each arm and number of games, with the numbers of the table."""
+    single = [column.type == "FLOAT" for column in FIGURES]
+    rounded = np.where(single, curve.astype(np.float32), curve).tolist()
+    for arm, rows in zip(ARMS, rounded, strict=True):
+        for count, figures in zip(games, rows, strict=True):
+            yield {"arm": arm, "games": count, **dict(zip(FIGURE_NAMES, figures, strict=True))}
+
+
+def _draw_curves(table: Table, games: list[int], path: Path) -> None:
+    """Write a picture of each shown chance by games, a line for each arm. Raises StorageError."""
+    curve = table.array("curve")
+    with new_figure(10.5, 3.3) as figure:
+        panels = figure.subplots(1, len(SHOWN), sharey=True)
+        for axes, (name, title) in zip(panels, SHOWN.items(), strict=True):
+            for arm, values, (colour, marker) in zip(ARMS, curve[:, :, FIGURE_NAMES.index(name)], LOOKS, strict=False):
+                axes.plot(games, 100 * values, color=colour, marker=marker, label=arm)
+            axes.set(title=f"{title} (%)", xlabel="games of self-play", ylim=(-3, 103))
+            format_places(axes, is_logarithmic=False)
+        panels[0].legend()
+        figure.suptitle("Chances at the starting position, for the player who has the dice")
+        write_figure(figure, path)

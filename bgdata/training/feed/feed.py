@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import UsageError
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.inputs import UNIT, encode
+from bgdata.evaluation.networks.inputs import encode
 from bgdata.game.classes import PositionClass
 from bgdata.kernel import threads
 from bgdata.selfplay.splits import SPLITS
@@ -28,13 +29,13 @@ from bgdata.training.feed.rows import (
     FILE_CLASSES,
     Batch,
     Choice,
+    Guard,
     LabelledRows,
     Span,
     Stream,
     benchmark_versions,
     join_rows,
     labelled_versions,
-    open_guard,
     open_version,
     random_order,
     splits_of,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 FORMAT = 1  # raised when the same recipe would give other batches
 BLOCK_ROWS = 245_760  # as the row groups of Parquet files: what is read at once
 POOL_BLOCKS = 4  # that are shuffled together: 47 MB
+MIX = 1 << 32  # in the place of a stream's number: the order inside a batch
 CLASSES = {entry.name.lower(): entry for entry in (PositionClass.CONTACT, PositionClass.CRASHED, PositionClass.RACE)}
 
 
@@ -90,15 +92,11 @@ class FeedRecipe:
         for name in self.strata:
             if name not in CLASSES:
                 raise UsageError(f"expected strata among {', '.join(CLASSES)}, got {name}")
-        for name, weight in (*self.weights.items(), *self.strata.items()):
+        weights = {name: source["weight"] for name, source in self.sources.items()}
+        for name, weight in (*weights.items(), *self.strata.items()):
             if not 0 < weight < float("inf"):
                 raise UsageError(f"expected a weight above 0 for {name}, got {weight}")
         self.input_set_of()
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """The weight of each source."""
-        return {name: source["weight"] for name, source in self.sources.items()}
 
     def input_set_of(self) -> InputSet | None:
         """The input set of the features. Raises UnknownInputSetError, and UsageError for another revision of it than
@@ -156,20 +154,6 @@ def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
     return parts
 
 
-MIX = 1 << 32  # in the place of a stream's number: the order inside a batch
-
-
-class BlockCounts(NamedTuple):
-    """How many rows of a block are in the split, by class as gnubg's files number them, and how many the guard left
-    out."""
-
-    version: int
-    begin: int
-    end: int
-    by_class: NDArray[np.int64]
-    guarded: int
-
-
 class Feed:
     """The batches of a recipe, from a place on, for `epochs` epochs, or without end for None. A feed can be sent to
     other processes.
@@ -196,14 +180,15 @@ class Feed:
         self.versions = tuple(sorted(digests))
         tables = [open_version(warehouse, name, digests[name]) for name in self.versions]
         self._rows = [LabelledRows(table, splits_of(warehouse, table), from_parquet) for table in tables]
-        self._guard = None if recipe.benchmarks is None else open_guard(warehouse, recipe.benchmarks)
-        self._split = SPLITS.index(recipe.split)
-        counted = [counts for n, rows in enumerate(self._rows) for counts in self._count(n, rows)]
+        guarded = None if recipe.benchmarks is None else recipe.benchmarks.items()
+        guard = None if guarded is None else Guard(open_version(warehouse, *version) for version in guarded)
+        self._choice = Choice(SPLITS.index(recipe.split), guard)
+        spans = [span for version, rows in enumerate(self._rows) for span in self._count(version, rows)]
         # rows of the split that the guard leaves out: positions of benchmarks, as seen by either side
-        self.guarded = sum(counts.guarded for counts in counted)
+        self.guarded = sum(span.guarded for span in spans)
         # int64[class]: rows of each class, as gnubg's files number them, that an epoch may see
-        self.class_counts = sum((counts.by_class for counts in counted), np.zeros(len(FILE_CLASSES), np.int64))
-        streams = self._open_streams(counted)
+        self.class_counts = sum((span.by_class for span in spans), np.zeros(len(FILE_CLASSES), np.int64))
+        streams = self._open_streams(spans)
         self._streams = [stream for stream, _ in streams]
         # rows that an epoch sees at least once: those of the split that the guard does not leave out
         self.row_count = sum(stream.count for stream in self._streams)
@@ -275,17 +260,16 @@ class Feed:
 
         return TorchBatches(self, rank, ranks)
 
-    def _count(self, version: int, rows: LabelledRows) -> Iterator[BlockCounts]:
+    def _count(self, version: int, rows: LabelledRows) -> Iterator[Span]:
         for begin in range(0, len(rows), self.recipe.block_rows):
             end = min(begin + self.recipe.block_rows, len(rows))
             block = rows.read(begin, end)
             rows.check(block, begin)
-            chosen = rows.choose(block, begin, self._split, self._guard)
-            classes = FILE_CLASSES[block.classes[chosen.is_chosen]]
-            by_class = np.bincount(classes, minlength=len(FILE_CLASSES))
-            yield BlockCounts(version, begin, end, by_class, chosen.guarded)
+            is_chosen, guarded = rows.choose(block, begin, self._choice)
+            classes = FILE_CLASSES[block.classes[is_chosen]]
+            yield Span(version, begin, end, np.bincount(classes, minlength=len(FILE_CLASSES)), guarded)
 
-    def _open_streams(self, counted: Sequence[BlockCounts]) -> list[tuple[Stream, Fraction]]:
+    def _open_streams(self, counted: Sequence[Span]) -> list[tuple[Stream, Fraction]]:
         """The streams and their weights, by name, whatever the order in which they were given.
 
         A source that lacks a class leaves its part of that class to the others. Raises UsageError for the first source
@@ -298,11 +282,8 @@ class Feed:
                 self._open_stream(source["versions"], stratum, counted, number * len(sources) + n)
                 for n, source in enumerate(sources)
             ]
-            found = [
-                (stream, Fraction(source["weight"]))
-                for stream, source in zip(opened, sources, strict=True)
-                if stream.count
-            ]
+            weighted = zip(opened, (Fraction(source["weight"]) for source in sources), strict=True)
+            found = [(stream, weight) for stream, weight in weighted if stream.count]
             if not found or (not stratum and len(found) < len(opened)):
                 where = ", ".join(names) if stratum else names[[stream.count for stream in opened].index(0)]
                 rows = f"rows of the class {stratum}" if stratum else "rows"
@@ -312,14 +293,14 @@ class Feed:
             streams += [(stream, Fraction(share) * weight / whole) for stream, weight in found]
         return streams
 
-    def _open_stream(self, names: Collection[str], stratum: str, counted: Sequence[BlockCounts], number: int) -> Stream:
+    def _open_stream(self, names: Collection[str], stratum: str, counted: Sequence[Span], number: int) -> Stream:
         position_class = int(CLASSES[stratum]) if stratum else None
         spans = [
-            Span(version, begin, end, int(by_class.sum() if position_class is None else by_class[position_class]))
-            for version, begin, end, by_class, _ in counted
-            if self.versions[version] in names
+            span._replace(taken=int(span.by_class[position_class] if stratum else span.by_class.sum()))
+            for span in counted
+            if self.versions[span.version] in names
         ]
-        choice = Choice(self._split, self._guard, position_class)
+        choice = self._choice._replace(position_class=position_class)
         return Stream(self._rows, spans, choice, (self.recipe.seed, number), self.recipe.pool_blocks)
 
 
@@ -327,31 +308,26 @@ def open_feed(
     warehouse: Versions,
     kind: str | Mapping[str, float],
     *,
-    split: str = "train",
-    seed: int = 0,
-    batch_size: int = 4096,
-    features: str = "",
-    strata: Mapping[str, float] | Sequence[str] = (),
-    guard: bool = True,
-    epochs: int | None = 1,
-    state: Mapping[str, Any] | None = None,
-    from_parquet: bool = False,
+    features: str,
+    strata: Mapping[str, float] | Sequence[str],
+    guard: bool,
+    state: Mapping[str, Any] | None,
+    epochs: int | None,
+    from_parquet: bool,
+    **recipe_values: Any,
 ) -> Feed:
     """The feed of the current versions: see `bgdata.Warehouse.batches`."""
     weights = {kind: 1.0} if isinstance(kind, str) else dict(kind)
-    shares = dict(strata) if isinstance(strata, Mapping) else dict.fromkeys(strata, 1.0)
     if features and "@" not in features:
         features = f"{features}@{input_set_named(features).revision}"
     recipe = FeedRecipe(
         sources={
             name: {"weight": weight, "versions": labelled_versions(warehouse, name)} for name, weight in weights.items()
         },
-        split=split,
-        seed=seed,
-        batch_size=batch_size,
         features=features,
-        strata=shares,
-        benchmarks=benchmark_versions(warehouse) if guard and split != "test" else None,
+        strata=dict(strata) if isinstance(strata, Mapping) else dict.fromkeys(strata, 1.0),
+        benchmarks=benchmark_versions(warehouse) if guard and recipe_values["split"] != "test" else None,
+        **recipe_values,
     )
     begin = Place(0, 0) if state is None else parse_place(recipe, state)
     return Feed(warehouse, recipe, begin=begin, epochs=epochs, from_parquet=from_parquet)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -70,12 +70,6 @@ def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
     raise MissingTableError(f"expected {source}, whose games split {table.name}, found no such version")
 
 
-def open_guard(warehouse: Versions, benchmarks: Mapping[str, str]) -> Guard:
-    """The guard for benchmarks: digests by `kind/variant/version`. Raises MissingTableError, and UsageError for another
-    digest."""
-    return Guard(open_version(warehouse, name, digest) for name, digest in benchmarks.items())
-
-
 class Guard:
     """Hashes of the positions of benchmarks, before their rolls and after their plays."""
 
@@ -88,22 +82,19 @@ class Guard:
                     hashes.append(position_hashes(np.ascontiguousarray(boards)))
         self.known = np.unique(np.concatenate([np.zeros(0, np.uint64), *hashes]))
         bits = max(len(self.known).bit_length(), 1)
-        self.shift = np.uint64(64 - bits)
-        buckets = np.arange(1 << bits, dtype=np.uint64) << self.shift
-        self.starts = np.append(np.searchsorted(self.known, buckets), len(self.known))
-
-    def __len__(self) -> int:
-        return len(self.known)
+        self._shift = np.uint64(64 - bits)
+        buckets = np.arange(1 << bits, dtype=np.uint64) << self._shift
+        self._starts = np.append(np.searchsorted(self.known, buckets), len(self.known))
 
     def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
         """bool[n]: whether the positions with these hashes are guarded."""
         is_known = np.zeros(len(hashes), np.bool_)
-        fill_contained(hashes, self.known, self.starts, self.shift, is_known)
+        _fill_contained(hashes, self.known, self._starts, self._shift, is_known)
         return is_known
 
 
 @kernel()
-def fill_contained(
+def _fill_contained(
     hashes: Hashes, known: Hashes, starts: NDArray[np.int64], shift: np.uint64, is_known: NDArray[np.bool_]
 ) -> None:
     """Fills is_known[row], all False before, with whether hashes[row] is among the ascending `known`, of which those
@@ -118,7 +109,6 @@ ORDER_TOLERANCE = 0.0501  # rollouts are noisy: as imports and checks allow them
 # by class as gnubg numbers them: as its files name them
 FILE_CLASSES = np.zeros(max(PositionClass) + 1, np.uint8)
 FILE_CLASSES[list(PositionClass)] = [entry.file_class for entry in PositionClass]
-IS_CLASS = np.isin(np.arange(256), list(PositionClass))
 
 
 class Block(NamedTuple):
@@ -129,11 +119,12 @@ class Block(NamedTuple):
     classes: NDArray[np.uint8]  # [rows] as gnubg numbers them
 
 
-class Chosen(NamedTuple):
-    """The rows of a block that belong to a split."""
+class Choice(NamedTuple):
+    """Which rows of versions are read."""
 
-    is_chosen: NDArray[np.bool_]  # [rows]
-    guarded: int  # rows of the split that were left out for the guard
+    split: int
+    guard: Guard | None
+    position_class: int | None = None  # as gnubg's files name it, None for any
 
 
 class Batch(NamedTuple):
@@ -176,16 +167,19 @@ class LabelledRows:
         targets = np.stack([columns.column(name).to_numpy() for name in CHANCES], axis=1)
         return Block(boards, targets, position_classes(boards).astype(np.uint8))
 
-    def choose(self, block: Block, begin: int, split: int, guard: Guard | None) -> Chosen:
-        """The rows of a split in a block that begins at this row, without those that are guarded."""
+    def choose(self, block: Block, begin: int, choice: Choice) -> tuple[NDArray[np.bool_], int]:
+        """bool[rows]: the chosen rows of a block that begins at this row; and how many more of the split the guard
+        leaves out."""
         hashes = position_hashes(block.boards)
         stated = self.splits
         splits = splits_of_hashes(hashes) if stated is None else np.asarray(stated[begin : begin + len(hashes)])
-        is_chosen = splits == split
-        if guard is None:
-            return Chosen(is_chosen, 0)
-        is_guarded = guard.contains(hashes) & is_chosen
-        return Chosen(is_chosen & ~is_guarded, int(is_guarded.sum()))
+        is_chosen, guarded = splits == choice.split, 0
+        if choice.guard is not None:
+            is_guarded = choice.guard.contains(hashes) & is_chosen
+            is_chosen, guarded = is_chosen & ~is_guarded, int(is_guarded.sum())
+        if choice.position_class is not None:
+            is_chosen = is_chosen & (FILE_CLASSES[block.classes] == choice.position_class)
+        return is_chosen, guarded
 
     def check(self, block: Block, begin: int) -> None:
         """Raise CheckFailedError, with version and row, for boards that are not legal, of which kernels would read
@@ -196,15 +190,25 @@ class LabelledRows:
                 f"{', '.join(str(len(values)) for values in block)} from row {begin} on; try: bgdata verify"
             )
         check_boards_of(self.table, block.boards, begin)
-        is_class = IS_CLASS[block.classes]
+        is_class = np.isin(block.classes, list(PositionClass))
         if not is_class.all():
             wrong = int(is_class.argmin())
             raise CheckFailedError(
                 f"expected the number of a class in row {begin + wrong} of {self.table.name}, found "
                 f"{block.classes[wrong]}; try: bgdata verify"
             )
-        row = first_flaw(block.targets)
-        if row is not None:
+        columns = np.ascontiguousarray(block.targets.T)
+        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = columns
+        is_fine = (columns.min(axis=0) >= 0) & (columns.max(axis=0) <= 1)  # false for NaN
+        for smaller, larger in (
+            (win_gammon, win),
+            (win_backgammon, win_gammon),
+            (lose_gammon, np.float32(1) - win),
+            (lose_backgammon, lose_gammon),
+        ):
+            is_fine &= smaller - larger <= np.float32(ORDER_TOLERANCE)
+        if not is_fine.all():
+            row = int(is_fine.argmin())
             raise CheckFailedError(
                 f"expected five chances from 0 to 1, each at most the one that contains it, in row {begin + row} of "
                 f"{self.table.name}, found {block.targets[row].tolist()}; try: bgdata verify"
@@ -220,21 +224,6 @@ def check_boards_of(table: Table, boards: Boards, begin: int = 0) -> None:
             f"{Flaw(flaws[row]).rule} in row {begin + row} of {table.name}, found {boards[row].tolist()}; "
             "try: bgdata verify"
         )
-
-
-def first_flaw(targets: Chances) -> int | None:
-    """The first row of float32[n, 5] that is NaN, out of range, or out of order by more than noise; None without."""
-    columns = np.ascontiguousarray(targets.T)
-    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = columns
-    is_fine = (columns.min(axis=0) >= 0) & (columns.max(axis=0) <= 1)  # false for NaN
-    for smaller, larger in (
-        (win_gammon, win),
-        (win_backgammon, win_gammon),
-        (lose_gammon, np.float32(1) - win),
-        (lose_backgammon, lose_gammon),
-    ):
-        is_fine &= smaller - larger <= np.float32(ORDER_TOLERANCE)
-    return None if is_fine.all() else int(is_fine.argmin())
 
 
 Places = NDArray[np.int32]
@@ -255,20 +244,14 @@ class Rows(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A block of a version, and how many of its rows a stream takes."""
+    """A block of a version, and how many of its rows are read."""
 
     version: int
     begin: int
     end: int
-    taken: int
-
-
-class Choice(NamedTuple):
-    """Which rows of a block belong to a stream."""
-
-    split: int
-    guard: Guard | None
-    position_class: int | None  # as gnubg's files name it, None for any
+    by_class: NDArray[np.int64]  # rows of the split that the guard allows, by class as gnubg's files number them
+    guarded: int  # rows of the split that it leaves out
+    taken: int = 0  # rows of these that a stream reads
 
 
 class Stream:
@@ -328,9 +311,7 @@ class Stream:
         """Copy the chosen rows of a block into the pool."""
         version = self._versions[span.version]
         block = version.read(span.begin, span.end)
-        is_chosen, _ = version.choose(block, span.begin, self._choice.split, self._choice.guard)
-        if self._choice.position_class is not None:
-            is_chosen = is_chosen & (FILE_CLASSES[block.classes] == self._choice.position_class)
+        is_chosen, _ = version.choose(block, span.begin, self._choice)
         places = np.flatnonzero(is_chosen)
         columns: list[NDArray[Any]] = [rows.boards, rows.targets, rows.classes]
         stored: list[NDArray[Any]] = [block.boards, block.targets, block.classes]
@@ -359,12 +340,12 @@ def join_rows(parts: Sequence[Rows]) -> Rows:
 def random_order(key: Sequence[int], count: int) -> Places:
     """int32[count]: 0 to count - 1 in an order that depends on the key alone; its numbers are from 0 to 2^63 - 1."""
     places = np.arange(count, dtype=np.int32)
-    fill_shuffled(np.array(key, np.uint64), places)
+    _fill_shuffled(np.array(key, np.uint64), places)
     return places
 
 
 @kernel()
-def fill_shuffled(key: NDArray[np.uint64], places: Places) -> None:
+def _fill_shuffled(key: NDArray[np.uint64], places: Places) -> None:
     """Shuffles places[n] (Fisher and Yates), by the random numbers of a key."""
     stream = np.uint64(0)
     for part in key:

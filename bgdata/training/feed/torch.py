@@ -7,7 +7,7 @@ Spawn them (`multiprocessing_context="spawn"`): compiled kernels have threads, w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from bgdata.errors import UsageError, needing
 from bgdata.training.feed.rows import Batch
@@ -17,20 +17,13 @@ with needing("torch", "for batches of tensors"):
     from torch.utils.data import IterableDataset, get_worker_info
 
 
-class SharedFeed(Protocol):
-    """A feed whose batches can be divided among processes."""
-
-    def part(self, first: int, step: int) -> Iterator[Batch]:
-        """The batches number first, first + step, ..."""
-
-
 class TorchBatches(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
     """Batches as in `rows.Batch` with tensors that share the memory of the arrays; `features` may be None.
 
     `rank` of `ranks` training processes gets every `ranks`-th batch.
     """
 
-    def __init__(self, feed: SharedFeed, rank: int = 0, ranks: int = 1) -> None:
+    def __init__(self, feed: Any, rank: int = 0, ranks: int = 1) -> None:
         if not 0 <= rank < ranks:
             raise UsageError(f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}")
         self.feed, self.rank, self.ranks = feed, rank, ranks

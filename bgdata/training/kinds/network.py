@@ -6,23 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import mul
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, KINDS, SHIPPED
+from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
 from bgdata.kinds import all_kinds
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.table import published_folder, published_versions
-from bgdata.training.temporal_difference.recipe import TemporalDifferenceRecipe
-
-if TYPE_CHECKING:
-    from bgdata.store.parameters import Parameters
-    from bgdata.store.table import Table
-    from bgdata.store.versions import Versions
+from bgdata.store.table import Table, published_folder, published_versions
+from bgdata.store.versions import Versions
+from bgdata.training.recipes import TemporalDifferenceRecipe
 
 POINTS = 6  # of the bearoff tables that teach and test
 MOST_GAMES = 1 << 30
@@ -52,11 +46,6 @@ class NetworkParameters(TemporalDifferenceRecipe, Parameters):
     def rows(self) -> int:
         """Number of rows of the learning curve; the last one may follow fewer rounds than the others."""
         return -(-self.rounds // self.rounds_per_row)
-
-
-def published_networks() -> dict[NetworkParameters, Path]:
-    """Folders of the networks that come with the package, by recipe; those with a damaged manifest are left out."""
-    return published_versions(SHIPPED, NetworkParameters)
 
 
 class Network(Dataset[NetworkParameters]):
@@ -95,18 +84,11 @@ class Network(Dataset[NetworkParameters]):
         FlatArray("curve", "float64", "row, column", "The learning curve"),
     )
     parameters = NetworkParameters
-    defaults = tuple(published_networks())
+    defaults = tuple(published_versions(SHIPPED, NetworkParameters))
     smallest = NetworkParameters(
-        games=400,
-        round_games=100,
-        hidden="8",
-        crashed_hidden="8",
-        race_hidden="8-4",
-        row_games=200,
-        test_games=20,
-        name="tiny",
-        td_lambda=0.0,
-    )
+        games=400, round_games=100, hidden="8", crashed_hidden="8", race_hidden="8-4", row_games=200, test_games=20,
+        name="tiny", td_lambda=0.0,
+    )  # fmt: skip
 
     def slug(self, parameters: NetworkParameters) -> str:
         return parameters.name
@@ -174,7 +156,7 @@ def known_variant(place: VersionRef) -> tuple[str, Parameters]:
 
 def known_network(name: str) -> tuple[str, Parameters] | None:
     """(kind, parameters) of a network that comes with bgdata, or of the smallest ones; None for any other name."""
-    for kind in KINDS:
+    for kind in NETWORK_KINDS:
         try:
             return known_variant(VersionRef(kind, name))
         except InvalidParameterError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,24 +12,18 @@ from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.bearoff_kernels import BearoffArrays
-from bgdata.evaluation.networks.mapped import open_networks, stored
-from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.player import open_networks, stored_arrays
+from bgdata.evaluation.players import SHIPPED
+from bgdata.selfplay.games import SeriesResult
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 from bgdata.training.kinds.network import NetworkParameters, curve_line
 from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, started_networks
-from bgdata.training.temporal_difference.run import (
-    COLUMNS,
-    Tally,
-    Trainer,
-    bearoff_sample,
-    curve_row,
-    result_against_pubeval,
-)
+from bgdata.training.temporal_difference import Trainer, bearoff_sample, result_against_pubeval
 
 SAMPLE_SEED = 0  # of the bearoff positions that test
 LEAST_GAMES = 100  # to play again: fewer do not tell how far they may be off
@@ -40,21 +35,20 @@ class NetworkComputation(Computation[NetworkParameters]):
 
     def compute(self, build: Build[NetworkParameters]) -> None:
         parameters, inputs, job = build.parameters, build.inputs, build.job
-        networks = networks_to_start(build) if parameters.start else None
-        trainer, tally = Trainer(parameters, training_tables(inputs), networks), Tally(np.zeros(4, np.int64))
+        networks = _networks_to_start(build) if parameters.start else None
+        trainer = Trainer(parameters, training_tables(inputs), networks)
         sample = bearoff_sample(TwoSidedTable(inputs["two_sided"]), SAMPLE_SEED)
-        curve = np.zeros((parameters.rows, len(COLUMNS)))
-        state: dict[str, Array] = {**weights_of(trainer), "curve": curve, "tally": tally.counts}
+        curve, (_, weights, biases) = np.zeros((parameters.rows, len(self.kind.columns))), trainer.networks
+        state: dict[str, Array] = {"weights": weights, "biases": biases, "curve": curve, "tally": trainer.tally}
         sizes = [parameters.round_games] * parameters.rounds
         for number in job.steps("games", range(len(sizes)), sizes, state):
             trainer.play_round(number)
-            tally.add(trainer.record)
             done = number + 1
             if done % parameters.rounds_per_row == 0 or done == parameters.rounds:
-                row = curve_row(trainer, done * parameters.round_games, tally, sample, parameters.test_games)
+                row = trainer.curve_row(done * parameters.round_games, sample, parameters.test_games)
                 curve[number // parameters.rounds_per_row] = row
                 job.progress.note(curve_line(row))
-        for name, values in stored(rounded_networks(trainer.networks)).items():
+        for name, values in stored_arrays(rounded_networks(trainer.networks)).items():
             job.save(name, values)
         job.save("curve", curve)
 
@@ -73,22 +67,35 @@ class NetworkComputation(Computation[NetworkParameters]):
         PubEval, of which up to `rows` are played again."""
         table, parameters = recheck.table, recheck.parameters
         networks, curve = open_networks(table), np.asarray(table.array("curve"))
-        check_schedule(parameters, curve, table.name)
+        rounds = [min((row + 1) * parameters.rounds_per_row, parameters.rounds) for row in range(parameters.rows)]
+        games = [done * parameters.round_games for done in rounds]
+        if curve[:, :2].tolist() != [[count, parameters.rate_after(count)] for count in games]:
+            raise CheckFailedError(
+                f"expected games {games} and their rates in the curve of {table.name}, found {curve[:, :2].tolist()}"
+            )
         *_, points, _, bearoff_error = curve[-1].tolist()
         found = bearoff_sample(TwoSidedTable(recheck.inputs["two_sided"]), SAMPLE_SEED).error_of(networks)
         if found != bearoff_error:
             raise CheckFailedError(
                 f"expected a bearoff_error of {found} in the last row of {table.name}, found {bearoff_error}"
             )
-        count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
-        result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
-        margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
-        if not abs(result.points_per_game - points) <= margin:
-            raise CheckFailedError(
-                f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first {count} "
-                f"test games, in the last row of {table.name}, found {points:+.4f}"
-            )
+        count = play_again(networks, recheck, points, f", in the last row of {table.name}").games
         return f"{count:,} of {parameters.test_games:,} test games, and the error on bearoffs; it was not trained again"
+
+
+def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: str) -> SeriesResult:
+    """The first test games again, up to `rows`. Raises CheckFailedError unless their points per game are near those of
+    all of them, which a version has at this place."""
+    games = recheck.parameters.test_games
+    count = min(max(recheck.rows, LEAST_GAMES), games)
+    result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
+    margin = 0.0 if count == games else DEVIATIONS * result.standard_error
+    if not abs(result.points_per_game - points) <= margin:
+        raise CheckFailedError(
+            f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first {count} "
+            f"test games{place}, found {points:+.4f}"
+        )
+    return result
 
 
 def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
@@ -97,7 +104,7 @@ def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 
-def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
+def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
     """The networks that training starts from. Raises MissingTableError, CorruptFileError, and InvalidParameterError for
     those of other inputs, or with more hidden units."""
     parameters = build.parameters
@@ -110,22 +117,6 @@ def networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
             f"{', '.join(input_set.label for input_set in parameters.input_sets())}"
         )
     return started_networks(networks, parameters.layers(), parameters.seed)
-
-
-def weights_of(trainer: Trainer) -> dict[str, Array]:
-    """The arrays of the networks that checkpoints save."""
-    return {"weights": trainer.networks.weights, "biases": trainer.networks.biases}
-
-
-def check_schedule(parameters: NetworkParameters, curve: Array, name: str) -> None:
-    """Raise CheckFailedError unless the rows of a learning curve have the games and rates of the recipe."""
-    rounds = [min((row + 1) * parameters.rounds_per_row, parameters.rounds) for row in range(parameters.rows)]
-    games = [done * parameters.round_games for done in rounds]
-    expected = [[count, parameters.rate_after(count)] for count in games]
-    if curve[:, :2].tolist() != expected:
-        raise CheckFailedError(
-            f"expected games {games} and their rates in the curve of {name}, found {curve[:, :2].tolist()}"
-        )
 
 
 def open_network_version(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:

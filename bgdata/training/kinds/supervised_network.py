@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import input_set_named
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.arrays import Array
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, number_text
 from bgdata.store.table import published_folder, published_versions
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.network import LEAST_GAMES, MOST_GAMES, POINTS, check_name, known_variant
-from bgdata.training.supervised.recipe import SupervisedRecipe
-
-if TYPE_CHECKING:
-    from bgdata.store.arrays import Array
+from bgdata.training.recipes import SupervisedRecipe
 
 CLASSES = ("race", "crashed", "contact")
 START = VersionRef("network", DEFAULT_NETWORK)
@@ -93,11 +90,6 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
         check_guard(self.guard)
 
 
-def published_supervised_networks() -> dict[SupervisedParameters, Path]:
-    """Folders of the networks that come with the package, by recipe; those with a damaged manifest are left out."""
-    return published_versions(SHIPPED, SupervisedParameters)
-
-
 class SupervisedNetwork(Dataset[SupervisedParameters]):
     """One row for each epoch and network."""
 
@@ -126,7 +118,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
         FlatArray("tests", "float64", "start or result, number", "Points per game against PubEval, standard error"),
     )
     parameters = SupervisedParameters
-    defaults = tuple(published_supervised_networks())
+    defaults = tuple(published_versions(SHIPPED, SupervisedParameters))
     smallest = SupervisedParameters(
         epochs=2,
         batch_size=32,

@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bgdata.errors import CheckFailedError, MissingTableError
+from bgdata.errors import CheckFailedError, MissingTableError, UsageError
 from bgdata.evaluation.networks.inference import Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-from bgdata.evaluation.networks.mapped import open_networks, stored
+from bgdata.evaluation.networks.player import open_networks, stored_arrays
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Context, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 from bgdata.training.feed.feed import Feed, FeedRecipe
-from bgdata.training.kinds.network_compute import DEVIATIONS, LEAST_GAMES, open_network_version, training_tables
+from bgdata.training.kinds.network_compute import open_network_version, play_again, training_tables
 from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, epoch_line, label_role
-from bgdata.training.networks import check_features, new_networks, rounded_networks, started_networks
+from bgdata.training.networks import feature_names, new_networks, rounded_networks, started_networks
 from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
-from bgdata.training.temporal_difference.run import result_against_pubeval
+from bgdata.training.temporal_difference import result_against_pubeval
 
 
 class SupervisedNetworkComputation(Computation[SupervisedParameters]):
@@ -41,14 +40,14 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         networks = rounded_networks(run.best)
         tables, games = training_tables(inputs), parameters.test_games
         results = [result_against_pubeval(each, tables, games) for each in (start, networks)]
-        for name, values in stored(networks).items():
+        for name, values in stored_arrays(networks).items():
             job.save(name, values)
         job.save("curve", curve)
         job.save("tests", np.array([[result.points_per_game, result.standard_error] for result in results]))
 
     def batches(self, computed: Computed[SupervisedParameters]) -> Iterator[pa.RecordBatch]:
         curve = np.asarray(computed.arrays["curve"])
-        rows = curve[:, order_of_names()].reshape(-1, curve.shape[2])
+        rows = curve[:, np.argsort(CLASSES)].reshape(-1, curve.shape[2])
         numbers = {column.name: rows[:, place] for place, column in enumerate(self.kind.columns[2:])}
         errors = {name: pa.array(values, from_pandas=True) for name, values in numbers.items()}
         yield pa.record_batch(
@@ -78,30 +77,20 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         """The networks, and those that they began as where these are there, play the first of their test games again,
         up to `rows`."""
         table, parameters = recheck.table, recheck.parameters
-        count = min(max(recheck.rows, LEAST_GAMES), parameters.test_games)
         of_start, of_result = table.array("tests").tolist()
-        start, left_out = None, ""
+        tested, left_out = [(table.name, open_networks(table), of_result)], ""
         try:
-            start = start_of(recheck)
+            tested.append(("the start", start_of(recheck), of_start))
         except MissingTableError:
             left_out = f", and {parameters.start}, where it began, is not here"
-        tested = [("the start", start, of_start), (table.name, open_networks(table), of_result)]
-        for name, each, (points, error) in tested:
-            if each is None:
-                continue
-            result = result_against_pubeval(each, training_tables(recheck.inputs), count)
-            margin = 0.0 if count == parameters.test_games else DEVIATIONS * result.standard_error
-            if not abs(result.points_per_game - points) <= margin:
-                raise CheckFailedError(
-                    f"expected {result.points_per_game:+.4f} points per game within {margin:.4f}, as in the first "
-                    f"{count} test games of {name}, in {table.name}, found {points:+.4f}"
-                )
-            if margin == 0 and error != result.standard_error:
+        for name, networks, (points, error) in tested:
+            result = play_again(networks, recheck, points, f" of {name}, in {table.name}")
+            if result.games == parameters.test_games and error != result.standard_error:
                 raise CheckFailedError(
                     f"expected the standard error {result.standard_error} of the test games of {name} in "
                     f"{table.name}, found {error}"
                 )
-        return f"{count:,} of {parameters.test_games:,} test games; it was not trained again{left_out}"
+        return f"{result.games:,} of {parameters.test_games:,} test games; it was not trained again{left_out}"
 
 
 def start_of(context: Context[SupervisedParameters]) -> Networks:
@@ -119,7 +108,9 @@ def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedR
     """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and what
     opening a feed raises."""
     parameters = build.parameters
-    check_features(start, " ".join(parameters.features))
+    wanted, found = " ".join(parameters.features), feature_names(start)
+    if wanted not in ("", found):
+        raise UsageError(f"expected networks with the inputs {wanted}, got {found}")
     feeds = [open_feed(build, parameters.seed, split) for split in ("train", "validation")]
     added = input_set_named(parameters.add_inputs) if parameters.add_inputs else None
     networks = started_networks(start, parameters.layers(), parameters.seed, added)
@@ -141,11 +132,6 @@ def open_feed(context: Context[Any], seed: int, split: str) -> Feed:
         }
     guard = {str(place): warehouse.open_reference(place).manifest.digest for place in parameters.guard}
     return Feed(warehouse, FeedRecipe(sources, split, seed, FEED_BATCH_ROWS, "", {}, guard or None))
-
-
-def order_of_names() -> list[int]:
-    """Places of the networks in order of name."""
-    return sorted(range(len(CLASSES)), key=CLASSES.__getitem__)
 
 
 COMPUTATION = SupervisedNetworkComputation

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.selfplay.kinds.shared.games import check_seed
-from bgdata.store.dataset import Dataset, Estimate
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.training.temporal_difference.recipe import MOST_UNITS
+from bgdata.training.recipes import MOST_UNITS
 
-ARMS = ("dice kept", "dice passed", "no input")  # in the order of `training.temporal_difference.turn_input.Arm`
+ARMS = ("dice kept", "dice passed", "no input")  # in the order of `training.turn_networks.Arm`
 FIGURES = (
     *CHANCE_COLUMNS,
     Column("side_difference", "FLOAT", "chance", "How much more the side that the network sees wins than the other"),

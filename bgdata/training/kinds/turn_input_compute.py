@@ -12,11 +12,10 @@ from bgdata.errors import CheckFailedError
 from bgdata.evaluation.chances import turned_chances
 from bgdata.kinds.column_values import chosen_texts
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.job import ranges
 from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
-from bgdata.training.temporal_difference.turn_input import (
+from bgdata.training.turn_networks import (
     TurnNetworks,
     chances_at_start,
     new_turn_networks,

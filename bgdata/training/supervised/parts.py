@@ -17,19 +17,20 @@ from numpy.typing import NDArray
 from bgdata.evaluation.answers import NETWORK_CLASSES, evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.inputs import UNIT, input_count
+from bgdata.evaluation.networks.inputs import input_count
 from bgdata.evaluation.value_errors import ErrorSummary, error_summary
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.random import random_bits, random_stream
 from bgdata.game.themes import Theme, position_themes
-from bgdata.kernel import read_only
+from bgdata.kernel import read_only, threads
 from bgdata.training.networks import FloatNetworks, new_networks, numbers_of, rounded_networks
+from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised.examples import Examples, LabelledBatches, by_network, fill_dense
-from bgdata.training.supervised.recipe import SupervisedRecipe
 from bgdata.training.supervised.trainer import KernelTrainer
 
 Values = NDArray[np.float64]
@@ -69,10 +70,8 @@ class Arm(NamedTuple):
 
 def contact_examples(groups: list[Examples]) -> Examples:
     """The positions with contact, crashed ones included, of those of each network."""
-    crashed, contact = (groups[NETWORK_CLASSES.index(name)] for name in ("crashed", "contact"))
-    return Examples(
-        np.concatenate([contact.boards, crashed.boards]), np.concatenate([contact.targets, crashed.targets])
-    )
+    pair = (groups[NETWORK_CLASSES.index(name)] for name in ("contact", "crashed"))
+    return Examples(*map(np.concatenate, zip(*pair, strict=True)))
 
 
 def arms_of(counts: tuple[int, ...], examples: Examples, seed: int) -> list[Arm]:
@@ -171,7 +170,8 @@ class PartsRun:
         """Train a network on examples, if there are any."""
         if len(examples.boards):
             trainer = self._trainers[which]
-            trainer.learn(trainer.prepare(examples, is_shared=False), rates, is_shared=False)
+            with threads(1):
+                trainer.learn(trainer.prepare(examples), rates)
             self.learned[which] += len(examples.boards)
 
 
@@ -187,17 +187,13 @@ def part_examples(arms: list[Arm], examples: Examples) -> list[Examples]:
 
 def rounded_parts(networks: FloatNetworks) -> Networks:
     """The networks in the integers of players."""
-    alone = [rounded_networks(one_for_all(networks, which)) for which in range(len(networks.shapes))]
+    alone = []
+    for which, shape in enumerate(networks.shapes.copy()):
+        shape[2:4] = 0  # where its weights and biases begin
+        shapes = np.tile(shape, (len(NETWORK_CLASSES), 1))  # players look up networks by class
+        alone.append(rounded_networks(FloatNetworks(shapes, *numbers_of(networks, which))))
     weights, biases = (np.concatenate([each[place] for each in alone]) for place in (1, 2))
     return Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
-
-
-def one_for_all(networks: FloatNetworks, which: int) -> FloatNetworks:
-    """One of the networks for positions of every class, which players look up by class."""
-    weights, biases = numbers_of(networks, which)
-    shape = networks.shapes[which].copy()
-    shape[2:4] = 0  # where its weights and biases begin
-    return FloatNetworks(np.tile(shape, (len(NETWORK_CLASSES), 1)), weights, biases)
 
 
 def part_equities(networks: Networks, first: int, parts: Places, boards: Boards) -> NDArray[np.float32]:

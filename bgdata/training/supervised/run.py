@@ -17,23 +17,42 @@ from bgdata.errors import CheckFailedError
 from bgdata.evaluation.answers import NETWORK_CLASSES
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
-from bgdata.kernel import thread_count
+from bgdata.kernel import thread_count, threads
 from bgdata.store.executors import InProcess
 from bgdata.training.networks import FloatNetworks, copy_networks, numbers_of, revive, rounded_networks
-from bgdata.training.supervised.examples import (
-    NETWORKS,
-    Error,
-    LabelledBatches,
-    by_network,
-    error_of,
-    read_examples,
-)
-from bgdata.training.supervised.recipe import Cycles, SupervisedRecipe
+from bgdata.training.recipes import CYCLE, SupervisedRecipe
+from bgdata.training.supervised.examples import NETWORKS, Error, LabelledBatches, by_network, error_of, read_examples
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
 
 SMALLER, LARGEST = (0, 1), (2,)  # networks that learn while that for contact does
 REVIVED_BY = 20_000  # positions at most in which hidden units are 0 that are revived
 FEED_BATCH_ROWS = 65_536  # of a batch of the feed
+RISES = 3  # epochs in a row with a larger error that make a learning rate in cycles fall
+
+
+class Cycles:
+    """The learning rate of each network in cycles: after three epochs in a row with a larger error, it is divided by
+    the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum.
+
+    Source: the training of gnubg by Joseph Heled, and its retelling of 2012 with learning rates about ten times
+    smaller.
+    """
+
+    def __init__(self, networks: int) -> None:
+        self.state: NDArray[np.float64] = np.zeros((networks, 3))  # level, rises in a row, last error
+        self.state[:, 2] = np.inf
+
+    def level(self, which: int) -> int:
+        """The place in CYCLE of the learning rate of a network, from 0."""
+        return int(self.state[which, 0])
+
+    def note(self, which: int, error: float) -> None:
+        """Record the validation error of a network after an epoch; after RISES rises in a row, move on in CYCLE."""
+        level, rises, last = self.state[which].tolist()
+        rises = rises + 1 if error > last else 0
+        if rises == RISES:
+            level, rises = (level + 1) % len(CYCLE), 0
+        self.state[which] = level, rises, error
 
 
 class SupervisedRun:
@@ -57,10 +76,8 @@ class SupervisedRun:
         self.cycles = Cycles(NETWORKS)
         self._trainers = open_trainers(networks, recipe, self.tested if recipe.average_decay else None)
         self._lowest = np.full(NETWORKS, np.inf)
-        self._is_shared = False  # whether all threads learn with one network
-        self.batches_per_epoch = (
-            len(batches) if not recipe.epoch_rows else max(-(-recipe.epoch_rows // FEED_BATCH_ROWS), 1)
-        )
+        self._threads: int | None = 1  # that learn with one network, None for all
+        self.batches_per_epoch = -(-recipe.epoch_rows // FEED_BATCH_ROWS) if recipe.epoch_rows else len(batches)
 
     @property
     def learns(self) -> list[bool]:
@@ -124,12 +141,13 @@ class SupervisedRun:
         if weights are no longer finite.
         """
         trainers = self._trainers
-        self._is_shared = trainers[0].shares_threads and thread_count() > 2
+        is_shared = trainers[0].shares_threads and thread_count() > 2
+        self._threads = None if is_shared else 1
         for trainer in trainers:
             trainer.load()
         # Two threads do better with a task each than sharing a batch: they would wait for each other several times in a
         # millisecond, which takes long while other processes use the cores.
-        is_helped = thread_count() >= 2 and not self._is_shared
+        is_helped = thread_count() >= 2 and not is_shared
         with trainers[0].settings(), ThreadPoolExecutor(1) if is_helped else InProcess() as helper:
             seen = self._go_through(epoch, helper)
         for trainer in trainers:
@@ -159,8 +177,8 @@ class SupervisedRun:
     def _prepare(self, epoch: int, number: int) -> list[PreparedBatch]:
         """The inputs of each network for a batch of the feed."""
         batch = self.batches.batch(*divmod(epoch * self.batches_per_epoch + number, len(self.batches)))
-        examples = by_network(batch)
-        return [self._trainers[which].prepare(examples[which], self._is_shared) for which in range(NETWORKS)]
+        with threads(self._threads):
+            return [trainer.prepare(part) for trainer, part in zip(self._trainers, by_network(batch), strict=True)]
 
     def _learn(self, networks: tuple[int, ...], ready: list[PreparedBatch], shares: list[float]) -> None:
         """Train some of the networks on a batch, at the learning rates for the shares of the run before and after
@@ -168,7 +186,8 @@ class SupervisedRun:
         for which in networks:
             if self.learns[which] and len(ready[which].examples.boards):
                 rates = [self.recipe.rate_after(share, self.cycles.level(which)) for share in shares]
-                self._trainers[which].learn(ready[which], rates, self._is_shared)
+                with threads(self._threads):
+                    self._trainers[which].learn(ready[which], rates)
 
     def test(self) -> list[tuple[Error, Error, bool]]:
         """For each network: its errors in training and in validation, and whether the latter is the lowest so far; if

@@ -17,17 +17,11 @@ import numpy as np
 
 from bgdata.errors import UsageError, needing
 from bgdata.evaluation.networks.inference import ACTIVATION, RECTIFIED_MOST, Activation
-from bgdata.training.networks import FloatNetworks, units_of
+from bgdata.training.networks import FloatNetworks, split_layers, units_of
+from bgdata.training.recipes import SupervisedRecipe
+from bgdata.training.supervised import trainer
 from bgdata.training.supervised.examples import Examples, fill_dense, fill_possible
-from bgdata.training.supervised.kernels import BIAS_LIMIT, FIRST_LIMIT, LATER_LIMIT
-from bgdata.training.supervised.recipe import SupervisedRecipe
-from bgdata.training.supervised.trainer import (
-    FIRST_DECAY,
-    LEAST,
-    SECOND_DECAY,
-    NetworkTrainer,
-    PreparedBatch,
-)
+from bgdata.training.supervised.trainer import NetworkTrainer, PreparedBatch
 
 with needing("torch", "for the trainer torch"):
     import torch
@@ -42,13 +36,6 @@ class Batches(NamedTuple):
     inputs: Tensor  # [n, input]
     targets: Tensor  # [n, 5]
     allowed: Tensor  # [n, 5] 1 for chances that the rules allow, else 0
-
-
-class Layer(NamedTuple):
-    """Where the weights and biases of one layer are among the numbers of a network."""
-
-    weights: Tensor  # [below, unit], however they are laid out
-    biases: Tensor  # [unit]
 
 
 class TorchTrainer(NetworkTrainer):
@@ -75,8 +62,8 @@ class TorchTrainer(NetworkTrainer):
         )
         self._layers, self._slopes = (layers_within(numbers, self.shape) for numbers in (self._numbers, self._gradient))
         for place, (weights, biases) in enumerate(layers_within(self._limits, self.shape)):
-            weights.fill_(float(LATER_LIMIT if place else FIRST_LIMIT))
-            biases.fill_(float(BIAS_LIMIT))
+            weights.fill_(float(trainer.LATER_LIMIT if place else trainer.FIRST_LIMIT))
+            biases.fill_(float(trainer.BIAS_LIMIT))
 
     @contextmanager
     def settings(self) -> Iterator[None]:
@@ -111,14 +98,11 @@ class TorchTrainer(NetworkTrainer):
 
     def _copies(self) -> list[tuple[Tensor, list[np.ndarray]]]:
         """Each tensor with the arrays that it mirrors, one after another."""
-        found = [
-            (self._numbers, [self.weights, self.biases]),
-            (self._means, [self.means]),
-            (self._squares, [self.squares]),
-        ]
+        learned = self._numbers, [self.weights, self.biases]
+        found = [learned, (self._means, [self.means]), (self._squares, [self.squares])]
         return [*found, (self._averages, list(self.averages))] if self.recipe.average_decay else found
 
-    def prepare(self, examples: Examples, is_shared: bool) -> PreparedBatch:  # noqa: ARG002
+    def prepare(self, examples: Examples) -> PreparedBatch:
         count = len(examples.boards)
         inputs, is_possible = torch.empty(count, int(self.shape[1])), np.empty((count, 5), np.bool_)
         fill_dense(int(self.shape[0]), examples.boards, inputs.numpy())
@@ -126,7 +110,7 @@ class TorchTrainer(NetworkTrainer):
         host = inputs, torch.from_numpy(examples.targets), torch.from_numpy(is_possible.astype(np.float32))
         return PreparedBatch(examples, Batches(*(tensor.to(self._device) for tensor in host)))
 
-    def learn(self, prepared_batch: PreparedBatch, ends: list[float], is_shared: bool) -> None:  # noqa: ARG002
+    def learn(self, prepared_batch: PreparedBatch, ends: list[float]) -> None:
         rates, takes = (values.tolist() for values in self.steps(len(prepared_batch.examples.boards), *ends))
         batches = zip(*(values.split(self.recipe.batch_size) for values in prepared_batch.inputs), strict=True)
         for batch, rate, take in zip(batches, rates, takes, strict=True):
@@ -146,25 +130,26 @@ class TorchTrainer(NetworkTrainer):
         if self.recipe.loss == "squared":
             delta.mul_(steepness(values[-1]))
         for place in range(len(self._layers) - 1, -1, -1):
-            slopes, below = self._slopes[place], values[place]
-            torch.sum(delta, 0, out=slopes.biases)
+            (weights, biases), below = self._slopes[place], values[place]
+            torch.sum(delta, 0, out=biases)
             if place:
-                torch.mm(delta.T, below, out=slopes.weights.T)
-                delta = torch.mm(delta, self._layers[place].weights.T)
+                torch.mm(delta.T, below, out=weights.T)
+                delta = torch.mm(delta, self._layers[place][0].T)
                 if self._is_rectified:  # in one pass; by comparisons it takes as long as a product
                     delta = torch.ops.aten.hardtanh_backward(delta, below, 0.0, RECTIFIED_MOST)
                 else:
                     delta.mul_(steepness(below))
             else:
-                torch.mm(below.T, delta, out=slopes.weights)
+                torch.mm(below.T, delta, out=weights)
 
     def _change(self, size: int, rate: float) -> None:
         """Change the weights by the gradient of `size` positions by the optimizer, within the limits."""
         if self.recipe.optimizer == "adam":
             self._gradient.div_(size)
-            self._means.lerp_(self._gradient, 1 - FIRST_DECAY)
-            self._squares.mul_(SECOND_DECAY).addcmul_(self._gradient, self._gradient, value=1 - SECOND_DECAY)
-            self._numbers.addcdiv_(self._means, self._squares.sqrt().add_(LEAST), value=rate)
+            self._means.lerp_(self._gradient, 1 - trainer.FIRST_DECAY)
+            keep = trainer.SECOND_DECAY
+            self._squares.mul_(keep).addcmul_(self._gradient, self._gradient, value=1 - keep)
+            self._numbers.addcdiv_(self._means, self._squares.sqrt().add_(trainer.LEAST), value=rate)
         else:
             self._numbers.add_(self._gradient, alpha=rate)
         self._numbers.clamp_(-self._limits, self._limits)
@@ -175,16 +160,12 @@ def steepness(values: Tensor) -> Tensor:
     return torch.addcmul(values, values, values, value=-1)
 
 
-def layers_within(numbers: Tensor, shape: np.ndarray) -> list[Layer]:
-    """Views of the layers of one network: all its weights, laid out as in `FloatNetworks`, then all its biases."""
+def layers_within(numbers: Tensor, shape: np.ndarray) -> list[tuple[Tensor, Tensor]]:
+    """Views of the weights [below, unit] and biases [unit] of each layer of one network: all its weights, laid out as
+    in `FloatNetworks`, then all its biases."""
     sizes = units_of(shape.tolist())
-    weight, bias, layers = 0, sum(below * units for below, units in pairwise(sizes)), []
-    for place, (below, units) in enumerate(pairwise(sizes)):
-        weights = numbers[weight : weight + below * units]
-        weights = weights.view(units, below).T if place else weights.view(below, units)
-        layers.append(Layer(weights, numbers[bias : bias + units]))
-        weight, bias = weight + below * units, bias + units
-    return layers
+    end = sum(below * units for below, units in pairwise(sizes))
+    return split_layers(numbers[:end], numbers[end:], sizes)
 
 
 def platform_name(device: str) -> str:

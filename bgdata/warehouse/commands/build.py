@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from bgdata.cli.completion import complete_computed
-from bgdata.cli.options import executor_option, force_option, threads_option, yes_option
+from bgdata.cli.options import added, executor_option, force_option, threads_option, yes_option
 from bgdata.errors import UsageError, shown
 from bgdata.kinds import all_kinds
 from bgdata.store.build import estimate_text, mend_catalog
@@ -18,9 +18,10 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.executors import open_executor
 from bgdata.store.lockfile import advice, left_out
 from bgdata.store.parameters import Parameters, value_text
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
+LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked about
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 
 
@@ -35,18 +36,12 @@ PARAMETER_NAMES = sorted({name for kind in SIZED for name in sizes_of(kind)})
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
     """Add an option for each number among the parameters of default kinds, and --set for any parameter."""
-    function = click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="A parameter of the kind, such as games=500; can be given several times.",
-    )(function)
-    for name in reversed(PARAMETER_NAMES):
-        function = click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")(
-            function
-        )
-    return function
+    words = "A parameter of the kind, such as games=500; can be given several times."
+    options = [
+        click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")
+        for name in PARAMETER_NAMES
+    ]
+    return added(*options, click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=words))(function)
 
 
 def chosen(
@@ -65,8 +60,8 @@ def chosen(
                 f"expected {shown(name)} once, got {value_text(given[name])} and {shown(value)}; try: one of them alone"
             )
         given[name] = base.parse(name, value)
-    parameters: Parameters = kind.completed(base.with_changes(given), warehouse)
-    return parameters
+    completed: Parameters = kind.completed(base.with_changes(given), warehouse)
+    return completed
 
 
 @click.command()
@@ -129,7 +124,12 @@ def build(
     ]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
-        confirm_large(warehouse, declared, parameters, yes=yes)
+        estimate = declared.estimate(parameters)  # a build that cannot fit is refused by the build itself
+        is_large = max(estimate.building_bytes, estimate.memory_bytes) >= LARGE_BYTES
+        if is_large and not warehouse.find(declared, parameters):
+            click.echo(f"{declared.name}/{declared.slug(parameters)}: {estimate_text(estimate)}", err=True)
+            if not yes and sys.stdin.isatty():
+                click.confirm("build it?", abort=True, err=True)
     with open_executor(executor) as workers, progress_bars() as progress:
         for declared, parameters in wanted:
             warehouse.build(
@@ -154,17 +154,3 @@ def catalog(warehouse: Warehouse) -> None:
     warehouse.require()
     write_catalog(warehouse)
     click.echo(f"wrote {warehouse.catalog}")
-
-
-LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked about
-
-
-def confirm_large(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, yes: bool) -> None:
-    """Say what a large build needs, and ask before it starts. A build that cannot fit is refused by the build
-    itself."""
-    estimate = kind.estimate(parameters)
-    if max(estimate.building_bytes, estimate.memory_bytes) < LARGE_BYTES or warehouse.find(kind, parameters):
-        return
-    click.echo(f"{kind.name}/{kind.slug(parameters)}: {estimate_text(estimate)}", err=True)
-    if not yes and sys.stdin.isatty():
-        click.confirm("build it?", abort=True, err=True)

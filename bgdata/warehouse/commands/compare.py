@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,15 +13,12 @@ from bgdata.cli.output import show_rows
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows import Row
-from bgdata.store.checks import Comparison, comparison, define_version
+from bgdata.store.checks import comparison, define_version
 from bgdata.store.lockfile import lock_verdicts
 from bgdata.store.names import parse_scope
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.query import define_gnubg_view
-
-if TYPE_CHECKING:
-    import duckdb
 
 
 @click.command()
@@ -44,17 +39,16 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
       bgdata diff bearoff_two_sided/6x6 gnubg_ts0.bd
     """
     if before is None or after is None:
-        same = compare_with_lock(warehouse, form, before)
+        is_same = _compare_with_lock(warehouse, form, before)
     else:
-        same = compare_tables(warehouse, before, after, form)
-    if not same:
+        is_same = _compare_tables(warehouse, before, after, form)
+    if not is_same:
         sys.exit(1)
 
 
-def compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bool:
+def _compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bool:
     """Print one line for each locked variant (of a KIND, or for one KIND/VARIANT); returns whether the warehouse holds
-    those digests, but for what only `bgdata build --all` builds, which may be missing. Raises UsageError for any other
-    table, which needs a second one to be compared with, and MissingTableError for what is not locked."""
+    those digests, but for what only `bgdata build --all` builds, which may be missing."""
     if scope is not None and (scope.endswith(".bd") or scope.count("/") > 1):
         raise UsageError(f"expected two tables to compare, got one: {shown(scope)}")
     kind, variant, _ = parse_scope(scope)
@@ -72,12 +66,19 @@ def compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> boo
     return all(each.is_right for each in verdicts)
 
 
-def compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> bool:
+def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> bool:
     """Print how many rows only one of the tables has, and for each column how many of the others differ and by how
     much, then those of the side tables of their versions; returns whether all are equal."""
-    sides = {"before": open_side(warehouse, before), "after": open_side(warehouse, after)}
+    sides = {"before": _open_side(warehouse, before), "after": _open_side(warehouse, after)}
     with warehouse.connect() as connection:
-        kinds = [define_side(warehouse, connection, view, side) for view, side in sides.items()]
+        kinds = []
+        for view, side in sides.items():
+            if isinstance(side, Path):
+                kinds.append(define_gnubg_view(connection, side, view))
+            else:
+                kinds.append(side.manifest.dataset)
+                declared = warehouse.kind(kinds[-1])
+                define_version(connection, view, declared, declared.tables[0], side)
         if kinds[0] != kinds[1]:
             raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
         kind = warehouse.kind(kinds[0])
@@ -99,45 +100,28 @@ def compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> 
                 define_version(connection, view, kind, shape, table)
             found.append(comparison(connection, shape))
     titles = [f"{before} -> {after}", *(each.shape.name for each in found[1:])]
-    lines = (
-        line for title, each in zip(titles, found, strict=True) for line in difference_lines(title, each, before, after)
-    )
-    show_rows((row for each in found for row in difference_rows(each)), form, lines)
+    rows, lines = list[Row](), list[str]()
+    for title, each in zip(titles, found, strict=True):
+        alone = {"rows_only_before": each.only.before, "rows_only_after": each.only.after}
+        lines.append(f"{title}, by {', '.join(each.shape.key)}")
+        lines.append(f"  {each.only.before:,} rows only in {before}, {each.only.after:,} only in {after}")
+        for change in each.changes:
+            rows.append({"table": each.shape.name, **change._asdict(), **alone})
+            if not each.has_common:
+                continue
+            text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
+            if change.rows_changed:
+                text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "
+                text += f"mean {change.mean_absolute_change:.3g}"
+            lines.append(text)
+    show_rows(rows, form, lines)
     return all(each.is_same for each in found)
 
 
-def difference_rows(found: Comparison) -> Iterator[Row]:
-    """A row for each column that was compared."""
-    alone = {"rows_only_before": found.only.before, "rows_only_after": found.only.after}
-    for change in found.changes:
-        yield {"table": found.shape.name, **change._asdict(), **alone}
-
-
-def difference_lines(title: str, found: Comparison, before: str, after: str) -> Iterator[str]:
-    """How two tables differ: rows that only one has, and a line for each column of the others."""
-    yield f"{title}, by {', '.join(found.shape.key)}"
-    yield f"  {found.only.before:,} rows only in {before}, {found.only.after:,} only in {after}"
-    for change in found.changes if found.has_common else ():
-        text = f"  {change.column:<16} {change.rows_changed:>12,} of {change.rows_compared:,} rows changed"
-        if change.rows_changed:
-            text += f", at most {change.largest_change:.6g} (row {change.key_of_largest}), "
-            text += f"mean {change.mean_absolute_change:.3g}"
-        yield text
-
-
-def open_side(warehouse: Warehouse, name: str) -> Table | Path:
+def _open_side(warehouse: Warehouse, name: str) -> Table | Path:
     """The version KIND/VARIANT or KIND/VARIANT/VERSION, or the path of a gnubg .bd file. Raises UsageError."""
     if name.endswith(".bd"):
         return Path(name)
     if name.count("/") not in (1, 2):
         raise UsageError(f"expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got {shown(name)}")
     return warehouse.open_reference(name)
-
-
-def define_side(warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, view: str, side: Table | Path) -> str:
-    """Create the view of the main table of a version, or of a gnubg file; returns the kind."""
-    if isinstance(side, Path):
-        return define_gnubg_view(connection, side, view)
-    kind = warehouse.kind(side.manifest.dataset)
-    define_version(connection, view, kind, kind.tables[0], side)
-    return kind.name

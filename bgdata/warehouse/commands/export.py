@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,23 +15,31 @@ from bgdata.cli.completion import complete_mets, complete_networks, complete_tab
 from bgdata.cli.options import output_option, threads_option
 from bgdata.equity.commands import export_met
 from bgdata.errors import QueryError, UsageError, shown
-from bgdata.formats.gnubg_bearoff_write import write_one_sided, write_one_sided_normal, write_two_sided
+from bgdata.formats.gnubg_bearoff import write_one_sided, write_one_sided_normal, write_two_sided
 from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
 from bgdata.store.arrays import Array
 from bgdata.store.build import readable_bytes
 from bgdata.store.checks import connect_tables, stored_tables
 from bgdata.store.names import identifier
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.query import copy_rows, form_of, written_aside
 
 if TYPE_CHECKING:
+    from bgdata.bearoff.tables import TwoSidedTable
     from bgdata.evaluation.networks.inference import Networks
 
-TEXT_FORMATS = ["gnubg-training", "gnubg-benchmark", "wildbg-csv", "bgsage-rollouts", "position-list", "mat"]
+FORMATS: dict[str, set[str]] = {  # of text, with the arrays that each needs
+    "gnubg-training": {"boards", "chances"},
+    "gnubg-benchmark": {"decisions_boards", "plays_boards"},
+    "wildbg-csv": {"boards", "chances"},
+    "bgsage-rollouts": {"boards", "chances"},
+    "position-list": {"boards"},
+    "mat": {"turn_moves", "players"},
+}
 
 
 @click.group()
@@ -67,7 +75,7 @@ def gnubg_bd(warehouse: Warehouse, /, hypergammon: int | None, **options: Any) -
       bgdata export gnubg-bd --hypergammon 2 -o hyper2.bd
     """
     from bgdata.endgames.kinds.contact_endgame import EndgameParameters
-    from bgdata.formats.gnubg_bearoff_write import HYPERGAMMON_EQUITIES, write_hypergammon
+    from bgdata.formats.gnubg_bearoff import HYPERGAMMON_EQUITIES, write_hypergammon
 
     output: Path = options["output"]
     if hypergammon is None:
@@ -154,7 +162,7 @@ def export_parquet(warehouse: Warehouse, table: str, folder: Path) -> None:
 
 @export.command(name="text")
 @click.argument("table", shell_complete=complete_tables)
-@click.option("--format", "form", required=True, type=click.Choice(TEXT_FORMATS), help="Format of the file.")
+@click.option("--format", "form", required=True, type=click.Choice(list(FORMATS)), help="Format of the file.")
 @output_option(required=True)
 @click.pass_obj
 def export_text(warehouse: Warehouse, table: str, form: str, output: Path) -> None:
@@ -183,10 +191,26 @@ def export_letters(warehouse: Warehouse, table: str, output: Path) -> None:
       bgdata export letters bearoff_two_sided/6x6 -o bearoff.csv
     """
     from bgdata.bearoff.tables import TwoSidedTable
-    from bgdata.formats.layout_letters import format_layout_letters
 
-    write_bytes(output, format_layout_letters(TwoSidedTable(two_sided_version(warehouse, table))))
+    write_bytes(output, letter_rows(TwoSidedTable(two_sided_version(warehouse, table))))
     click.echo(describe_file(output))
+
+
+def letter_rows(table: TwoSidedTable) -> Iterator[bytes]:
+    """A two-sided table as text, the rows of each layout of the player on roll: a letter for each of its points, ace
+    point first, and of the opponent, A for no checker, B for one; a comma; the equity in six significant digits.
+
+    Source: Computational Backgammon, "Bearoff database created" (2011): for 6 points and 9 checkers a file of 557 MB.
+    """
+    from bgdata.bearoff.layouts import all_layouts
+
+    layouts = all_layouts(table.points, table.checkers)
+    keys = [bytes(row) for row in (layouts + ord("A")).astype(np.uint8)]
+    for key, row in zip(keys, table.stored, strict=True):
+        equities = table.decode(row[:, 0])
+        yield b"".join(
+            b"%s%s,%.6g\n" % (key, other, equity) for other, equity in zip(keys, equities.tolist(), strict=True)
+        )
 
 
 @export.command(name="onnx")
@@ -266,11 +290,11 @@ def write_network(
 ) -> None:
     """Write a network as a file of these bytes, and say so. Raises UnknownPlayerError, MissingTableError,
     CorruptFileError, MissingExtraError and StorageError."""
-    from bgdata.evaluation.networks.mapped import open_networks
-    from bgdata.evaluation.networks.named import KIND, find_network
+    from bgdata.evaluation.networks.player import find_network, open_networks
+    from bgdata.evaluation.players import NETWORK
     from bgdata.formats.onnx.network import properties_of
 
-    table = find_network(f"{KIND}/{network}" if network else KIND, warehouse)
+    table = find_network(f"{NETWORK}/{network}" if network else NETWORK, warehouse)
     write_bytes(output, [as_bytes(open_networks(table), properties_of(table))])
     click.echo(describe_file(output, with_hash=True))
 
@@ -312,87 +336,56 @@ def write_gnubg_bearoff(
         write_one_sided(output, one_sided, counts, gammons, compressed=not uncompressed)
 
 
-Arrays = Mapping[str, Array]
-
-
 def write_text(table: Table, form: str, output: Path) -> str:
     """Write a version in another format; returns a line that says what was written.
 
     Raises UsageError for a table that does not hold what the format needs, and StorageError if the file cannot be
     written.
     """
-    needed, lines = FORMATS[form]
     arrays = table.arrays()
-    if not set(needed) <= set(arrays):
-        able = [name for name, (arrays_of_format, _) in FORMATS.items() if set(arrays_of_format) <= set(arrays)]
+    if not FORMATS[form] <= set(arrays):
+        able = [name for name, needed in FORMATS.items() if needed <= set(arrays)]
         raise UsageError(f"expected a format for {table.name} among {', '.join(able) or 'none'}, got {form}")
-    write_bytes(output, lines(arrays))
+    write_bytes(output, _text_lines(form, arrays))
     return describe_file(output)
 
 
-def training_lines(arrays: Arrays) -> Iterable[bytes]:
-    """gnubg training data, with the comments if the table has any."""
-    from bgdata.formats.gnubg_training import format_gnubg_training
-    from bgdata.kinds.column_values import text_column
+def _text_lines(form: str, arrays: Mapping[str, Array]) -> Iterable[bytes]:
+    """The lines of a format."""
+    if form == "gnubg-training":
+        from bgdata.formats.position_files import format_gnubg_training
+        from bgdata.kinds.column_values import text_column
 
-    # rows of a second file may have no comment of their own: written, they stand below those of the first
-    index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
-    comments = text_column(arrays, "comments").to_pylist() if index is not None else ()
-    boards, chances = arrays["boards"], arrays["chances"]
-    return format_gnubg_training(boards, chances, comment_index=index, comments=comments)
+        # rows of a second file may have no comment of their own: written, they stand below those of the first
+        index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
+        comments = text_column(arrays, "comments").to_pylist() if index is not None else ()
+        return format_gnubg_training(arrays["boards"], arrays["chances"], comment_index=index, comments=comments)
+    if form == "gnubg-benchmark":
+        from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
+        from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
+        from bgdata.measures.kinds.shared import decision_file
 
+        is_imported = "decisions_lines" in arrays  # else decisions that were rolled out here
+        benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
+        return format_gnubg_benchmark(benchmark_of(arrays))
+    if form == "wildbg-csv":
+        from bgdata.formats.position_files import format_wildbg_csv
 
-def wildbg_lines(arrays: Arrays) -> Iterable[bytes]:
-    """A CSV file as wildbg reads it."""
-    from bgdata.formats.wildbg_csv import format_wildbg_csv
+        return format_wildbg_csv(arrays["boards"], arrays["chances"])
+    if form == "bgsage-rollouts":  # positions after the play, chances of the player who made it
+        from bgdata.formats.position_files import format_bgsage_rollouts
+        from bgdata.game.codec import flip_boards
+        from bgdata.imports.kinds.positions_compute import flipped_chances
 
-    return format_wildbg_csv(arrays["boards"], arrays["chances"])
+        written = arrays.get("chances_after_play")  # as they were imported
+        chances = np.asarray(written) if written is not None else flipped_chances(arrays["chances"].astype(np.float64))
+        return format_bgsage_rollouts(flip_boards(arrays["boards"]), chances)
+    if form == "position-list":
+        from bgdata.formats.position_files import format_position_list
 
-
-def bgsage_lines(arrays: Arrays) -> Iterable[bytes]:
-    """Rollouts as bgsage writes them: positions after the play, chances of the player who made it. Rows that were
-    imported from bgsage come out as they were."""
-    from bgdata.formats.bgsage_rollouts import format_bgsage_rollouts
-    from bgdata.game.codec import flip_boards
-    from bgdata.imports.kinds.bgsage_rollouts_compute import flipped_chances
-
-    written = arrays.get("chances_after_play")
-    chances = np.asarray(written) if written is not None else flipped_chances(arrays["chances"].astype(np.float64))
-    return format_bgsage_rollouts(flip_boards(arrays["boards"]), chances)
-
-
-def position_lines(arrays: Arrays) -> Iterable[bytes]:
-    """Position IDs, one a line."""
-    from bgdata.formats.position_list import format_position_list
-
-    return format_position_list(arrays["boards"])
-
-
-def benchmark_lines(arrays: Arrays) -> Iterable[bytes]:
-    """A gnubg benchmark file: an imported one as it was, or decisions that were rolled out here."""
-    from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
-    from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
-    from bgdata.measures.kinds.shared import decision_file
-
-    is_imported = "decisions_lines" in arrays
-    benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
-    return format_gnubg_benchmark(benchmark_of(arrays))
-
-
-def match_lines(arrays: Arrays) -> Iterable[bytes]:
-    """All matches in the Jellyfish format (.mat), one after another."""
+        return format_position_list(arrays["boards"])
     from bgdata.matches.kinds.matches_compute import matches_of
     from bgdata.selfplay.kinds.selfplay_compute import match_arrays
 
-    arrays = arrays if "games" in arrays else match_arrays(arrays)
-    return (line for match in matches_of(arrays) for line in format_mat(match))
-
-
-FORMATS: dict[str, tuple[tuple[str, ...], Callable[[Arrays], Iterable[bytes]]]] = {  # arrays that it needs, its lines
-    "gnubg-training": (("boards", "chances"), training_lines),
-    "gnubg-benchmark": (("decisions_boards", "plays_boards"), benchmark_lines),
-    "wildbg-csv": (("boards", "chances"), wildbg_lines),
-    "bgsage-rollouts": (("boards", "chances"), bgsage_lines),
-    "position-list": (("boards",), position_lines),
-    "mat": (("turn_moves", "players"), match_lines),
-}
+    matches = matches_of(arrays if "games" in arrays else match_arrays(arrays))
+    return (line for match in matches for line in format_mat(match))

@@ -11,7 +11,7 @@ from bgdata.cli.options import format_option, yes_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError, shown
 from bgdata.store.build import readable_bytes, refresh_catalog
-from bgdata.store.housekeeping import Rubbish, check_removable, is_current, remove, rubbish, size, sweep
+from bgdata.store.housekeeping import check_removable, is_current, remove, rubbish, size, sweep
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
@@ -78,7 +78,9 @@ def gc(warehouse: Warehouse, dry_run: bool, damaged: bool, yes: bool, form: str)
     """
     warehouse.require()
     found = rubbish(warehouse, damaged=damaged)
-    rows = [entry._asdict() | {"path": path_within(warehouse, entry)} for entry in found]
+    names = [entry.path.relative_to(warehouse.root).as_posix() for entry in found]
+    paths = [name if name.isprintable() else shown(name) for name in names]
+    rows = [entry._asdict() | {"path": path} for entry, path in zip(found, paths, strict=True)]
     if form != "table":
         write_rows(rows, form)
     for row in rows if form == "table" else ():
@@ -118,9 +120,3 @@ def named_version(warehouse: Warehouse, reference: str) -> Table:
     if reference.count("/") != 2:
         raise UsageError(f"expected KIND/VARIANT/VERSION, got {shown(reference)}; see: bgdata list")
     return warehouse.open_reference(reference)
-
-
-def path_within(warehouse: Warehouse, entry: Rubbish) -> str:
-    """The path, within the warehouse, of something that may be deleted."""
-    name = entry.path.relative_to(warehouse.root).as_posix()
-    return name if name.isprintable() else shown(name)

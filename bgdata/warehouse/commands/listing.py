@@ -47,7 +47,6 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
     kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
 
     def is_wanted(row: Row) -> bool:
-        """Whether a row is of the variant and the version that are named."""
         return all(part in (None, row[column]) for part, column in zip(parts, ("variant", "version"), strict=True))
 
     if form != "table":
@@ -88,11 +87,26 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     """
     if name in warehouse.kinds:
         declared = warehouse.kinds[name]
-        print_kind(declared, chosen(warehouse, declared, options, settings), warehouse.kinds.sql, form)
+        _print_kind(declared, chosen(warehouse, declared, options, settings), warehouse.kinds.sql, form)
         return
     if settings or any(value is not None for value in options.values()):
         raise UsageError(f"expected a kind of dataset before its parameters, got {shown(name)}; see: bgdata list")
-    print_explanation(warehouse, name, form)
+    with open_catalog(warehouse) as connection:
+        found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
+        if found is None:
+            raise UsageError(unknown(connection, warehouse, name))
+    if form != "table":
+        write_rows(part_rows(name, found.parts), form)
+        return
+    click.echo(f"{found.name} ({found.what})\n{found.meaning}")
+    if found.parts:
+        columns = [Column(each, heading="", gap=1) for each in ("name", "type", "meaning")]
+        rows = [
+            part._asdict() | {"name": f"  {part.name}", "meaning": f"{part.meaning} [{part.unit}]".removesuffix(" []")}
+            for part in found.parts
+        ]
+        click.echo("\n".join([f"\n{found.parts[0].part}s", *table_lines(columns, rows)]))
+    click.echo("\n" + "\n".join(found.origin))
 
 
 UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, and the unit at its end
@@ -108,7 +122,7 @@ class Explained(NamedTuple):
     origin: list[str]
 
 
-def print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form: str) -> None:
+def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form: str) -> None:
     """Print the declaration of a kind, and what building a variant would need. Raises InvalidParameterError."""
     kind.check_parameters(parameters)
     if form != "table":
@@ -133,31 +147,6 @@ def print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form
     for role, wanted in kind.inputs(parameters).items():
         click.echo(f"\ninput {role}: {input_text(wanted)}")
     click.echo(f"\na build of {kind.slug(parameters)}: {estimate_text(kind.estimate(parameters))}")
-
-
-def print_explanation(warehouse: Warehouse, name: str, form: str) -> None:
-    """Print what a table, view or macro of SQL is, with its columns or parameters. Raises UsageError, with similar
-    names, for an unknown one."""
-    with open_catalog(warehouse) as connection:
-        found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
-        if found is None:
-            raise UsageError(unknown(connection, warehouse, name))
-    if form != "table":
-        write_rows(part_rows(name, found.parts), form)
-        return
-    click.echo(f"{found.name} ({found.what})\n{found.meaning}")
-    if found.parts:
-        columns = [Column("name", heading=""), Column("type", heading="", gap=1), Column("meaning", heading="", gap=1)]
-        rows = (
-            {
-                "name": f"  {part.name}",
-                "type": part.type,
-                "meaning": part.meaning + (f" [{part.unit}]" if part.unit else ""),
-            }
-            for part in found.parts
-        )
-        click.echo("\n".join([f"\n{found.parts[0].part}s", *table_lines(columns, rows)]))
-    click.echo("\n" + "\n".join(found.origin))
 
 
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
@@ -186,26 +175,19 @@ def explained_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehou
         "select column_name, data_type, comment from duckdb_columns() where table_name = ? order by column_index",
         [name],
     ).fetchall()
-    parts = [Part("column", column, type_, *reversed(with_unit(comment))) for column, type_, comment in columns]
+    parts = []
+    for column, type_, comment in columns:
+        found = UNIT.fullmatch(comment or "")
+        assert found is not None  # it matches anything
+        parts.append(Part("column", column, type_, found[2] or "", found[1]))
     if kinds:
         named = ", ".join(f"{kind.name} (bgdata explain {kind.name})" for kind in kinds)
         origin = [f"filled by {named}", *dict.fromkeys(f"{kind.source}. Licence: {kind.licence}." for kind in kinds)]
     else:
-        origin = [f"made from {', '.join(sources(connection, name, row[2])) or 'the manifests of all versions'}"]
+        known = set(_relation_names(connection)) - {name}  # in the order in which its text names them
+        words = dict.fromkeys(re.findall(r"\w+", row[2].partition(" AS ")[2]))
+        origin = [f"made from {', '.join(filter(known.__contains__, words)) or 'the manifests of all versions'}"]
     return Explained(name, "table" if kinds else row[0], row[1] or "", parts, origin)
-
-
-def with_unit(comment: str | None) -> tuple[str, str]:
-    """(meaning, unit) of the comment of a column."""
-    found = UNIT.fullmatch(comment or "")
-    assert found is not None  # it matches anything
-    return found[1], found[2] or ""
-
-
-def sources(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> list[str]:
-    """The tables and views that a view reads, in the order in which its text names them."""
-    known = set(relation_names(connection)) - {name}
-    return [word for word in dict.fromkeys(re.findall(r"\w+", sql.partition(" AS ")[2])) if word in known]
 
 
 def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explained | None:
@@ -224,7 +206,7 @@ def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explain
     return Explained(name, what, comment or "", parts, [f"{call} is", f"  {definition}"])
 
 
-def relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
+def _relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """The names of all tables and views of a connection."""
     query = "select view_name from duckdb_views() where not internal union all select table_name from duckdb_tables()"
     return [name for (name,) in connection.execute(query).fetchall()]
@@ -233,7 +215,7 @@ def relation_names(connection: duckdb.DuckDBPyConnection) -> list[str]:
 def unknown(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: str) -> str:
     """The message for an unknown name, with similar names."""
     macros = connection.execute("select distinct function_name from duckdb_functions() where not internal").fetchall()
-    known = [*warehouse.kinds, *relation_names(connection), *(macro for (macro,) in macros)]
+    known = [*warehouse.kinds, *_relation_names(connection), *(macro for (macro,) in macros)]
     near = difflib.get_close_matches(name[:100].lower(), sorted(set(known)), n=3, cutoff=0.5)
     step = f"; do you mean {' or '.join(near)}?" if near else "; see: bgdata list"
     return f"expected a kind, table, view or macro, got {shown(name)}{step}"

@@ -90,26 +90,22 @@ def query(
     from bgdata.store.locked_sql import QueryLimits
 
     limits = QueryLimits(seconds, round((memory or 0) * 1e9))
-    text = query_text(sql, file)
+    if (sql is None) == (file is None):
+        raise UsageError("expected either SQL or --file, got " + ("neither" if sql is None else "both"))
+    try:
+        if file is not None:
+            with storage_errors("read", file):
+                text = file.read_text("utf-8")
+        else:
+            text = sys.stdin.read() if sql == "-" else str(sql)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"expected SQL as UTF-8 text, found other bytes in {file or 'standard input'}") from error
     run_query(warehouse, text, form, output, gnubg_files, allow_files=allow_files, limits=limits)
 
 
 OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
 MOST_ROWS_SHOWN = 40  # of a table on a terminal
 ALL = 1 << 40  # rows, or characters
-
-
-def query_text(sql: str | None, file: Path | None) -> str:
-    """The query as given, from a file, or from standard input for `-`. Raises UsageError or StorageError."""
-    if (sql is None) == (file is None):
-        raise UsageError("expected either SQL or --file, got " + ("neither" if sql is None else "both"))
-    try:
-        if file is not None:
-            with storage_errors("read", file):
-                return file.read_text("utf-8")
-        return sys.stdin.read() if sql == "-" else str(sql)
-    except UnicodeDecodeError as error:
-        raise UsageError(f"expected SQL as UTF-8 text, found other bytes in {file or 'standard input'}") from error
 
 
 def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
@@ -152,7 +148,12 @@ def run_query(
         limits = limits or QueryLimits()
         with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
             for file in gnubg_files:
-                define_gnubg_view(connection, file, new_name(connection, file))
+                name = re.sub(r"\W", "_", file.stem.lower())
+                taken = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
+                if (name,) in connection.execute(taken).fetchall():  # queries would no longer find that
+                    what = f"{file}, a second {name}; try: a link of another name"
+                    raise UsageError(f"expected a file whose name no table has, got {what}")
+                define_gnubg_view(connection, file, name)
             try:
                 relation = connection.sql(text) if text else None
                 if relation is None:
@@ -160,7 +161,11 @@ def run_query(
                 if path is not None:
                     copy_rows(connection, relation, form, path)
                 else:
-                    print_relation(relation)
+                    try:  # on a terminal the first rows, in its width; elsewhere all
+                        width = os.get_terminal_size(sys.stdout.fileno()).columns
+                        relation.show(max_rows=MOST_ROWS_SHOWN, max_width=width)
+                    except (OSError, ValueError):
+                        relation.show(max_rows=ALL, max_width=ALL, max_col_width=ALL)
                 for line in notes_on_empty(warehouse, connection, relation, text):
                     click.echo(line, err=True)
             except duckdb.InterruptException as error:
@@ -205,24 +210,19 @@ def notes_on_empty(
     empty = {name for name, sql in views.items() if not re.search(r"\bfrom\b", sql, re.IGNORECASE)}
     named = [name for name in dict.fromkeys(SOURCE.findall(text)) if name in views]
     for name in named:
-        missing = {name} if name in empty else made_from(name, views) & empty
-        if missing and (name in empty or has_no_rows(relation)):
+        missing = {name} if name in empty else _made_from(name, views) & empty
+        if missing and (name in empty or not relation.limit(1).fetchall()):
             kinds = [kind for kind in warehouse.kinds.values() if missing & {shape.name for shape in kind.tables}]
             steps = " or ".join(dict.fromkeys(f"bgdata {filling(kind)}" for kind in kinds))
             names = ", ".join(kind.name for kind in kinds)
             yield f"{name} is empty, as nothing of {names} is here; try: {steps}"
-    if "turns" in named and has_no_rows(relation):
+    if "turns" in named and not relation.limit(1).fetchall():
         labels = [name for name in named if name in warehouse.kinds and is_labelled(warehouse.kinds[name])]
         if labels:
             yield f"turns have no variant of {', '.join(labels)}: theirs is the corpus, which the view lineage names"
 
 
-def has_no_rows(relation: duckdb.DuckDBPyRelation) -> bool:
-    """Whether a query has no rows."""
-    return not relation.limit(1).fetchall()
-
-
-def made_from(name: str, views: Mapping[str, str]) -> set[str]:
+def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
     """The views that one is made from, and those that they are made from."""
     found, waiting = set[str](), [name]
     while waiting:
@@ -235,15 +235,6 @@ def made_from(name: str, views: Mapping[str, str]) -> set[str]:
 def filling(kind: Dataset[Any]) -> str:
     """The command that makes a version of a kind."""
     return FILLED_BY.get(kind.name) or (f"import {kind.name} FILE..." if kind.takes_files else f"build {kind.name}")
-
-
-def print_relation(relation: duckdb.DuckDBPyRelation) -> None:
-    """Print a table: on a terminal its first rows, in the width of the terminal; elsewhere all rows."""
-    try:
-        width = os.get_terminal_size(sys.stdout.fileno()).columns
-        relation.show(max_rows=MOST_ROWS_SHOWN, max_width=width)
-    except (OSError, ValueError):
-        relation.show(max_rows=ALL, max_width=ALL, max_col_width=ALL)
 
 
 @contextmanager
@@ -316,18 +307,6 @@ def finite(value: str, type_: Any, depth: int = 0) -> str:
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
 
 
-def new_name(connection: duckdb.DuckDBPyConnection, path: Path) -> str:
-    """The SQL name of a file: its stem in lower case, with underscores for other characters than letters and digits.
-    Raises UsageError where a table or view has it: queries would no longer find that."""
-    name = re.sub(r"\W", "_", path.stem.lower())
-    taken = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
-    if (name,) in connection.execute(taken).fetchall():
-        raise UsageError(
-            f"expected a file whose name no table has, got {path}, a second {name}; try: a link of another name"
-        )
-    return name
-
-
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
     """Register a file as a view with the columns of our tables; returns the kind of dataset that it can be compared
     with.
@@ -336,16 +315,16 @@ def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: s
     """
     file = open_gnubg_bearoff(path)
     if isinstance(file, GnubgTwoSided):
-        connection.register(name, two_sided_rows(file))
+        connection.register(name, _two_sided_rows(file))
         return "bearoff_two_sided"
     if isinstance(file, GnubgOneSided) and not file.header.is_normal:
-        connection.register(name, one_sided_rows(file))
+        connection.register(name, _one_sided_rows(file))
         return "bearoff_one_sided"
     raise UsageError(f"expected a one-sided or two-sided table of chances or equities, got {path}")
 
 
-def two_sided_rows(file: GnubgTwoSided) -> pa.Table:
-    """A relation with on_roll_index, opponent_index and the equities that the file has."""
+def _two_sided_rows(file: GnubgTwoSided) -> pa.Table:
+    """on_roll_index, opponent_index and the equities that the file has."""
     import pyarrow as pa
 
     count = len(file)
@@ -355,24 +334,18 @@ def two_sided_rows(file: GnubgTwoSided) -> pa.Table:
     return pa.table({"on_roll_index": np.repeat(index, count), "opponent_index": np.tile(index, count), **columns})
 
 
-def one_sided_rows(file: GnubgOneSided) -> pa.Table:
-    """A relation with position_index, chances (a list from 0 rolls on), mean_rolls, and gammon_chances if the file has
-    them."""
+def _one_sided_rows(file: GnubgOneSided) -> pa.Table:
+    """position_index, chances (a list from 0 rolls on), mean_rolls, and gammon_chances if the file has them."""
     import pyarrow as pa
+
+    from bgdata.kinds.column_values import fixed_lists
 
     counts, gammons = file.read_all()
     columns: dict[str, object] = {
         "position_index": np.arange(len(counts), dtype=np.int32),
-        "chances": list_column(counts),
+        "chances": fixed_lists((counts / np.float32(65535)).astype(np.float32)),
         "mean_rolls": counts @ np.arange(counts.shape[1]) / 65535,
     }
     if gammons is not None:
-        columns["gammon_chances"] = list_column(gammons)
+        columns["gammon_chances"] = fixed_lists((gammons / np.float32(65535)).astype(np.float32))
     return pa.table(columns)
-
-
-def list_column(counts: np.ndarray) -> pa.Array:
-    """Rows of integers, in units of 1/65535, as lists of chances."""
-    from bgdata.kinds.column_values import fixed_lists
-
-    return fixed_lists((counts / np.float32(65535)).astype(np.float32))

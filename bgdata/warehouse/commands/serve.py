@@ -63,24 +63,13 @@ def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_
     """
     if with_files and folder is None:
         raise UsageError("expected --static with --files, got none")
-    if folder is None:
-        open_site(warehouse, host, port)
-    else:
+    if folder is not None:
         refuse_beside("--static", "host", "port")
-        write_pages(warehouse, folder, with_files=with_files)
-
-
-def write_pages(warehouse: Warehouse, folder: Path, *, with_files: bool) -> None:
-    """Write the pages that need no server. Raises MissingWarehouseError, MissingExtraError or StorageError."""
-    warehouse.require()
-    with needing("web", "for the site"):
-        from bgdata.web.static_site import write_static
-    click.echo(f"wrote {write_static(warehouse, folder, with_files=with_files)} pages into {folder}", err=True)
-
-
-def open_site(warehouse: Warehouse, host: str, port: int) -> None:
-    """Serve until interrupted. Raises MissingWarehouseError, MissingExtraError, or StorageError for an address that
-    cannot be listened on."""
+        warehouse.require()
+        with needing("web", "for the site"):
+            from bgdata.web.static_site import write_static
+        click.echo(f"wrote {write_static(warehouse, folder, with_files=with_files)} pages into {folder}", err=True)
+        return
     with needing("web", "for the site"):
         import uvicorn
 

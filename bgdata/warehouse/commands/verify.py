@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -38,7 +38,7 @@ from bgdata.store.linked import check_link, move_aside, put_back, require_own
 from bgdata.store.lockfile import advice, left_out, load_lock, save_lock
 from bgdata.store.names import CURRENT, parse_scope
 from bgdata.store.parameters import Parameters, VersionRef
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.store.storage import is_locked, locked, storage_errors
 from bgdata.store.table import Table, is_published
 from bgdata.store.versions import newest
@@ -101,8 +101,8 @@ def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, f
       bgdata rebuild bearoff_gammon
     """
     if not check:
-        rebuild_in_place(warehouse, kind, form, is_all=is_all)
-    elif not rebuild_and_compare(warehouse, kind, form, is_all=is_all):
+        _rebuild_in_place(warehouse, kind, form, is_all=is_all)
+    elif not _rebuild_and_compare(warehouse, kind, form, is_all=is_all):
         sys.exit(1)
 
 
@@ -183,7 +183,7 @@ def verify_warehouse(
         click.echo(advice(missing), err=True)
     if not repair or not wrong:
         return not wrong and not unchecked
-    for table in in_order_of_repair(warehouse, failed):
+    for table in _in_order_of_repair(warehouse, failed):
         repair_version(warehouse, table)
     for title in lost_variants:
         repair_current(warehouse, *title.split("/"))
@@ -267,10 +267,13 @@ def failure(finding: Finding) -> str:
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
 
-def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
+def _in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
     """Broken versions, by name, in the order in which they are built again: each after those that it is made from;
     those that were imported, which only their owner has the files of, and what is made from them, at the end."""
-    needs = {name: needed_among(broken, name, inputs_of(warehouse, table)) for name, table in broken.items()}
+    needs: dict[str, list[str]] = {}
+    for name, table in broken.items():  # those among them that are inputs: versions, or variants other than its own
+        others = [each for each in _inputs_of(warehouse, table) if each != name.rpartition("/")[0]]
+        needs[name] = [other for other in broken if any(f"{other}/".startswith(f"{each}/") for each in others)]
     try:
         order = list(TopologicalSorter(needs).static_order())
     except CycleError:  # of names: each was made from an older version of the other
@@ -282,19 +285,12 @@ def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> lis
     return [broken[name] for name in sorted(last, key=last.__getitem__)]
 
 
-def needed_among(names: Iterable[str], name: str, inputs: Sequence[str]) -> list[str]:
-    """Those of the names that are `inputs` of the version `name`, which are versions, or variants other than its
-    own."""
-    others = [each for each in inputs if each != name.rpartition("/")[0]]
-    return [other for other in names if any(f"{other}/".startswith(f"{each}/") for each in others)]
-
-
-def inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
+def _inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
     """What a version is made from, as KIND/VARIANT or KIND/VARIANT/VERSION; nothing where its parameters are not
     known."""
     kind = warehouse.kind(table.folder.parts[-3])
     with suppress(BgdataError):
-        wanted = kind.inputs(parameters_of(kind, table)).values()
+        wanted = kind.inputs(_parameters_of(kind, table)).values()
         return [
             str(each) if isinstance(each, VersionRef) else f"{each[0]}/{warehouse.kind(each[0]).slug(each[1])}"
             for each in wanted
@@ -302,7 +298,7 @@ def inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
     return []
 
 
-def parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
+def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
     """The parameters of a version by its manifest, or, if that is broken, of the default variant of the same name.
     Raises ManifestFormatError where there is no such."""
     try:
@@ -336,7 +332,7 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
             f"expected the files that {table.name} was imported from; "
             f"delete {table.folder} and try: bgdata import {name} FILE..."
         )
-    parameters = parameters_of(kind, table)
+    parameters = _parameters_of(kind, table)
     kind.check_parameters(parameters)  # before anything is moved
     if is_readable(table):
         with suppress(CorruptFileError, MissingTableError), progress_bars() as progress:
@@ -348,7 +344,9 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
     for made_from in (inputs or {}).values():
         check_hashes(made_from)
     require_own(warehouse.root, name, variant)
-    current = current_beside(warehouse, table)
+    current: Table | None = None  # the version of the variant that is current where that is another one, and known
+    with suppress(CorruptFileError, MissingTableError):
+        current = warehouse.open(name, variant)
     with storage_errors("move", table.folder):
         aside = move_aside(warehouse, table.folder, f"{DAMAGED}{name}-{variant}-{table.folder.name}")
     try:
@@ -358,22 +356,12 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
         put_back(warehouse, aside, table.folder)
         raise
     finally:
-        if current:
+        if current and current.folder.name != table.folder.name:
             warehouse.use(current)
     click.echo(f"repaired {built.name}; the damaged files are in {aside}", err=True)
 
 
-def current_beside(warehouse: Warehouse, table: Table) -> Table | None:
-    """The current version of the variant of `table` where that is another one; None where it is not known."""
-    kind, variant, version = table.folder.parts[-3:]
-    try:
-        current = warehouse.open(kind, variant)
-    except (CorruptFileError, MissingTableError):
-        return None
-    return None if current.folder.name == version else current
-
-
-def rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str = "table", *, is_all: bool = False) -> bool:
+def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> bool:
     """Build all that the lock lists into a temporary folder and compare digests; returns whether all are equal.
 
     Versions that come with the package are only copied, which compares their hashes, unless `is_all`.
@@ -384,7 +372,7 @@ def rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str = "ta
         if scope in (None, entry.dataset, f"{entry.dataset}/{entry.variant}")
     ]
     if scope is not None and not entries:
-        warehouse.kind(kind_and_variant(scope)[0])
+        warehouse.kind(_kind_and_variant(scope)[0])
         raise MissingTableError(f"expected {scope} in {warehouse.lock}, found none; try: bgdata lock")
     aside_root = warehouse.staging if warehouse.root.is_dir() else None
     if aside_root:
@@ -427,7 +415,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def kind_and_variant(scope: str) -> tuple[str, str]:
+def _kind_and_variant(scope: str) -> tuple[str, str]:
     """(kind, variant) of KIND or KIND/VARIANT, with an empty variant for the former. Raises UsageError."""
     kind, variant, version = parse_scope(scope)
     if kind is None or version is not None:
@@ -435,11 +423,21 @@ def kind_and_variant(scope: str) -> tuple[str, str]:
     return kind, variant or ""
 
 
-def rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str = "table", *, is_all: bool = False) -> None:
-    """Build the default variants (of one kind, or one variant) again and publish them; those that come with the package
-    only if `is_all`, and those that a default build leaves out only where they are there, or of a kind that is named.
-    Notes say what was built; for programs there is a row for each."""
-    recipes = recipes_of(warehouse, scope)
+def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> None:
+    """Build the default variants (of one kind, or one variant, which may be there with other parameters) again and
+    publish them; those that come with the package only if `is_all`, and those that a default build leaves out only
+    where they are there, or of a kind that is named. Notes say what was built; for programs there is a row for each."""
+    kind, variant = _kind_and_variant(scope) if scope is not None else (None, "")
+    kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
+    recipes = [(declared, each) for declared in kinds for each in declared.defaults]
+    if variant:
+        declared = kinds[0]
+        if declared.takes_files:
+            step = f"bgdata import {kind} FILE..."
+            raise UsageError(f"expected a kind that is computed, got {declared.name}; try: {step}")
+        recipes = [each for each in recipes if declared.slug(each[1]) == variant]
+        if not recipes:
+            recipes = [(declared, declared.recorded(warehouse.open(declared.name, variant).manifest))]
     missing = [] if scope is not None else left_out(warehouse)
     rows: list[Row] = []
     with progress_bars() as progress:
@@ -456,19 +454,3 @@ def rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str = "table
         write_rows(rows, form)
     if missing:
         click.echo(advice(missing), err=True)
-
-
-def recipes_of(warehouse: Warehouse, scope: str | None) -> list[tuple[Dataset[Any], Parameters]]:
-    """What is to be built again: all default variants, those of a kind, or one variant, which may be there with other
-    parameters than a default one. Raises UsageError for a variant that was imported, and MissingTableError for one that
-    is not there."""
-    kind, variant = kind_and_variant(scope) if scope is not None else (None, "")
-    kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
-    found = [(declared, each) for declared in kinds for each in declared.defaults]
-    if not variant:
-        return found
-    declared = kinds[0]
-    if declared.takes_files:
-        raise UsageError(f"expected a kind that is computed, got {declared.name}; try: bgdata import {kind} FILE...")
-    known = [each for each in found if declared.slug(each[1]) == variant]
-    return known or [(declared, declared.recorded(warehouse.open(declared.name, variant).manifest))]

@@ -88,7 +88,7 @@ def test_parts_are_all_players_on_roll_by_their_checkers(size: tuple[int, int]) 
 
 @pytest.mark.parametrize("large", [False, True])
 def test_the_rows_are_those_of_the_table(make: Callable[..., TwoSidedTable], folder: Path, large: bool) -> None:
-    from bgdata.store.context import Computed
+    from bgdata.store.dataset import Computed
 
     table = make(large=large)
     before = {path.name: path.read_bytes() for path in table.table.folder.iterdir()}

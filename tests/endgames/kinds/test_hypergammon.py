@@ -14,8 +14,7 @@ from bgdata.endgames.kinds.contact_endgame import EndgameParameters
 from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.solver import are_unfinished
-from bgdata.formats.gnubg_bearoff import GnubgHypergammon, open_gnubg_bearoff
-from bgdata.formats.gnubg_bearoff_write import HYPERGAMMON_EQUITIES, write_hypergammon
+from bgdata.formats.gnubg_bearoff import HYPERGAMMON_EQUITIES, GnubgHypergammon, open_gnubg_bearoff, write_hypergammon
 from bgdata.store.progress import Silence
 from bgdata.store.verify import Status, verify
 

@@ -1,4 +1,4 @@
-"""What networks see, against the twin that counts from the meaning of every input."""
+"""What networks see, against the twins that count from the meaning of every input, by hand, and turned around."""
 
 from __future__ import annotations
 
@@ -9,39 +9,60 @@ import numpy as np
 import pytest
 
 from bgdata.errors import InvalidPositionError, UnknownInputSetError
+from bgdata.evaluation.networks.contact_inputs import CONTACT_INPUTS, UNIT, Inputs, NamedInput
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.inputs import (
-    BASE_EXTRAS,
-    EXTRAS,
     MOST_BOARDS,
     MOST_INPUTS,
     POINT_INPUTS,
-    UNIT,
+    RACE_INPUTS,
     encode,
     fill_many_inputs,
     input_count,
 )
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS
 from bgdata.game.board_kernels import position_classes
-from bgdata.game.codec import Boards
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.position import START
 from bgdata.kernel import threads
 from tests.random_games import random_game_positions
+from tests.reference import contact_inputs as contact_twin
+from tests.reference import race_inputs as race_twin
 from tests.reference.networks import INPUT_SETS, base_inputs, inputs
+from tests.together import each
 
-# by input set: its revision, and the beginning of the SHA-256 of what it says of BOARDS
+# by input set: its revision, and the beginning of the SHA-256 of what it says of `sample_boards`
 VALUES = {
     InputSet.TESAURO_196: (1, "e3c747499e6ab129"),
     InputSet.TESAURO_198: (1, "4974f6cd77ab24bc"),
     InputSet.RACE: (1, "fa090ed6770ffe25"),
     InputSet.CONTACT: (1, "d63977f23b7177a6"),
 }
+FEATURES = {InputSet.RACE: RACE_INPUTS, InputSet.CONTACT: CONTACT_INPUTS}
 each_input_set = pytest.mark.parametrize("input_set", InputSet)
+each_features = pytest.mark.parametrize("input_set", FEATURES)
 
 
 @cache
 def sample_boards() -> Boards:
+    """Of all classes: every input has a meaning everywhere."""
     return random_game_positions(60, seed=61).boards
+
+
+@cache
+def sample_races() -> Boards:
+    boards = random_game_positions(100, seed=41).boards
+    return np.ascontiguousarray(boards[position_classes(boards) <= PositionClass.RACE])
+
+
+def features(input_set: InputSet, boards: Boards) -> Inputs:
+    return encode(input_set, boards)[:, -len(FEATURES[input_set]) :]
+
+
+def named(input_set: InputSet, board: list[int]) -> dict[str, int]:
+    found = features(input_set, np.array([board], np.int8))[0].tolist()
+    return dict(zip((name for name, _ in FEATURES[input_set]), found, strict=True))
 
 
 def test_labels_and_numbers_are_frozen() -> None:
@@ -51,7 +72,19 @@ def test_labels_and_numbers_are_frozen() -> None:
     ]
     assert [input_set_named(label) for label in INPUT_SETS] == list(InputSet)
     assert [input_count(input_set) for input_set in InputSet] == [196, 198, 256, 260]
-    assert max(map(input_count, InputSet)) == MOST_INPUTS == 260
+    assert max(map(input_count, InputSet)) == MOST_INPUTS
+
+
+@pytest.mark.parametrize(
+    ("listed", "count", "digest"), [(RACE_INPUTS, 60, "30daf859134ba6bc"), (CONTACT_INPUTS, 64, "48588be59171995f")]
+)
+def test_order_of_features_is_frozen(listed: tuple[NamedInput, ...], count: int, digest: str) -> None:
+    """Trained networks know their inputs by place alone: a change here makes them worthless."""
+    names = [name for name, _ in listed]
+    assert len(set(names)) == len(names) == count
+    assert all(each.meaning for each in listed)
+    assert names[count // 2 :] == [f"opponent_{name}" for name in names[: count // 2]]
+    assert hashlib.sha256("\n".join(names).encode()).hexdigest()[:16] == digest
 
 
 @each_input_set
@@ -78,20 +111,32 @@ def test_inputs_of_many_boards_are_those_of_each(input_set: InputSet, together: 
 
 
 @each_input_set
-def test_boards_in_any_order_of_memory(input_set: InputSet) -> None:
-    """Kernels read the slots of a board as neighbours."""
-    boards = sample_boards()[:40]
-    assert np.array_equal(encode(input_set, np.asfortranarray(boards)), encode(input_set, boards))
-
-
-@each_input_set
 def test_twin(input_set: InputSet) -> None:
-    step = 40 if input_set == InputSet.CONTACT else 3  # the twin moves checkers for its shots: slow
-    boards = sample_boards()[::step]
+    step = 17 if input_set == InputSet.CONTACT else 3  # the twin moves checkers for its shots: slow
+    boards = np.concatenate([sample_boards()[::step], sample_races()[:: 3 * step]])
     found = encode(input_set, boards)
     assert found.dtype == np.int16
     assert found.tolist() == [inputs(input_set.label, board) for board in boards.tolist()]
     assert len(set(position_classes(boards).tolist())) >= 3
+
+
+HAND_MADE = {
+    "six_prime": [0, 0, -2, 0, 2, 2, 2, 2, 2, 2, 3, *[0] * 15],
+    "four_on_bar": [0, *[0] * 18, -2, -2, 0, -1, -2, 0, 4],
+    "closed_out": [1, 2, 2, 2, 2, 2, 2, *[0] * 17, -14, 0],
+    "back_game": [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, -3, 2, 0, -2, 0, -3, -2, -2, 3, 2, 2, 1, -1, 0],
+    "nobody_left": [0] * 26,
+    "no_opponent": [0, 1, *[0] * 24],
+    "fifteen_on_bar": [15, *[0] * 24, 15],
+    "blots_only": [0, *[1, -1] * 12, 1],
+}
+
+
+@each("name", list(HAND_MADE))
+def test_features_of_boards_made_by_hand(name: str) -> None:
+    board = HAND_MADE[name]
+    for input_set, twin in ((InputSet.CONTACT, contact_twin), (InputSet.RACE, race_twin)):
+        assert features(input_set, np.array([board], np.int8))[0].tolist() == twin.inputs(board)
 
 
 def test_every_count_on_every_point() -> None:
@@ -117,30 +162,85 @@ def test_start_position_by_hand() -> None:
     assert found.tolist() == expected.tolist()
 
 
-def test_sides_change_places() -> None:
+def test_contact_features_of_the_start_by_hand() -> None:
+    found = named(InputSet.CONTACT, list(START.board))
+    assert found["pips"] == 167 // 2
+    assert found["contact_pips"] == (24 * 2 + 13 * 5 + 8 * 3 + 6 * 5 - 15) // 2
+    assert found["gammon_pips"] == (2 * 18 + 5 * 7 + 3 * 2) // 2
+    assert (found["rearmost"], found["best_anchor"], found["anchors"], found["back_game"]) == (48, 9, 32, 0)
+    assert (found["hit_chance"], found["home_blots"], found["exposed_blots"]) == (0, 0, 0)
+    assert found["escape_chance"] == round(64 * 15 / 36)  # 8 pips or more, over points 6 and 8, not on 13
+    assert (found["longest_prime"], found["broken_prime"]) == (64 // 6, 2 * 64 // 6)
+    assert found["block_in_front"] == 4 * (2 + 1 + 1)
+    assert found["dance_chance"] == round(64 / 36)
+    assert found["timing"] == 5 * 7 + 3 * 2 + 3 * 4
+    assert found["unlinked"] == 16  # the back checkers; 13 and 8 see 8 and 6
+    assert found["point_making_chance"] == round(64 * 16 / 36)  # 31 42 53 61 64 and all doubles
+
+
+def test_full_prime_and_closed_board() -> None:
+    found = named(InputSet.CONTACT, HAND_MADE["six_prime"])
+    assert (found["blockade"], found["longest_prime"], found["broken_prime"]) == (64, 74, 64)
+    assert found["opponent_escape_chance"] == 0
+    found = named(InputSet.CONTACT, HAND_MADE["closed_out"])
+    assert (found["opponent_dance_chance"], found["opponent_stuck_checkers"]) == (64, 64)
+    assert found["blockade_from_bar"] == 64
+
+
+def test_race_features_by_hand() -> None:
+    # seven left: two on 1, one each on 3, 4, 6, 9 and 10; the opponent has fourteen on his 2 and one on his 7
+    board = [0, 2, 0, 1, 1, 0, 1, 0, 0, 1, 1, *[0] * 6, 0, -1, *[0] * 4, -14, 0, 0]
+    found = named(InputSet.RACE, board)
+    assert [found[f"off_{off}_or_more"] for off in (1, 8, 9, 14)] == [64, 64, 0, 0]
+    assert (found["pips"], found["opponent_pips"]) == (34, 7 + 28)
+    assert (found["race_lead"], found["opponent_race_lead"]) == (2, 0)
+    assert found["relative_lead"] == 256 // 34
+    assert (found["outside"], found["crossovers"], found["outside_pips"]) == (16, 8, 7)
+    assert found["average_distance"] == 4 * 34 // 7
+    assert (found["gaps"], found["ace_stack"], found["deuce_stack"], found["three_stack"]) == (64 * 2 // 6, 16, 0, 8)
+    assert (found["odd_checkers"], found["gammon_possible"], found["gammon_pips"]) == (64, 0, 0)
+    assert (found["opponent_gammon_possible"], found["opponent_gammon_pips"]) == (64, 1 + 2)
+    assert (found["opponent_backgammon_checkers"], found["opponent_backgammon_pips"]) == (0, 0)
+    for six, expected in ((12, (48, 4 * (1 + 1 + 6))), (11, (0, 0))):  # one is off: no gammon any more
+        found = named(InputSet.RACE, [0, 0, 0, 0, 0, 0, six, *[0] * 12, 2, *[0] * 4, 1, 0])
+        assert (found["backgammon_checkers"], found["backgammon_pips"]) == expected
+
+
+@pytest.mark.parametrize(("input_set", "most", "used"), [(InputSet.CONTACT, 128, 32), (InputSet.RACE, 192, 50)])
+def test_features_have_a_range_and_are_used(input_set: InputSet, most: int, used: int) -> None:
+    boards = sample_races() if input_set == InputSet.RACE else sample_boards()
+    found = features(input_set, np.concatenate([sample_boards(), sample_races()]))
+    assert (found.min(), found.max() <= most, found.max() > most - 64) == (0, True, True)
+    assert (features(input_set, boards).max(axis=0) >= used).all()
+
+
+@each_features
+def test_features_change_places_with_the_sides(input_set: InputSet) -> None:
+    boards = np.concatenate([sample_boards(), sample_races()])
+    side = len(FEATURES[input_set]) // 2
+    turned = np.roll(features(input_set, boards), side, axis=1)
+    assert np.array_equal(features(input_set, flip_boards(boards)), turned)
+
+
+def test_inputs_of_points_change_places_with_the_sides() -> None:
     """The points from 24 down with both halves exchanged, and both extras of a kind."""
-    own, flipped = (encode(InputSet.TESAURO_196, boards) for boards in (sample_boards(), flip(sample_boards())))
+    own, flipped = (encode(InputSet.TESAURO_196, each) for each in (sample_boards(), flip_boards(sample_boards())))
     points = own[:, :POINT_INPUTS].reshape(-1, 24, 2, 4)[:, ::-1, ::-1].reshape(-1, POINT_INPUTS)
     assert np.array_equal(flipped, np.hstack([points, own[:, [193, 192, 195, 194]]]))
 
 
-def flip(boards: np.ndarray) -> np.ndarray:
-    turned = -boards[:, ::-1]
-    turned[:, [0, 25]] *= -1
-    return np.ascontiguousarray(turned)
-
-
 @each_input_set
-def test_threads_and_no_boards(input_set: InputSet) -> None:
-    expected, count = encode(input_set, sample_boards()), input_count(input_set)
+def test_threads_and_memory_order_do_not_matter(input_set: InputSet) -> None:
+    expected = encode(input_set, sample_boards())
     with threads(1):
         assert np.array_equal(encode(input_set, sample_boards()), expected)
-    assert encode(input_set, sample_boards()[:0]).shape == (0, count)
-    assert EXTRAS[input_set] >= BASE_EXTRAS
+    boards = sample_boards()[:40]
+    assert np.array_equal(encode(input_set, np.asfortranarray(boards)), expected[:40])
+    assert encode(input_set, sample_boards()[:0]).shape == (0, input_count(input_set))
 
 
 @pytest.mark.parametrize("label", ["", "tesauro", "Contact", "tesauro_196"])
-def test_unknown_labels(label: str) -> None:
+def test_unknown_label_is_refused(label: str) -> None:
     with pytest.raises(UnknownInputSetError, match=f"expected inputs among tesauro-196, .*, contact, got {label}$"):
         input_set_named(label)
 

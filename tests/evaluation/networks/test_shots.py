@@ -1,30 +1,93 @@
-"""Shots: the field's known counts by hand, and every board against all legal plays."""
+"""Sets of points, escapes and shots: every mask against the twin, the field's known counts, and all legal plays."""
 
 from __future__ import annotations
 
 from functools import cache
 
 import numpy as np
+import pytest
 
-from bgdata.evaluation.networks.point_sets import FIELD, bit_count, lowest, side_sets
 from bgdata.evaluation.networks.shots import (
+    FIELD,
     HITTING,
     HITTING_TWO,
     LANDINGS,
+    MASKS,
     MOVERS,
     PIPS,
     ROLL_NUMBERS,
     SINGLES,
     TARGETS,
+    bit_count,
     entering_shots,
+    escape_counts,
+    escapes_from,
+    fewest_escapes,
     fill_roll_counts,
+    longest_run,
+    lowest,
+    most_in_six,
+    points_in_front,
+    side_sets,
 )
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.play_kernels import batch_plays
 from tests.random_games import random_game_positions
+from tests.reference.contact_inputs import escapes
+from tests.reference.contact_inputs import longest_run as slow_longest_run
 from tests.together import each
+
+
+def points(*numbers: int) -> int:
+    return sum(1 << number for number in numbers)
+
+
+def test_every_mask() -> None:
+    counts = escape_counts()
+    assert counts.shape == (MASKS,)
+    for mask in range(MASKS):
+        assert counts[mask] == escapes([distance for distance in range(1, 13) if mask >> (distance - 1) & 1])
+
+
+@pytest.mark.parametrize(
+    ("blocked", "rolls"),
+    [
+        ([], 36),
+        ([8, 9, 10, 11, 12], 36),  # no block near enough
+        ([1, 2, 3, 4, 5], 11),  # a 6 leaps a prime of five from its edge
+        ([1, 2, 3, 4, 5, 6], 0),  # nothing leaps six
+        ([2, 3, 4, 5, 6, 7], 0),
+        ([2, 3, 4, 5, 6], 2),  # a pip short of its edge: 61
+        ([6], 18 + 2),  # seven pips or more by two dice, and 44 and 55: 33 and 66 stop on 6
+    ],
+)
+def test_known_blocks(blocked: list[int], rolls: int) -> None:
+    mask = sum(1 << (distance - 1) for distance in blocked)
+    assert escape_counts()[mask] == rolls
+
+
+def test_squares() -> None:
+    prime = points(4, 5, 6, 7, 8, 9)  # the opponent, coming up from the bar at 0, is held
+    assert escapes_from(3, prime) == 0
+    assert escapes_from(0, prime) == 0
+    assert escapes_from(12, prime) == 36
+    assert fewest_escapes(0, prime) == (0, 0)
+    assert fewest_escapes(10, prime) == (36, 0)  # past it
+    assert fewest_escapes(25, 0) == (36, 36)
+    lone = points(20)
+    assert fewest_escapes(3, lone) == (min(escapes_from(square, lone) for square in range(3, 16)),) * 2
+
+
+def test_runs() -> None:
+    for numbers in ([], [1], [24], [1, 2, 3, 24], [18, 19, 20, 21, 22, 23, 24], [1, 3, 5, 7], list(range(1, 25))):
+        held = points(*numbers)
+        assert longest_run(held) == slow_longest_run(numbers)
+        most = max(len([number for number in numbers if first <= number < first + 6]) for first in range(1, 20))
+        assert most_in_six(held) == most
+    assert points_in_front(0, points(1, 6, 7, 12, 13)) == 2 + 2 + 1 + 1
+    assert points_in_front(25, points(1, 24)) == 0
 
 
 @cache
@@ -33,7 +96,7 @@ def sample_boards() -> Boards:
     return np.ascontiguousarray(boards[position_classes(boards) >= PositionClass.CRASHED][::3])
 
 
-def counts(board: np.ndarray) -> tuple[int, int, int]:
+def shot_counts(board: np.ndarray) -> tuple[int, int, int]:
     """Shots of the player on roll."""
     ours, theirs = side_sets(board)
     movers, landings = ours.ahead & FIELD, FIELD & ~theirs.own_made
@@ -63,35 +126,35 @@ KNOWN = [11, 12, 14, 15, 15, 17, 6, 6, 5, 3, 2, 3, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0,
 
 @each(("away", "rolls"), list(enumerate(KNOWN, start=1)))
 def test_known_shots(away: int, rolls: int) -> None:
-    assert counts(board_of({24: 2}, {24 - away: 1})) == (rolls, 0, rolls * (24 - away))
+    assert shot_counts(board_of({24: 2}, {24 - away: 1})) == (rolls, 0, rolls * (24 - away))
 
 
 def test_blocked_ways() -> None:
     # 6s, 51 and 42 by the small die first, and 33, but not 22
-    assert counts(board_of({20: 1}, {14: 1, 15: 2, 16: 2}))[0] == 11 + 2 + 2 + 1
-    assert counts(board_of({20: 1}, {8: 1, 14: 2}))[0] == 1  # 12 away: 44, neither 66 nor 33
-    assert counts(board_of({20: 1}, {21: 1}))[0] == 0  # behind
+    assert shot_counts(board_of({20: 1}, {14: 1, 15: 2, 16: 2}))[0] == 11 + 2 + 2 + 1
+    assert shot_counts(board_of({20: 1}, {8: 1, 14: 2}))[0] == 1  # 12 away: 44, neither 66 nor 33
+    assert shot_counts(board_of({20: 1}, {21: 1}))[0] == 0  # behind
 
 
 def test_two_blots() -> None:
     # 1s and 2s hit, the 1s first: 11 hits both
-    assert counts(board_of({20: 1}, {19: 1, 18: 1})) == (20, 1, 11 * 19 + 9 * 18)
-    assert counts(board_of({20: 2}, {19: 1, 16: 1}))[1] > counts(board_of({20: 1}, {19: 1, 16: 1}))[1]
+    assert shot_counts(board_of({20: 1}, {19: 1, 18: 1})) == (20, 1, 11 * 19 + 9 * 18)
+    assert shot_counts(board_of({20: 2}, {19: 1, 16: 1}))[1] > shot_counts(board_of({20: 1}, {19: 1, 16: 1}))[1]
 
 
 def test_from_the_bar() -> None:
-    assert counts(board_of({25: 1}, {24: 1}))[0] == 11
-    assert counts(board_of({25: 2}, {24: 1}))[0] == 11
-    assert counts(board_of({25: 2, 10: 1}, {9: 1}))[:2] == (1, 0)  # 11 alone leaves a move after entering both
-    assert counts(board_of({25: 5, 10: 1}, {9: 1}))[0] == 0
+    assert shot_counts(board_of({25: 1}, {24: 1}))[0] == 11
+    assert shot_counts(board_of({25: 2}, {24: 1}))[0] == 11
+    assert shot_counts(board_of({25: 2, 10: 1}, {9: 1}))[:2] == (1, 0)  # 11 alone leaves a move after entering both
+    assert shot_counts(board_of({25: 5, 10: 1}, {9: 1}))[0] == 0
     closed = dict.fromkeys(range(19, 25), 2)
-    assert counts(board_of({25: 1, 10: 1}, {9: 1, **closed}))[0] == 0
-    assert counts(board_of({25: 2}, {24: 1, 23: 1}))[:2] == (20, 3)  # both by 21, and by 11
+    assert shot_counts(board_of({25: 1, 10: 1}, {9: 1, **closed}))[0] == 0
+    assert shot_counts(board_of({25: 2}, {24: 1, 23: 1}))[:2] == (20, 3)  # both by 21, and by 11
 
 
 def test_against_legal_plays() -> None:
     """Equal but for rolls that must be played in full by other checkers, which are rare and only count too many."""
-    found = np.array([counts(board) for board in sample_boards()])
+    found = np.array([shot_counts(board) for board in sample_boards()])
     expected = np.zeros_like(found)
     for die in range(1, 7):
         for other in range(1, die + 1):

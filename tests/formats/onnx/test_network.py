@@ -12,6 +12,7 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode, input_count
 from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.formats.onnx.inputs import side_on_roll
 from bgdata.formats.onnx.network import (
     OVER,
     chances_of,
@@ -22,7 +23,6 @@ from bgdata.formats.onnx.network import (
     outcome_chances,
     single_network,
 )
-from bgdata.formats.onnx.sides import side_on_roll
 from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.codec import Boards
 from tests.evaluation.sample_networks import SHAPES, random_networks

@@ -10,9 +10,7 @@ import pytest
 
 import bgdata
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, find_network, open_networks
 from bgdata.formats.onnx.network import properties_of
 from bgdata.game.codec import Boards
 from bgdata.store.table import Table

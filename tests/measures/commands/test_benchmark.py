@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.evaluation.players import DEFAULT_NETWORK
 from tests.command_line import error_of, run, succeeds
 from tests.formats import samples
 from tests.imports.importing import Imports

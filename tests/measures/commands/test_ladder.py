@@ -11,7 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import InvalidParameterError, UnknownPlayerError
-from bgdata.evaluation import bgsage_player, gnubg_player
+from bgdata.evaluation import gnubg, programs
 from bgdata.measures.steps.ladder import Entrant, check_games, dice_seed, ladder_players, series_of
 from tests.command_line import error_of, run, succeeds
 
@@ -86,8 +86,8 @@ def test_missing_programs_are_left_out(root: Path, monkeypatch: pytest.MonkeyPat
     def missing(*_: object) -> None:
         raise UnknownPlayerError("expected it to be installed, found none")
 
-    monkeypatch.setattr(gnubg_player.GnubgPlayer, "__init__", missing)
-    monkeypatch.setattr(bgsage_player.BgsagePlayer, "__init__", missing)
+    monkeypatch.setattr(gnubg.GnubgPlayer, "__init__", missing)
+    monkeypatch.setattr(programs.BgsagePlayer, "__init__", missing)
     found = run(root, "ladder", "gnubg", "pubeval", "--alone", *FEW)
     assert found.exit_code == 0
     assert "left out of cubeless: gnubg (0-ply): expected it to be installed" in found.stderr

@@ -13,9 +13,8 @@ import bgdata
 from bgdata.errors import CheckSkippedError, UsageError
 from bgdata.evaluation.player import open_named_player
 from bgdata.measures.kinds.cubeful_scores import DATASET, CubefulScoreParameters
-from bgdata.selfplay.cubeful_lockstep import play_cubeful
-from bgdata.selfplay.series import CubefulRules
-from bgdata.store.context import Recheck
+from bgdata.selfplay.series import CubefulRules, play_cubeful
+from bgdata.store.dataset import Recheck
 from bgdata.warehouse import Warehouse
 from tests.rechecking import inputs_of
 

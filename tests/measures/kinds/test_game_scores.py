@@ -18,13 +18,10 @@ from bgdata.errors import (
     UnknownPlayerError,
 )
 from bgdata.evaluation.choices import KernelPlayer
-from bgdata.evaluation.player import RandomPlayer, open_named_player
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
 from bgdata.measures.kinds.game_scores import DATASET, GameParameters
-from bgdata.selfplay.corpus import play_games_with_luck
-from bgdata.selfplay.games import play_games
-from bgdata.selfplay.series import pair_error, result_of
-from bgdata.store.context import Computed
+from bgdata.selfplay.games import pair_error, play_games, play_games_with_luck, result_of
+from bgdata.store.dataset import Computed
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample

@@ -103,7 +103,7 @@ def test_games_that_are_gone(warehouse: Warehouse) -> None:
 
 
 def test_a_player_has_one_version(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bgdata.evaluation.pubeval import PubEval
+    from bgdata.evaluation.player import PubEval
 
     before = warehouse.build("game_scores", games("pubeval", "random")).name
     monkeypatch.setattr(PubEval, "version", "3")

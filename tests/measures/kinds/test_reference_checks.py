@@ -11,9 +11,8 @@ import pytest
 
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.networks.named import open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
+from bgdata.evaluation.player import PubEval
 from bgdata.measures.kinds.reference_checks import DATASET
 from bgdata.measures.kinds.reference_checks_compute import derived_arrays, sampled_rows
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCES

@@ -16,8 +16,8 @@ from bgdata.game.themes import Theme, position_themes
 from bgdata.measures.kinds import reference_positions_compute as reference_positions
 from bgdata.measures.kinds.reference_positions import DATASET, THEMES, ReferenceParameters, published_references
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
-from bgdata.selfplay.rollout import RolloutSettings, roll_out
-from bgdata.store.context import Context
+from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
+from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
@@ -37,7 +37,7 @@ def test_rows_are_rollouts(small_root: Path) -> None:
     table = small_table(warehouse)
     chooser = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
     boards = np.ascontiguousarray(table.array("boards"))
-    result = roll_out(boards, chooser, 72, 1, RolloutSettings("exact", 2), until=0.0001, most_trials=144)
+    result = roll_out(boards, chooser, Limits(72, 0.0001, 144), 1, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
         columns = (
             "row, theme, board, win, lose_backgammon, cubeless_equity, standard_error, trials, is_reached, network"

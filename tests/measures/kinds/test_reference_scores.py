@@ -30,7 +30,7 @@ from bgdata.measures.kinds.reference_scores import (
     statistic_name,
 )
 from bgdata.measures.kinds.reference_scores_compute import ReferenceScoresComputation
-from bgdata.store.context import Computed
+from bgdata.store.dataset import Computed
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

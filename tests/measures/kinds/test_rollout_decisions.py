@@ -29,7 +29,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout import Limits, RolloutSettings
 from bgdata.selfplay.rollout_decisions import Window, roll_out_decision
 from bgdata.selfplay.splits import splits_of_games
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse

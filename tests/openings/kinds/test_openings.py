@@ -27,7 +27,7 @@ from bgdata.openings.kinds.openings import (
 )
 from bgdata.openings.kinds.openings_compute import Slot, open_chooser, slots_of
 from bgdata.store import job
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
@@ -64,12 +64,12 @@ def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
         item = FIRST_ROLLS.index("31") if not reply else Slot("31", 0, reply).item
         expected = roll_out_candidates(boards, chooser, Objective.GAME, wanted, SMALL.how(), 0, item)
         assert [row["next_position_id"] for row in found] == [Position(after).id for after in expected.boards]
-        assert [row["equity"] for row in found] == expected.equities.tolist()
-        assert [row["standard_error"] for row in found] == expected.standard_errors.tolist()
+        assert [row["equity"] for row in found] == expected.result.equities.tolist()
+        assert [row["standard_error"] for row in found] == expected.result.equity_standard_errors.tolist()
         assert [row["loss"] for row in found] == expected.losses.tolist()
         assert [row["loss_standard_error"] for row in found] == expected.loss_standard_errors.tolist()
-        assert [row["trials"] for row in found] == expected.trials.tolist()
-        assert [row["win"] for row in found] == pytest.approx(expected.chances[:, 0], abs=1e-6)
+        assert [row["trials"] for row in found] == expected.result.trials.tolist()
+        assert [row["win"] for row in found] == pytest.approx(expected.result.chances[:, 0], abs=1e-6)
         for row in found:
             assert (row["first_roll"], row["reply_roll"]) == ("31", reply or None)
             assert row["first_play"] == (rows[0]["play"] if reply else None)

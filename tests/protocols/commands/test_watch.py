@@ -18,8 +18,7 @@ from bgdata.equity.match_equity import MatchEquity, find_met
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.evaluation.player import RandomPlayer
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import TurnKind
 from bgdata.formats.replay import replay_game

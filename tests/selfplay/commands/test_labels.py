@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgdata.evaluation import gnubg_program
+from bgdata.evaluation import gnubg
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
@@ -72,15 +72,15 @@ def test_tables(warehouse: Warehouse) -> None:
 def test_gnubg(warehouse: Warehouse) -> None:
     shown = succeeds(warehouse.root, "label", "positions/sample", "--engine", "gnubg").splitlines()
     table = warehouse.open("engine_labels", "positions-sample-by-gnubg-0ply")
-    assert shown == [str(table.folder), f"2 positions by gnubg {gnubg_program.gnubg_version()}-external, 0-ply"]
+    assert shown == [str(table.folder), f"2 positions by gnubg {gnubg.gnubg_version()}-external, 0-ply"]
 
 
 def test_a_missing_program_is_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gnubg_program, "find_gnubg_tool", lambda _: None)
-    gnubg_program.gnubg_version.cache_clear()
+    monkeypatch.setattr(gnubg, "find_gnubg_tool", lambda _: None)
+    gnubg.gnubg_version.cache_clear()
     result = run(small_root, "label", "positions/sample", "--engine", "gnubg")
     assert error_of(result, result.exit_code).startswith("expected GNU Backgammon on this machine, found none")
-    gnubg_program.gnubg_version.cache_clear()
+    gnubg.gnubg_version.cache_clear()
 
 
 @each(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.selfplay.commands.selfplay import by_class, command_for, rescored_lines
+from bgdata.selfplay.commands.selfplay import command_for, rescored_lines
 from bgdata.selfplay.kinds.selfplay_labels import DATASET, SelfPlayLabelParameters
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
@@ -37,16 +37,20 @@ def test_labels_and_removed_variance(small_root: Path, labels_root: Path) -> Non
     warehouse = bgdata.open_warehouse(labels_root)
     table = warehouse.open("selfplay_labels", "pubeval-20-seed-3-6x6-combined-6")
     assert table.manifest.digest == expected.digest
-    lines = [*rescored_lines(DATASET.smallest, expected.statistics), "", *by_class(warehouse, table)]
-    assert result.stdout.splitlines() == [str(table.folder), *lines]
+    lines, by_class = (part.splitlines() for part in result.stdout.split("\n\n"))
+    assert lines == [str(table.folder), *rescored_lines(DATASET.smallest, expected.statistics)]
+    assert by_class[0].split() == ["class", "positions", "covered", "rescored", "before", "after", "removed"]
+    assert {len(line) for line in by_class} == {len(by_class[0])}
+    found = {name: [*map(float, rest)] for name, *rest, _ in (line.replace(",", "").split() for line in by_class[1:])}
+    assert set(found) == {"contact", "crashed", "race"}
+    assert [sum(row[place] for row in found.values()) for place in (0, 1, 2)] == [1069, 75, 666]
+    for _, _, _, before, after, removed in found.values():
+        assert removed == pytest.approx(100 * (1 - after / before), abs=0.1)
     assert result.stderr.endswith(f": built {table.folder.name}, 1,069 rows in {result.stderr.split()[-2]} s\n")
     again = run(labels_root, "rescore", CORPUS, "--combined")
     assert again.stdout == result.stdout
     assert again.stderr.endswith(f"selfplay_labels/{table.folder.parent.name}: already built ({table.folder.name})\n")
-    assert (
-        "labels/pubeval-20-seed-3-6x6-combined-6: built"
-        in run(labels_root, "rescore", CORPUS, "--combined", "--force").stderr
-    )
+    assert "-combined-6: built" in run(labels_root, "rescore", CORPUS, "--combined", "--force").stderr
     assert succeeds(labels_root, "verify").startswith("5 versions: ")
 
 
@@ -56,33 +60,16 @@ def test_the_largest_table_or_the_one_that_is_named(labels_root: Path, small_roo
     assert "/pubeval-20-seed-3-3x3/" in succeeds(labels_root, "rescore", CORPUS, "--table", "3x3").splitlines()[0]
 
 
-def test_by_class(small_root: Path) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
-    head, *lines = by_class(warehouse, warehouse.open(DATASET.name, DATASET.slug(DATASET.smallest)))
-    assert head.split() == ["class", "positions", "covered", "rescored", "before", "after", "removed"]
-    assert {len(line) for line in lines} == {len(head)}
-    found = {
-        name: [*map(float, rest.replace(",", "").replace("%", "").split())]
-        for name, rest in (line.split(maxsplit=1) for line in lines)
-    }
-    assert set(found) == {"contact", "crashed", "race"}
-    assert [sum(row[place] for row in found.values()) for place in (0, 1, 2)] == [1069, 75, 666]
-    for _, _, _, before, after, removed in found.values():
-        assert removed == pytest.approx(100 * (1 - after / before), abs=0.1)
-
-
 def test_lines_of_a_result() -> None:
     lines = [
         "1,069 positions of 10,000 games, by bearoff_two_sided/6x9:",
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",
         "label variance 2.2400 before, 2.1200 after: 5.4 % removed",
     ]
-    assert list(rescored_lines(SelfPlayLabelParameters(), FOUND)) == lines
+    assert rescored_lines(SelfPlayLabelParameters(), FOUND) == lines
     lines[0] = lines[0].replace(":", " and, combined, bearoff_one_sided/10x15:")
     lines[2] += "; luck-adjusted 0.5600: 75.0 %"
-    assert (
-        list(rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56})) == lines
-    )
+    assert rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56}) == lines
 
 
 @pytest.mark.parametrize(

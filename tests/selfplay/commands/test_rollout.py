@@ -5,27 +5,36 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
+from collections.abc import Callable
+from os import environ
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import Result
 
 import bgdata
+from bgdata import kernel_cache
 from bgdata.equity.cube import CubeRules, normalised_point
 from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.equity.match_equity import find_met
-from bgdata.evaluation.networks.named import open_network_player
-from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
+from bgdata.selfplay.commands import rollout as rollout_command
 from bgdata.selfplay.cubeful_rollout import CubefulStart, difference, roll_out_with_cube
 from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.selfplay.rollout_decisions import Window, roll_out_decision
 from bgdata.selfplay.rows import describe_player
+from bgdata.store import job
+from bgdata.store.progress import TerminalBars
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, position_id, run, succeeds
+from tests.store.processes import bgdata_command
+from tests.test_process import started
 from tests.together import each
 
 START_ID = "4HPwATDgc/ABMA"
@@ -141,10 +150,7 @@ def test_exact_positions(player_root: Path) -> None:
         ((START_ID, "--plays", "3"), "expected a roll with --plays, got --plays alone"),
         ((START_ID, "--within", "0.3"), "expected a roll with --within, got --within alone"),
         ((START_ID, "--until", "0"), "expected a standard error above 0, got 0.0"),
-        (
-            (START_ID, "--until", "0.1", "--most-trials", "100"),
-            "expected most trials to be a multiple of 1296, got 100",
-        ),
+        ((START_ID, "--until", "0.1", "--most-trials", "100"), "expected most trials to be a multiple of 1296, got"),
         ((START_ID, "--most-trials", "2592"), "expected --until with --most-trials, got --most-trials alone"),
         ((START_ID, "--cube", "1", "--most-trials", "2592"), "expected --until with --most-trials"),
         ((START_ID, "--truncate", "-1"), "expected 0 turns"),
@@ -189,19 +195,17 @@ def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) 
         (("positions/sample", "--trials", "100"), "expected a multiple of 36 trials"),
     ],
 )
-def test_labels_of_an_empty_table(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_sources_of_labels(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(small_root, "label", *arguments)
     assert error_of(result, result.exit_code).startswith(message)
     assert result.exit_code in (1, 2)
 
 
-def test_a_cube_decision(root: Path) -> None:
+def test_a_cube_decision(root: Path, player: NetworkPlayer) -> None:
     """No double beside double and take, from the same dice."""
-    player = open_network_player("network/random", 0, bgdata.open_warehouse(root))
-    assert isinstance(player, NetworkPlayer)
     board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
     starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
-    result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), items=np.zeros(2, np.int64))
+    result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72))
     how = ("rollout", ENDING_ID, "--cube", "1", "--network", "random", "--trials", "72")
     rows = json.loads(succeeds(root, *how, "--format", "json"))
     assert [row["choice"] for row in rows] == ["no double", "double, take"]
@@ -214,7 +218,7 @@ def test_a_cube_decision(root: Path) -> None:
     line = f"{'no double':<26}{result.values[0]:+9.4f}{result.standard_errors[0]:8.4f}"
     assert line in shown.splitlines()
     how_far = RolloutSettings(play_ply=1)
-    ahead = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), 0, how_far, np.zeros(2, np.int64))
+    ahead = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), 0, how_far)
     rows = json.loads(succeeds(root, *how, "--play-ply", "1", "--format", "json"))
     assert [row["value"] for row in rows] == ahead.values.tolist()
     owned = succeeds(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
@@ -238,23 +242,15 @@ def test_how_exact_a_rollout_with_the_cube_is(root: Path) -> None:
     assert {(row["trials"], row["is_reached"]) for row in rows} == {(144, False)}
 
 
-@pytest.mark.parametrize("within", ["-1", "nan"])
-def test_narrow_windows_with_the_cube(root: Path, within: str) -> None:
-    result = run(root, "rollout", "start", "31", "--network", "random", "--cube", "1", "--within", within)
-    assert error_of(result, 2).startswith("expected a window of 0 points or more")
-
-
-def test_plays_with_the_cube(root: Path) -> None:
+def test_plays_with_the_cube(root: Path, player: NetworkPlayer) -> None:
     """The opponent is on roll after a play, and may double; values are those of the player who moves."""
-    player = open_network_player("network/random", 0, bgdata.open_warehouse(root))
-    assert isinstance(player, NetworkPlayer)
     stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
     how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
     rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
     plays = {str(play): play for play in legal_plays(Position(ENDING_ID), parse_roll("21"))}
     starts = [CubefulStart(np.array(plays[row["choice"]].next_position.board, np.int8), stakes.flip()) for row in rows]
     rules = CubeRules(met=met)
-    result = roll_out_with_cube(starts, player.chooser, rules, Limits(72), items=np.zeros(2, np.int64))
+    result = roll_out_with_cube(starts, player.chooser, rules, Limits(72))
     assert [row["value"] for row in rows] == pytest.approx((1 - result.values).tolist())
     assert rows[0]["loss"] == 0 <= rows[1]["loss"]
     assert {row["unit"] for row in rows} == {"mwc"}
@@ -264,6 +260,7 @@ def test_plays_with_the_cube(root: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        *((("21", "--cube", "1", "--within", n), "expected a window of 0 points or more") for n in ("-1", "nan")),
         (("--cube", "1", "--truncate", "3"), "expected neither --stop nor --truncate with the cube"),
         (("--away", "3-5", "--met", "none"), "no match equity table none in "),
         (("--away", "3-5", "--jacoby"), "expected the jacoby rule in money play only, got it at "),
@@ -275,3 +272,138 @@ def test_plays_with_the_cube(root: Path) -> None:
 def test_invalid_cubes_are_refused(root: Path, options: tuple[str, ...], message: str) -> None:
     result = run(root, "rollout", ENDING_ID, "--network", "random", "--trials", "72", *options)
     assert error_of(result, result.exit_code).startswith(message)
+
+
+KEPT = (START_ID, "--network", "random", "--truncate", "3", "--stop", "end", "--format", "json")
+POSITION = (*KEPT, "--trials", "360", "--seed", "5")
+PLAYS = (*KEPT, "--trials", "144", "31", "--within", "9", "--plays", "3")
+ROUNDS = (*KEPT, "--trials", "144", "--until", "0.0001", "--most-trials", "576")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for rollouts of its own, with the compiled kernels that are there."""
+    compiled = kernel_cache.kernel_cache()
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / compiled.name).symlink_to(compiled)
+    monkeypatch.setenv("BGDATA_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "rollouts"
+
+
+@pytest.fixture
+def slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices of as many blocks as there are threads, at most."""
+    monkeypatch.setattr(rollout_command, "LEAST_BLOCKS", 1)
+    monkeypatch.setattr(rollout_command, "SLICE_SECONDS", 0.0)
+
+
+def stopped(
+    monkeypatch: pytest.MonkeyPatch, root: Path, arguments: tuple[str, ...], after: int, error: BaseException
+) -> Result:
+    """Run a rollout that ends in an error after so many slices."""
+    left = after
+
+    def tell(self: TerminalBars, text: str) -> None:  # noqa: ARG001
+        nonlocal left
+        left -= 1
+        if not left:
+            raise error
+
+    with monkeypatch.context() as changed:
+        changed.setattr(TerminalBars, "tell", tell)
+        return run(root, "rollout", *arguments)
+
+
+def trials_kept(result: Result) -> int:
+    """What a stopped rollout says of itself."""
+    kept = r"([\d,]+) trials of this rollout are kept, the same command goes on from there"
+    *notes, line = result.stderr.splitlines()
+    found = re.fullmatch(f"error: interrupted; {kept}", line)
+    assert (result.exit_code, bool(found)) == (130, True), result.stderr
+    assert all(note.startswith("going on with this rollout after ") for note in notes)
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+@pytest.mark.usefixtures("slices")
+@pytest.mark.parametrize("arguments", [POSITION, PLAYS, ROUNDS], ids=["position", "plays", "rounds"])
+def test_a_stopped_rollout_resumes(
+    player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """Twice, to exactly the figures of one that was never stopped."""
+    whole = json.loads(succeeds(player_root, "rollout", *arguments))
+    assert [*cache.iterdir()] == [] if cache.exists() else True
+    kept = 0
+    for _ in range(2):
+        result = stopped(monkeypatch, player_root, arguments, 1, KeyboardInterrupt())
+        before, kept = kept, trials_kept(result)
+        assert kept > before
+        assert [*cache.glob("*/*.npz")]
+    result = run(player_root, "rollout", *arguments)
+    assert json.loads(result.stdout) == whole
+    assert result.stderr == f"going on with this rollout after {kept:,} trials\n"
+    assert [*cache.iterdir()] == []
+
+
+@pytest.mark.usefixtures("slices")
+def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials do not depend on how many there are; everything else makes another rollout."""
+    more = (*KEPT, "--trials", "720", "--seed", "5")
+    whole = json.loads(succeeds(player_root, "rollout", *more))
+    stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
+    for other in (("--seed", "6"), ("--no-luck",), ("--truncate", "2"), ("31",)):
+        assert "going on" not in run(player_root, "rollout", *POSITION, *other).stderr
+        assert [*cache.glob("*/*.npz")]
+    result = run(player_root, "rollout", *more)
+    assert (json.loads(result.stdout), "going on" in result.stderr) == (whole, True)
+
+
+@pytest.mark.usefixtures("slices")
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:200] + b"x" + data[201:]])
+def test_damaged_parts_are_played_again(
+    player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes]
+) -> None:
+    whole = json.loads(succeeds(player_root, "rollout", *POSITION))
+    for _ in range(3):
+        stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
+    first, second, _ = sorted(cache.glob("*/*.npz"))
+    second.write_bytes(damage(second.read_bytes()))
+    kept = int(re.split("[-.]", first.name)[1]) * 36
+    result = run(player_root, "rollout", *POSITION)
+    assert json.loads(result.stdout) == whole
+    named, goes_on = result.stderr.splitlines()
+    assert re.fullmatch(rf"expected SHA-256 \w+\.\.\. of {second}, found another; computing it anew", named)
+    assert goes_on == f"going on with this rollout after {kept:,} trials"
+
+
+@pytest.mark.usefixtures("slices")
+def test_a_killed_rollout_has_saved(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever ends it: parts are written from time to time, here all the time."""
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    result = stopped(monkeypatch, player_root, POSITION, 2, RuntimeError("killed"))
+    assert isinstance(result.exception, RuntimeError)
+    assert [*cache.glob("*/*.npz")]
+    assert "going on" in run(player_root, "rollout", *POSITION).stderr
+
+
+@pytest.mark.usefixtures("slices")
+def test_an_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rollout that only needs to be read off a disk that is full still comes to its end, and claims nothing."""
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    cache.write_text("a file in its place")
+    result = run(player_root, "rollout", *POSITION)
+    assert result.exit_code == 0
+    assert re.fullmatch(r"this rollout is not kept: cannot create .*: part of the path is a file\n", result.stderr)
+    result = stopped(monkeypatch, player_root, POSITION, 2, KeyboardInterrupt())
+    assert result.stderr.splitlines()[-1] == "error: interrupted; nothing was kept"
+
+
+def test_ctrl_c_in_a_real_one(player_root: Path, cache: Path, tmp_path: Path) -> None:
+    """In the middle of kernels, in a folder without a warehouse: what is finished is kept."""
+    arguments = (START_ID, "--network", "random", "--no-luck", "--trials", "36000000")
+    command = bgdata_command("--warehouse", player_root, "rollout", *arguments)
+    with started(command, tmp_path, cwd=tmp_path, env=environ | {"BGDATA_CHECKPOINT_SECONDS": "0"}) as run_:
+        run_.wait_until(lambda: [*cache.glob("*/*.npz")])
+        (said,) = run_.stop(signal.SIGINT)
+    assert re.fullmatch(r"error: interrupted; [\d,]+ trials of this rollout are kept, the same .*", said)
+    assert {path.name for path in tmp_path.iterdir()} == {"cache", "errors"}

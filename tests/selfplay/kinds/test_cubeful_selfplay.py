@@ -17,7 +17,7 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
 from bgdata.matches.kinds.matches_compute import matches_of
-from bgdata.selfplay.kinds import cubeful_selfplay_compute as cubeful_selfplay
+from bgdata.selfplay.kinds import selfplay_compute as computing
 from bgdata.selfplay.kinds.cubeful_selfplay import DATASET, CubefulParameters, sides_of
 from bgdata.selfplay.series import CubefulCorpus, CubefulRules, cubeful_self_play
 from bgdata.store.table import Table
@@ -144,8 +144,8 @@ def test_summary(root: Path) -> None:
 def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And when it was interrupted, where finished parts are kept."""
     expected = table_of(root, MATCH).manifest.digest
-    monkeypatch.setattr(cubeful_selfplay, "SHARD_GAMES", 15)  # 3 matches
-    play, calls = cubeful_selfplay.play_shard, []
+    monkeypatch.setattr(computing, "SHARD_CUBEFUL_GAMES", 15)  # 3 matches
+    play, calls = computing.play_cubeful_shard, []
 
     def stopping(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -153,7 +153,7 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
             raise KeyboardInterrupt
         return play(*arguments)
 
-    monkeypatch.setattr(cubeful_selfplay, "play_shard", stopping)
+    monkeypatch.setattr(computing, "play_cubeful_shard", stopping)
     with pytest.raises(KeyboardInterrupt):
         bgdata.open_warehouse(memory_path).build(DATASET.name, MATCH)
     notes = Notes()

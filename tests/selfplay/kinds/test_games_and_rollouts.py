@@ -14,15 +14,15 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, CorruptFileError, InvalidParameterError, MissingTableError
-from bgdata.formats.gnubg_training import parse_gnubg_training
 from bgdata.formats.lines import read_bytes
+from bgdata.formats.position_files import parse_gnubg_training
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.kinds.rollout_labels import DATASET, RolloutLabelParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.kinds.training_games import StartShare
-from bgdata.selfplay.rollout import RolloutSettings, roll_out
+from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
 from bgdata.store import job
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -147,6 +147,17 @@ WRONG: dict[str, Cases] = {
         ({"least_change": -1.0}, "a least change of 0 to 6 points, got -1"),
         ({"least_change": nan}, "a least change of 0 to 6 points, got nan"),
     ],
+    "bearoff_labels": [
+        ({"points": 0}, "1 to 12 points, got 0"),
+        ({"points": 13}, "1 to 12 points, got 13"),
+        ({"table_points": 0}, "1 to .* points and 1 to 15 checkers, got 0 points and 3 checkers"),
+        ({"table_checkers": 0}, "1 to .* points and 1 to 15 checkers, got 3 points and 0 checkers"),
+        ({"table_points": 13}, "1 to 12 points, got 13"),
+        ({"table_checkers": 16}, ".* 1 to 15 checkers"),
+        ({"pairs": -1}, "0 to 268,435,456 pairs, got -1"),
+        ({"exact_pairs": 1 << 29}, "0 to 268,435,456 exact pairs, got 536870912"),
+        ({"seed": -1}, "a seed from 0"),
+    ],
     "engine_labels": [
         *LABELS,
         ({"engine": "xg"}, "an engine among gnubg, bgsage and network, got 'xg'"),
@@ -238,7 +249,7 @@ class CutOff(Notes):
         ("cubeful_scores", {"STEP_GAMES": 6}),  # two matches to 3
         ("lookahead_labels", {"STEP": 40}),
         ("engine_labels", {"STEP": 1}),
-        ("rollout_labels", {"STEP": 1}),
+        ("rollout_labels", {"ROLLOUT_STEP": 1}),
         ("rollout_decisions", {}),
         ("reference_positions", {"STEP": 10}),
         ("reference_scores", {"STEP": 10}),
@@ -317,7 +328,7 @@ def test_rows_are_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     brain = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
-    result = roll_out(boards, brain, 72, 0, RolloutSettings("exact", 2), until=0.02, most_trials=144)
+    result = roll_out(boards, brain, Limits(72, 0.02, 144), 0, RolloutSettings("exact", 2))
     with warehouse.connect() as connection:
         found = connection.sql("select * exclude (variant, board) from rollout_labels").fetchall()
         ids = connection.sql("select position_id, class from positions order by line").fetchall()

@@ -18,13 +18,12 @@ import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
-from bgdata.evaluation.player import RandomPlayer, open_named_player
-from bgdata.evaluation.pubeval import PubEval
+from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, format_play, legal_plays
 from bgdata.game.position import Position
-from bgdata.selfplay.corpus import Corpus, net_lucks, self_play
+from bgdata.selfplay.games import Corpus, net_lucks, self_play
 from bgdata.selfplay.kinds import selfplay_compute as selfplay
 from bgdata.selfplay.kinds.selfplay import DATASET, TABLES, SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_compute import play_shard, play_texts

@@ -13,12 +13,22 @@ import pytest
 import bgdata
 from bgdata.errors import CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.bearoff_kernels import BearoffSource
+from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.player import PubEval
 from bgdata.game.position import Position
+from bgdata.kernel import threads
+from bgdata.selfplay.games import Corpus, self_play
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay_labels import DATASET, SelfPlayLabelParameters
-from bgdata.selfplay.kinds.selfplay_labels_compute import SOURCES, check_corpus, outcome_chances, points_of
+from bgdata.selfplay.kinds.selfplay_labels_compute import (
+    SOURCES,
+    Labels,
+    check_corpus,
+    luck_adjusted_equities,
+    rescored_labels,
+    rescoring_figures,
+)
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.table import Table
 from tests.conftest import LUCKY
@@ -171,12 +181,89 @@ def test_corpora_that_do_not_fit(small_root: Path, name: str, change: Any) -> No
         check_corpus(changed)
 
 
-def test_outcomes_are_chances() -> None:
-    points = np.array([-3, -2, -1, 1, 2, 3], np.int8)
-    assert outcome_chances(points).tolist() == [
-        [0, 0, 0, 1, 1], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0],
+@pytest.fixture(scope="module")
+def games() -> Corpus:
+    return self_play(PubEval().chooser, 1500, 10)
+
+
+def rescored_by(bearoff: BearoffArrays, corpus: Corpus) -> Labels:
+    return rescored_labels(bearoff, corpus.outcomes, corpus.begins, corpus.offsets, corpus.boards, combined=True)
+
+
+def test_rescoring_removes_noise(small_root: Path, games: Corpus) -> None:
+    """In the solved region and in all; of what games never reached nothing changes; on any number of threads."""
+    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)
+    bearoff = BearoffEvaluator(**{role: found for role, found in inputs.items() if role != "games"}).arrays
+    labels = rescored_by(bearoff, games)
+    later = np.where(labels.solved < 0, -1, labels.solved - np.arange(len(labels.solved)))
+    found = rescoring_figures(labels.points.astype(np.float64), labels.chances, later)
+    assert 0 < found["covered"] < found["rescored"] < found["positions"] == len(games.boards)
+    # what is exact does not depend on what is luck: the variances add, but for the noise of a sample
+    difference = found["variance_before"] - found["variance_after"]
+    assert 0 < difference == pytest.approx(found["mean_square_change"], rel=0.5)
+    assert found["mean_square_change_covered"] > found["mean_square_change"]
+    plain, untouched = rescored_by(NO_TABLES, games), later < 0
+    assert (plain.solved == -1).all()
+    assert np.array_equal(cubeless_equities(plain.chances), labels.points)
+    assert np.array_equal(labels.chances[untouched], plain.chances[untouched])
+    with threads(1):
+        again = rescored_by(bearoff, games)
+    assert all(np.array_equal(one, other) for one, other in zip(again, labels, strict=True))
+
+
+def test_figures_by_hand() -> None:
+    """Two positions, the second solved with an equity of -0.5 to its player, who then won."""
+    chances = np.array([[0.75, 0, 0, 0, 0], [0.25, 0, 0, 0, 0]], np.float32)
+    found = rescoring_figures(np.array([-1.0, 1.0]), chances, np.array([1, 0]))
+    assert found == {
+        "positions": 2, "rescored": 2, "covered": 1, "variance_before": 1, "variance_after": 0.25,
+        "mean_square_change": 2.25, "mean_square_change_covered": 2.25, "removed_share": 0.75,
+    }  # fmt: skip
+    plain = rescoring_figures(np.ones(2), np.eye(5, dtype=np.float32)[[0, 0]], np.array([-1, -1]))
+    assert (plain["mean_square_change"], plain["removed_share"]) == (0, 0)
+    assert "mean_square_change_covered" not in plain
+
+
+def test_luck_adjusted_equities_by_hand() -> None:
+    """Two games: one that its loser lost by bad luck in the last roll but one, one that a table covers in between."""
+    chances = np.zeros((5, 5), np.float32)
+    chances[2:, 0] = 0.5, 0.5, 0.25
+    labels = Labels(np.array([-2, 2, -1, 1, -1], np.int8), chances, np.array([-1, -1, 3, 3, 4]))
+    lucks = np.array([-1.5, 0.25, 0.125, 9, 9], np.float32)
+    # the second player won a gammon with a lucky roll of 0.25; the first had lost 1.5 by his own roll
+    assert luck_adjusted_equities(labels, np.array([0, 2, 5]), lucks).tolist() == [
+        -1.75 + 1.5, 1.75,
+        -0.0 - 0.125, 0, -0.5,  # what comes after a position that is covered is no luck of the label's
     ]  # fmt: skip
-    assert points_of(outcome_chances(points)).tolist() == points.tolist()
+    assert np.isnan(luck_adjusted_equities(labels, np.array([0, 2, 5]), np.full(5, np.nan, np.float32))).all()
+
+
+def test_luck_adjusted_equities_of_the_twin() -> None:
+    """Games of all lengths, some covered from somewhere on, some here and there, some never."""
+    generator = np.random.default_rng(8)
+    lengths = generator.integers(1, 60, 200)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    n = int(offsets[-1])
+    covered = generator.random(n) < np.repeat(generator.choice([0, 0.02, 0.5], 200), lengths)
+    chances = np.ascontiguousarray(np.sort(generator.random((n, 5)).astype(np.float32))[:, ::-1] / 2, np.float32)
+    solved, points = np.full(n, -1), np.zeros(n, np.int8)
+    lucks = generator.normal(0, 0.3, n).astype(np.float32)
+    expected: list[float] = []
+    for begin, end in pairwise(offsets):
+        won = int(generator.integers(2))
+        for row in range(begin, end):
+            later = [place for place in range(row, end) if covered[place]]
+            solved[row] = later[0] if later else -1
+            points[row] = 2 * (won ^ (end - 1 - row) % 2) - 1
+        known = cubeless_equities(chances[begin:end]).tolist()
+        table = [known[row] if covered[begin + row] else None for row in range(end - begin)]
+        expected += luck_adjusted(table, lucks[begin:end].tolist(), 2 * won - 1)
+    found = luck_adjusted_equities(Labels(points, chances, solved), offsets, lucks)
+    assert found.dtype == np.float32
+    assert found == pytest.approx(np.array(expected), abs=1e-5)
+    some = slice(offsets[7], offsets[9])  # two games alone: to the last bit
+    part = Labels(points[some], chances[some], np.where(solved[some] < 0, -1, solved[some] - offsets[7]))
+    assert np.array_equal(luck_adjusted_equities(part, offsets[7:10] - offsets[7], lucks[some]), found[some])
 
 
 def test_the_defaults_are_of_the_default_corpora_by_a_default_table() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.studies.commands.studies import Series, draw_study, drawn_series
 from bgdata.studies.kinds.shared.cube_arms import NAMES
 from tests.command_line import error_of, run, succeeds

@@ -15,7 +15,7 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, CorruptFileError,
 from bgdata.kinds import all_kinds
 from bgdata.kinds.column_values import text_column
 from bgdata.store.checks import connect_tables, only_row
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.studies.claims import register

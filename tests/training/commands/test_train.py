@@ -19,7 +19,7 @@ from bgdata.cli.recipes import TD_RECIPE as RECIPE
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import SIZES
-from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.player import open_networks
 from bgdata.store.parameters import VersionRef
 from bgdata.training.commands.train import td
 from bgdata.training.kinds.network import DATASET, NetworkParameters, curve_line

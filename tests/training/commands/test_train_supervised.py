@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bgdata.cli.recipes import SL_RECIPE as RECIPE
-from bgdata.formats.gnubg_training import format_gnubg_training
 from bgdata.formats.lines import write_bytes
+from bgdata.formats.position_files import format_gnubg_training
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.training.commands.train import sl

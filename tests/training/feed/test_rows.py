@@ -89,7 +89,7 @@ def test_hashes_are_found_among_the_known_ones(tmp_path: Path, known: int) -> No
     hashes = position_hashes(some_boards())
     edges = np.array([0, 1, (1 << 64) - 1, 1 << 63], np.uint64)
     asked = np.concatenate([hashes, hashes + np.uint64(1), edges])
-    assert len(guard) == len(set(hashes[:known].tolist()))
+    assert len(guard.known) == len(set(hashes[:known].tolist()))
     assert guard.contains(asked).tolist() == [value in set(hashes[:known].tolist()) for value in asked.tolist()]
 
 

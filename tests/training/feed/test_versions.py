@@ -22,21 +22,20 @@ from bgdata.errors import (
     UnknownKindError,
     UsageError,
 )
-from bgdata.formats.gnubg_training import format_gnubg_training
 from bgdata.formats.lines import write_bytes
+from bgdata.formats.position_files import format_gnubg_training
 from bgdata.game.position import START, Position, format_key20
 from bgdata.game.position_hash import position_hashes
 from bgdata.imports.kinds.gnubg_benchmark import GnubgBenchmark
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.splits import SPLITS, splits_of_hashes
 from bgdata.store.arrays import save_array
-from bgdata.store.context import Build, Computed
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Build, Column, Computed, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import RowReader
 from bgdata.store.table import Table
 from bgdata.training.feed import is_labelled
-from bgdata.training.feed.rows import LabelledRows, benchmark_versions, open_guard, splits_of
+from bgdata.training.feed.rows import Choice, Guard, LabelledRows, benchmark_versions, splits_of
 from bgdata.warehouse import Warehouse
 from tests.store.toy import Count, Toy
 from tests.together import each
@@ -75,12 +74,12 @@ def test_leakage_is_what_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Pat
     kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
     tables = [table for kind in kinds for table in warehouse.current(kind.name)]
     plant(warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()])
-    guard = open_guard(warehouse, benchmark_versions(warehouse))
+    guard = Guard(map(warehouse.open_reference, benchmark_versions(warehouse)))
     expected = []
     for table in tables:
         rows = LabelledRows(table, splits_of(warehouse, table), from_parquet=False)
         block = rows.read(0, len(rows))
-        left_out = sum(rows.choose(block, 0, split, guard).guarded for split in range(len(SPLITS)))
+        left_out = sum(rows.choose(block, 0, Choice(split, guard))[1] for split in range(len(SPLITS)))
         is_known = guard.contains(position_hashes(block.boards))
         keys = pq.read_table(table.parquet, columns=list(warehouse.kind(table.manifest.dataset).key)).to_pylist()
         found = [tuple(key.values()) for key, known in zip(keys, is_known, strict=True) if known]

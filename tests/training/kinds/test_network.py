@@ -22,9 +22,8 @@ from bgdata.errors import (
     UnknownInputSetError,
 )
 from bgdata.evaluation.networks.inference import FIRST_SUM, Networks
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
-from bgdata.evaluation.networks.shipped import SHIPPED
+from bgdata.evaluation.networks.player import find_network, open_networks
+from bgdata.evaluation.players import SHIPPED
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef
@@ -33,12 +32,12 @@ from bgdata.store.table import Table
 from bgdata.training.kinds import network_compute as network
 from bgdata.training.kinds.network import DATASET, NetworkParameters
 from bgdata.training.kinds.network_compute import open_network_version
-from bgdata.training.temporal_difference.run import COLUMNS
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample
 from tests.together import each
 
 TINY = DATASET.smallest
+COLUMNS = [column.name for column in DATASET.columns]
 DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # of TINY, on any machine
 HEADERS_BYTES = 8000  # .npy headers and the footer of the Parquet file
 
@@ -97,7 +96,7 @@ def test_curve_is_shown_as_it_is(small_root: Path) -> None:
     table, _ = opened(small_root)
     with duckdb.connect() as connection:
         rows = connection.sql(f"from '{table.parquet}'")
-        assert rows.columns == [column.name for column in DATASET.columns] == list(COLUMNS)
+        assert rows.columns == COLUMNS
         found = rows.fetchall()
     assert [list(row) for row in found] == table.array("curve").tolist()
     assert [row[0] for row in found] == [200, 400]

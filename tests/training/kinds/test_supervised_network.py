@@ -26,18 +26,16 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.networks.inference import ACTIVATION, SIZES
 from bgdata.evaluation.networks.input_sets import InputSet
-from bgdata.evaluation.networks.mapped import open_networks
-from bgdata.evaluation.networks.named import find_network
+from bgdata.evaluation.networks.player import find_network, open_networks
 from bgdata.evaluation.player import open_named_player
-from bgdata.formats.gnubg_training import format_gnubg_training
 from bgdata.formats.lines import write_bytes
+from bgdata.formats.position_files import format_gnubg_training
 from bgdata.kernel import read_only, threads
 from bgdata.store import job
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.studies.kinds.contact_parts import DATASET as CONTACT_PARTS
-from bgdata.training.feed.feed import open_feed
-from bgdata.training.kinds import supervised_network_compute as supervised_network
+from bgdata.training.kinds import network_compute
 from bgdata.training.kinds.supervised_network import CLASSES, DATASET, SupervisedParameters, WeightedLabels, best_epoch
 from bgdata.training.networks import layer_views
 from bgdata.warehouse import Warehouse
@@ -95,7 +93,7 @@ def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
     kept = [best_epoch(curve, which) for which in range(3)]
     assert kept == curve[:, :, 3].argmin(axis=0).tolist()
     assert kept != [4, 4, 4]
-    validation = open_feed(untaught, TINY.labels[0].name, split="validation", seed=TINY.seed).batch(0, 0)
+    validation = untaught.batches(TINY.labels[0].name, split="validation", seed=TINY.seed).batch(0, 0)
     found = evaluations(open_networks(table), NO_TABLES, validation.boards)
     for which, name in enumerate(CLASSES):
         rows = found.sources == 3 + which
@@ -151,7 +149,7 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         values[place] = value
         with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
             check_sample(DATASET, Corrupted(table, **{name: values}), inputs, 50, np.random.default_rng(0))
-    monkeypatch.setattr(supervised_network, "LEAST_GAMES", 10)
+    monkeypatch.setattr(network_compute, "LEAST_GAMES", 10)
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
 
 

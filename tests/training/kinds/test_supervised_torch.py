@@ -13,10 +13,9 @@ from bgdata.errors import CheckFailedError, MissingExtraError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.networks.mapped import open_networks
+from bgdata.evaluation.networks.player import open_networks
 from bgdata.kernel import threads
 from bgdata.store import job
-from bgdata.training.feed.feed import open_feed
 from bgdata.training.kinds.supervised_network import CLASSES, DATASET
 from bgdata.warehouse import Warehouse
 from tests.imports.killer import Killer
@@ -84,7 +83,7 @@ def test_what_is_tested_and_kept_are_the_averages(untaught: Warehouse) -> None:
         table = untaught.build(DATASET.name, recipe)
         curve = np.asarray(table.array("curve"))[:, 2]
         last[average] = curve[-1, 3]
-        validation = open_feed(untaught, labels, split="validation", seed=TINY.seed).batch(0, 0)
+        validation = untaught.batches(labels, split="validation", seed=TINY.seed).batch(0, 0)
         found = evaluations(open_networks(table), NO_TABLES, validation.boards)
         rows = found.sources == 5
         errors = cubeless_equities(found.chances[rows]) - cubeless_equities(validation.targets[rows])

@@ -13,7 +13,7 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.training.kinds.turn_input import ARMS, DATASET, FIGURES, TurnInputParameters, games_of
-from bgdata.training.temporal_difference.turn_input import chances_at_start, new_turn_networks, train_arms
+from bgdata.training.turn_networks import chances_at_start, new_turn_networks, train_arms
 from tests.contract.kinds import Corrupted
 from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample

@@ -17,6 +17,7 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards
 from bgdata.game.themes import position_themes
 from bgdata.store.executors import InProcess
+from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised.examples import Examples
 from bgdata.training.supervised.parts import (
     INPUTS,
@@ -28,13 +29,11 @@ from bgdata.training.supervised.parts import (
     k_means,
     nearest,
     new_part_networks,
-    one_for_all,
     part_equities,
     part_examples,
     rounded_parts,
     whole_inputs,
 )
-from bgdata.training.supervised.recipe import SupervisedRecipe
 from tests.training.labels import sample_boards
 
 SEED = 3
@@ -190,7 +189,6 @@ def test_equities_are_those_of_the_part(labels: Labels) -> None:
     each = [part_equities(rounded, 0, np.full(len(boards), part), boards) for part in (0, 1)]
     assert np.array_equal(part_equities(rounded, 0, parts, boards), np.where(parts == 0, *each))
     assert not np.array_equal(each[0], each[1])
-    assert one_for_all(networks, 1).weights.tolist() == networks.weights[len(networks.weights) // 2 :].tolist()
 
 
 def test_errors() -> None:

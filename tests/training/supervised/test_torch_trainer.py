@@ -11,14 +11,14 @@ import pytest
 
 from bgdata.errors import UsageError
 from bgdata.kernel import threads
+from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised.examples import Examples
-from bgdata.training.supervised.recipe import SupervisedRecipe
 from bgdata.training.supervised.run import open_trainers
 from bgdata.training.supervised.trainer import NetworkTrainer
 from tests.evaluation.sample_networks import random_floats
 from tests.reference.networks import unpacked
 from tests.reference.supervised import matrices, trained_averages
-from tests.training.supervised.test_kernels import check_learned, check_limits, examples
+from tests.training.supervised.test_trainer import check_learned, check_limits, examples
 
 RECIPE = SupervisedRecipe(trainer="torch", batch_size=16, learning_rate=0.01)
 
@@ -37,7 +37,7 @@ def learn(trainer: NetworkTrainer, *parts: Examples) -> None:
     trainer.load()
     with trainer.settings():
         for part in parts:
-            trainer.learn(trainer.prepare(part, False), [rate, rate], False)
+            trainer.learn(trainer.prepare(part), [rate, rate])
     trainer.store()
 
 

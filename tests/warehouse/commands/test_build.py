@@ -16,7 +16,7 @@ from bgdata.cli import main
 from bgdata.store import catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef, value_text
-from bgdata.store.progress_bars import progress_bars
+from bgdata.store.progress import progress_bars
 from bgdata.warehouse.commands import build
 from bgdata.warehouse.commands.build import COMPUTED, SIZED, sizes_of
 from tests.command_line import error_of, run, succeeds

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import bgdata
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
+from bgdata.evaluation.players import DEFAULT_NETWORK
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, lacking, run, succeeds
 from tests.evaluation.network_versions import random_networks, write_network

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bgdata.warehouse.commands.export import FORMATS, TEXT_FORMATS
+from bgdata.warehouse.commands.export import FORMATS
 from tests.command_line import error_of, run, succeeds
 from tests.formats import samples, sessions
 from tests.formats.test_gnubg_benchmark import GROUP
@@ -61,7 +61,7 @@ def export(imports: Imports, table: str, form: str, name: str = "out") -> bytes:
 
 
 def test_every_format_has_a_sample() -> None:
-    assert set(SAMPLES) == set(FORMATS) == set(TEXT_FORMATS)
+    assert set(SAMPLES) == set(FORMATS)
 
 
 @pytest.mark.parametrize("form", SAMPLES)
@@ -148,7 +148,7 @@ ABLE = {
 def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -> None:
     table = imports.sample(kind)
     title = f"{kind}/{table.manifest.variant}"
-    for form in TEXT_FORMATS:
+    for form in FORMATS:
         path = imports.folder / f"{form}.out"
         result = run(imports.warehouse.root, "export", "text", title, "--format", form, "-o", path)
         if form in ABLE[kind]:
@@ -159,7 +159,7 @@ def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -
             assert not path.exists()
 
 
-@pytest.mark.parametrize("form", TEXT_FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_tables_without_any_format_are_refused(small_root: Path, tmp_path: Path, form: str) -> None:
     for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-imported-contact"):
         result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")
@@ -177,8 +177,8 @@ def test_missing_tables_are_refused(small_root: Path, tmp_path: Path) -> None:
     wrong = run(small_root, "export", "text", "positions", "--format", "position-list", "-o", tmp_path / "x")
     assert error_of(wrong, 2) == "expected KIND/VARIANT or KIND/VARIANT/VERSION, got 'positions'"
     missing = tmp_path / "no" / "x"
-    expected = f"expected to write {missing}, found: no such file or directory; choose a folder that can be written "
-    assert error("positions/sample", missing) == expected + "and has room"
+    expected = f"expected to write {missing}, found: no such file or directory; choose a folder that "
+    assert error("positions/sample", missing) == expected + "exists, can be written and has room"
     wrong = run(small_root, "export", "text", "positions/sample", "--format", "sgf", "-o", tmp_path / "x")
     assert wrong.exit_code == 2
     assert "'sgf' is not one of 'gnubg-training'" in wrong.stderr

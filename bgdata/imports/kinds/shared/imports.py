@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Self
 
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS, text_declarations
-from bgdata.store.dataset import Estimate, ImportedDataset
-from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.dataset import Column, Estimate, FlatArray, ImportedDataset, TableShape
 from bgdata.store.manifest import unpacked_name
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters
@@ -145,6 +144,7 @@ class FileImport(ImportedDataset[ImportParameters]):
 class PositionImport(FileImport):
     """An imported kind with one position in each row, with chances or without."""
 
+    computed_by = "positions"
     columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
     key = ("source", "line")
     arrays: ClassVar[tuple[FlatArray, ...]] = (*SOURCE_ARRAYS, *POSITION_ARRAYS, CHANCES_ARRAY, *QUARANTINE_ARRAYS)

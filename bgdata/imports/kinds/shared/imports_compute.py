@@ -1,4 +1,4 @@
-"""How files become arrays and rows: what every imported kind does, and what those of positions do."""
+"""How files become arrays and rows: what every imported kind does."""
 
 from __future__ import annotations
 
@@ -15,23 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import CheckFailedError, NoRowsError
-from bgdata.formats.lines import Intake, LineCounts, Quarantined
-from bgdata.formats.plain_text import check_is_text
+from bgdata.formats.lines import Intake, LineCounts, Quarantined, check_is_text
 from bgdata.formats.unpacking import read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
-from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, QUARANTINE, FileImport, ImportParameters
-from bgdata.kinds.column_values import (
-    chance_columns,
-    chosen_texts,
-    class_column,
-    position_columns,
-    text_arrays,
-    text_column,
-)
+from bgdata.imports.kinds.shared.imports import QUARANTINE, FileImport, ImportParameters
+from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
 from bgdata.store.arrays import Array
-from bgdata.store.context import Build, Computed
-from bgdata.store.dataset import ImportedComputation
+from bgdata.store.dataset import Build, Computed, ImportedComputation
 from bgdata.store.manifest import RawFile, Source, unpacked_name
 
 MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
@@ -177,7 +168,7 @@ def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:
     }
 
 
-def sources_of(lines: Sequence[Array]) -> dict[str, Array]:
+def source_arrays(lines: Sequence[Array]) -> dict[str, Array]:
     """`source` and `line` of the rows of all files, from the line numbers in each."""
     sources = [np.full(len(numbers), source, np.uint16) for source, numbers in enumerate(lines)]
     return {"source": np.concatenate(sources), "line": np.concatenate(lines).astype(np.int32)}
@@ -187,33 +178,6 @@ def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Arr
     """`source` and `line` of some rows."""
     names = chosen_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
     return {"source": names, "line": pa.array(arrays["line"][rows])}
-
-
-class PositionImportComputation(FileImportComputation):
-    """One position a row, with chances or without."""
-
-    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
-        boards = np.concatenate([intake.boards for intake in intakes])
-        found = {
-            **sources_of([intake.lines for intake in intakes]),
-            "boards": boards,
-            "classes": position_classes(boards).astype(np.uint8),
-        }
-        if CHANCES_ARRAY in self.kind.arrays:
-            found["chances"] = np.concatenate([intake.chances for intake in intakes]).astype(np.float32)
-        return found
-
-    def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
-        count = len(computed.arrays["boards"])
-        for start in range(0, max(count, 1), self.kind.row_group_rows):
-            rows = slice(start, min(count, start + self.kind.row_group_rows))
-            yield pa.record_batch(self.row_columns(computed.arrays, rows))
-
-    def row_columns(self, arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-        """The columns of some rows, in the order declared."""
-        found = {**source_columns(arrays, rows), **position_columns(arrays["boards"][rows])}
-        found["class"] = class_column(arrays["classes"][rows])
-        return found | (chance_columns(arrays["chances"][rows]) if "chances" in arrays else {})
 
 
 def are_over(boards: Array) -> Array:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
 from bgdata.selfplay.kinds.shared.rollouts import NETWORK_COLUMN
-from bgdata.store.declaration import PARQUET, Column, TableShape
+from bgdata.store.dataset import PARQUET, Column, TableShape
 
 LINE = Column("line", "INTEGER", "", "Line of the file, from 1; of a set made here: of the file that it exports as")
 DECISION = Column("decision", "INTEGER", "", "Number of the decision, from 0 in order of the file")

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bgdata.formats import gnubg_benchmark_tables as tables
-from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
-from bgdata.formats.gnubg_benchmark_tables import Benchmark
+from bgdata.formats import gnubg_benchmark as tables
+from bgdata.formats.gnubg_benchmark import Benchmark, parse_gnubg_benchmark
 from bgdata.measures.kinds.shared.benchmarks_compute import BenchmarkRows
 from bgdata.store.arrays import Array
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS
-from bgdata.store.declaration import Column, FlatArray, TableShape
+from bgdata.store.dataset import Column, FlatArray, TableShape
 
 ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
 MOST_GAMES = 1 << 30

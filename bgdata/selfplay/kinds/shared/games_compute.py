@@ -24,8 +24,7 @@ from bgdata.kinds.column_values import (
 from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.arrays import Array
-from bgdata.store.context import Computed
-from bgdata.store.dataset import Computation
+from bgdata.store.dataset import Computation, Computed
 from bgdata.store.job import Job
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
@@ -37,62 +36,48 @@ OWNERS = ("centered", "on_roll", "opponent")
 MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
 
 
-class GameRows(NamedTuple):
-    """Some rows of `games`: the values that all kinds store."""
-
-    first: int  # number of the first of them
-    records: Array  # [games, 8] as in GAME_ARRAYS
-    n_turns: Array  # [games]
-    names: tuple[pa.Array, pa.Array]  # of player 0 and of player 1
-
-    def columns(self) -> dict[str, pa.Array]:
-        """The columns of these rows."""
-        match, number, length, score_0, score_1, crawford, winner, points = self.records.T
-        return {
-            "game": np.arange(self.first, self.first + len(match), dtype=np.int32),
-            "match": np.ascontiguousarray(match, np.int32),
-            "game_number": number.astype(np.int16),
-            "player_0": self.names[0],
-            "player_1": self.names[1],
-            "match_length": length.astype(np.int16),
-            "score_0": score_0.astype(np.int16),
-            "score_1": score_1.astype(np.int16),
-            "is_crawford": pa.array(crawford == 1, mask=crawford < 0),
-            "winner": pa.array(winner.astype(np.int8), mask=winner < 0),
-            "points_won": pa.array(points.astype(np.int16), mask=points < 0),
-            "n_turns": self.n_turns.astype(np.int32),
-            **null_columns(GAMES.columns, MAY_BE_UNKNOWN, len(match)),
-        }
+def game_columns(first: int, records: Array, n_turns: Array, names: tuple[pa.Array, pa.Array]) -> dict[str, pa.Array]:
+    """The columns of `games` that all kinds store, from the number of the first row on, of records[games, 8] as in
+    GAME_ARRAYS, with the names of player 0 and of player 1."""
+    match, number, length, score_0, score_1, crawford, winner, points = records.T
+    return {
+        "game": np.arange(first, first + len(match), dtype=np.int32),
+        "match": np.ascontiguousarray(match, np.int32),
+        "game_number": number.astype(np.int16),
+        "player_0": names[0],
+        "player_1": names[1],
+        "match_length": length.astype(np.int16),
+        "score_0": score_0.astype(np.int16),
+        "score_1": score_1.astype(np.int16),
+        "is_crawford": pa.array(crawford == 1, mask=crawford < 0),
+        "winner": pa.array(winner.astype(np.int8), mask=winner < 0),
+        "points_won": pa.array(points.astype(np.int16), mask=points < 0),
+        "n_turns": n_turns.astype(np.int32),
+        **null_columns(GAMES.columns, MAY_BE_UNKNOWN, len(match)),
+    }
 
 
-class TurnRows(NamedTuple):
-    """Some rows of `turns`: the values that all kinds store."""
-
-    games: Array  # [turns] number of the game
-    turns: Array  # [turns] number of the turn in its game
-    records: Array  # [turns, 7] as in TURN_ARRAYS
-    boards: Array
-    classes: Array
-    plays: pa.Array  # texts
-
-    def columns(self) -> dict[str, pa.Array]:
-        """The columns of these rows."""
-        player, action, on_roll, die1, die2, cube, owner = self.records.T
-        return {
-            "game": self.games.astype(np.int32),
-            "turn": self.turns.astype(np.int32),
-            "player": player.astype(np.int8),
-            "action": pa.DictionaryArray.from_arrays(pa.array(action.astype(np.int32)), pa.array(ACTIONS)),
-            **position_columns(self.boards),
-            "class": class_column(self.classes),
-            "on_roll": on_roll.astype(np.int8),
-            "die1": pa.array(die1.astype(np.int8), mask=die1 == 0),
-            "die2": pa.array(die2.astype(np.int8), mask=die2 == 0),
-            "play": self.plays,
-            "cube_value": cube.astype(np.int32),
-            "cube_owner": pa.DictionaryArray.from_arrays(pa.array(owner.astype(np.int32)), pa.array(OWNERS)),
-            **null_columns(TURNS.columns, MAY_BE_UNKNOWN, len(player)),
-        }
+def turn_columns(
+    games: Array, turns: Array, records: Array, boards: Array, classes: Array, plays: pa.Array
+) -> dict[str, pa.Array]:
+    """The columns of `turns` that all kinds store, of turns of games with records[turns, 7] as in TURN_ARRAYS, and
+    plays as texts."""
+    player, action, on_roll, die1, die2, cube, owner = records.T
+    return {
+        "game": games.astype(np.int32),
+        "turn": turns.astype(np.int32),
+        "player": player.astype(np.int8),
+        "action": chosen_texts(pa.array(ACTIONS), action),
+        **position_columns(boards),
+        "class": class_column(classes),
+        "on_roll": on_roll.astype(np.int8),
+        "die1": pa.array(die1.astype(np.int8), mask=die1 == 0),
+        "die2": pa.array(die2.astype(np.int8), mask=die2 == 0),
+        "play": plays,
+        "cube_value": cube.astype(np.int32),
+        "cube_owner": chosen_texts(pa.array(OWNERS), owner),
+        **null_columns(TURNS.columns, MAY_BE_UNKNOWN, len(player)),
+    }
 
 
 def turn_places(first_turns: Array, rows: slice) -> tuple[Array, Array]:

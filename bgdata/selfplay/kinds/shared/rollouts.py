@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK, SHIPPED
+from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.imports.kinds.shared.imports import POSITION_ARRAYS
 from bgdata.kinds import all_kinds
 from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS, TURN_COLUMN
-from bgdata.store.dataset import Dataset, Input
-from bgdata.store.declaration import Column, FlatArray
+from bgdata.store.dataset import Column, Dataset, FlatArray, Input
 from bgdata.store.parameters import Given, Parameters, VersionRef, to_json
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import known_network

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
-from bgdata.evaluation.networks.named import KIND, find_network
-from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
+from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer, find_network
+from bgdata.evaluation.player import open_named_player
+from bgdata.evaluation.players import NETWORK, PLAIN_PLAYERS
 from bgdata.selfplay.kinds.cubeful_selfplay import MET
-from bgdata.selfplay.kinds.selfplay_compute import open_seat
+from bgdata.selfplay.kinds.selfplay import TABLES
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, RollerParameters
 from bgdata.selfplay.rollout import Through, roll_out
 from bgdata.selfplay.series import CubefulRules
 from bgdata.store.arrays import Array
-from bgdata.store.context import Context
+from bgdata.store.dataset import Context
 from bgdata.store.job import Settings
 from bgdata.store.table import Table
 
@@ -31,9 +33,19 @@ def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
     """The network and the rules, in a worker: settings have folders by role, `length` and `jacoby`."""
-    *_, chooser = open_seat("network", {role: str(value) for role, value in settings.items()})
+    *_, chooser = open_seat("network", settings)
     met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
     return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
+
+
+def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Chooser]:
+    """(label, version, chooser) of a player. Raises CorruptFileError."""
+    if name in PLAIN_PLAYERS:
+        player: Any = open_named_player(name)
+        return player.label, player.version, player.chooser
+    tables = {role: Table(Path(str(folders[role]))) for role in ("network", *TABLES) if role in folders}
+    network = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
+    return network.label, network.version, network.chooser
 
 
 def first_met(arrays: Mapping[str, Array]) -> MatchEquity:
@@ -58,7 +70,7 @@ def network_table(context: Context[NetworkChoice]) -> Table:
     parameters, table = context.parameters, context.inputs.get("network")
     if table is not None:
         return table
-    return find_network(f"{KIND}/{parameters.network}", context.warehouse, parameters.network_version or None)
+    return find_network(f"{NETWORK}/{parameters.network}", context.warehouse, parameters.network_version or None)
 
 
 def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
@@ -88,17 +100,7 @@ def rollout_arrays(
 ) -> dict[str, Array]:
     """Some of the arrays of ROLLED for int8[n, 26] boards with the dice of int64[n] items of a seed; what a row has
     depends on its board and item alone."""
-    limits = parameters.limits()
-    result = roll_out(
-        np.ascontiguousarray(boards),
-        chooser,
-        limits.trials,
-        seed,
-        parameters.how(),
-        until=limits.until,
-        most_trials=limits.most_trials,
-        items=items,
-        through=through,
-    )
+    boards = np.ascontiguousarray(boards)
+    result = roll_out(boards, chooser, parameters.limits(), seed, parameters.how(), items=items, through=through)
     values = {**result._asdict(), "chances": result.legal_chances()}
     return {name: values[name].astype(ROLLED[name][0]) for name in names}

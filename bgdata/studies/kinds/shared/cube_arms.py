@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bgdata.errors import InvalidParameterError
-from bgdata.evaluation.networks.shipped import DEFAULT_NETWORK
+from bgdata.evaluation.players import DEFAULT_NETWORK
 
 
 class Arm(NamedTuple):

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import CheckFailedError
-from bgdata.store.context import Build, Computed, Recheck
-from bgdata.store.dataset import Computation, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
 
 from .sums import DiceParameters
 

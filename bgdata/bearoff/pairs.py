@@ -1,0 +1,80 @@
+"""Random pairs of bearoff layouts to learn from, by a seed; no layout is on roll twice before every layout was on roll
+once.
+
+In half of the pairs, chosen at random, the opponent has about as many pips, as in real races; in the others it has any
+layout, since a player comparing plays has to evaluate lopsided races too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.bearoff.layouts import pip_counts, pip_layers
+from bgdata.game.random import GAMMA, mix_bits
+
+NEAR = 10  # an opponent about as far from the end has this share of the pips more or less: one tenth
+LEAST_PIPS = 2  # and at least so many
+
+
+class LayoutPairs(NamedTuple):
+    """Rows of the layouts that pairs were made from, in ascending order of both; no pair occurs twice."""
+
+    on_roll: NDArray[np.int64]
+    opponent: NDArray[np.int64]
+
+
+def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPairs:
+    """`count` pairs of int8[n, points] layouts in index order, the empty layout excluded. There may be fewer, since
+    repeated pairs are dropped; they are rare unless `count` is close to the number of all pairs.
+
+    Raises ValueError if there is no layout besides the empty one.
+    """
+    if len(layouts) < 2:
+        raise ValueError(f"expected layouts beside the empty one, got {len(layouts)} in all")
+    n = len(layouts) - 1
+    rounds, last = divmod(count, n)
+    chosen = np.sort(np.argsort(hash_rows(np.arange(n), seed, 0), kind="stable")[:last])
+    on_roll = np.concatenate([np.tile(np.arange(n), rounds), chosen]) + 1
+    place = np.repeat(np.arange(rounds + 1), [n] * rounds + [last])
+    bits = hash_rows(on_roll, seed, 1 + place.astype(np.uint64))
+    is_near = (bits & np.uint64(1)).astype(np.bool_)
+    opponent = np.where(is_near, near_layouts(layouts, on_roll, bits), 1 + below(bits, n))
+    codes = np.unique(on_roll * len(layouts) + opponent)
+    return LayoutPairs(*np.divmod(codes, len(layouts)))
+
+
+def near_layouts(layouts: NDArray[np.int8], rows: NDArray[np.int64], bits: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """int64[k]: for each of int64[k] rows a layout of about as many pips, chosen by 64 random bits."""
+    pips = pip_counts(layouts).astype(np.int64)
+    order, start = pip_layers(pips.astype(np.int16))
+    width = np.maximum(LEAST_PIPS, pips[rows] // NEAR)
+    first = start[np.maximum(pips[rows] - width, 1)]  # none of 0 pips
+    end = start[np.minimum(pips[rows] + width + 1, len(start) - 1)]
+    return np.asarray(order[first + below(bits, end - first)], np.int64)
+
+
+def below(bits: NDArray[np.uint64], counts: NDArray[np.int64] | int) -> NDArray[np.int64]:
+    """int64[k]: numbers from 0 to `counts` - 1 (counts up to 2^32), from the upper 32 of 64 random bits."""
+    return ((bits >> np.uint64(32)) * np.asarray(counts).astype(np.uint64) >> np.uint64(32)).astype(np.int64)
+
+
+def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
+    """uint64[k]: pseudo-random bits by seed, stream and row: the finisher of splitmix64 (Steele, Lea and Flood, 2014),
+    applied to each in turn."""
+    with np.errstate(over="ignore"):
+        bits = np.zeros(len(rows), np.uint64)
+        for part in (np.uint64(seed), np.asarray(stream, np.uint64), rows.astype(np.uint64)):
+            bits = mix_bits(bits + (part + np.uint64(1)) * GAMMA)
+    return bits
+
+
+def paired_boards(layouts: NDArray[np.int8], pairs: LayoutPairs) -> NDArray[np.int8]:
+    """int8[k, 26]: boards seen by the player on roll, for layouts of at most 12 points, which are never in contact."""
+    points = layouts.shape[1]
+    boards = np.zeros((len(pairs.on_roll), 26), np.int8)
+    boards[:, 1 : points + 1] = layouts[pairs.on_roll]
+    boards[:, 25 - points : 25] = -layouts[pairs.opponent][:, ::-1]
+    return boards

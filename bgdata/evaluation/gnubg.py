@@ -1,0 +1,185 @@
+"""gnubg, the installed program: a server that stays, and a player and evaluator by servers.
+
+The player asks for cubeless money play without the Jacoby rule. Its processes are started with the first questions and
+stay: each answers thousands of questions a second at 0-ply. gnubg's command `external` listens on a socket in the file
+system and answers one line at a time, in a tenth of a millisecond. Longer lines than ours would end it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+from bgdata.errors import ExternalProgramError, UnknownPlayerError, shown
+from bgdata.evaluation.chances import AnswerSource, Chances
+from bgdata.evaluation.programs import ProgramPlayer, chance_array, check_program_ply
+from bgdata.evaluation.talk import Talk
+from bgdata.game.codec import Boards
+from bgdata.game.dice import Roll
+from bgdata.game.fibs_board import format_money_board
+from bgdata.game.position import Position
+from bgdata.kernel import thread_count
+from bgdata.process import when_cut_off
+
+START_SECONDS = 60  # a busy machine may take that long
+ANSWER_SECONDS = 600.0  # at 4-ply, of a busy machine
+END_SECONDS = 2  # that a process may take to end by itself
+COMMANDS = """
+set jacoby off
+set evaluation chequerplay evaluation plies PLY
+set evaluation chequerplay evaluation cubeful off
+set evaluation chequerplay evaluation prune off
+set evaluation chequerplay evaluation noise 0
+external SOCKET
+"""
+# gnubg would wait for another connection when this process is gone: what reads its input to the end ends it then
+WATCHED = 'exec 3<&0; { cat <&3 >/dev/null; kill $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 2>&1 3<&-'
+GAMES_FOLDERS = ("/usr/games", "/usr/local/games")  # where distributions put gnubg, often not on PATH
+
+
+def find_gnubg_tool(name: str) -> str | None:
+    """Path of `gnubg`, `makebearoff`, `makehyper` or `bearoffdump`; None where it is not installed."""
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES_FOLDERS))
+
+
+def require_gnubg() -> str:
+    """Path of gnubg. Raises UnknownPlayerError where it is not installed."""
+    path = find_gnubg_tool("gnubg")
+    if path is None:
+        raise UnknownPlayerError("expected GNU Backgammon on this machine, found none (Debian package gnubg)")
+    return path
+
+
+@functools.cache
+def gnubg_version() -> str:
+    """The version that gnubg prints, such as 1.07.001. Raises UnknownPlayerError where it is not installed."""
+    done = subprocess.run([require_gnubg(), "--version"], capture_output=True, text=True, check=False)
+    found = re.search(r"\d+\.\d+\.\d+", done.stdout)
+    return found[0] if found else "unknown"
+
+
+class GnubgServer:
+    """One process of gnubg at a ply, for cubeless money play without the Jacoby rule. `close` ends it, as does the end
+    of this process, however it comes. An answer may take `patience_seconds`. Raises UnknownPlayerError and
+    ExternalProgramError."""
+
+    def __init__(self, ply: int, patience_seconds: float = ANSWER_SECONDS) -> None:
+        self.ply, self.patience_seconds = ply, patience_seconds
+        with (
+            tempfile.TemporaryDirectory(prefix="gnubg-") as folder,  # not needed any more once it is connected
+            when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
+        ):
+            process, connection = _start(Path(folder), ply)
+        self.process_id = process.pid
+        self._talk = Talk(connection.fileno(), connection.fileno(), "gnubg")
+        self.close: Callable[[], object] = weakref.finalize(self, _end, process, connection)
+
+    def chances(self, position: Position) -> list[float]:
+        """The five cumulative chances of the player on roll, before the roll, to six decimals. Raises
+        ExternalProgramError."""
+        question = f"evaluation fibsboard {format_money_board(position)} plies {self.ply}"
+        told = self._talk.ask(question, self.patience_seconds)
+        try:
+            chances = list(map(float, told.split()))[:5]
+        except ValueError:
+            chances = []
+        if len(chances) != 5:
+            raise ExternalProgramError(f"expected five chances of gnubg for {position.id}, got {shown(told)}")
+        return chances
+
+    def play(self, position: Position, roll: Roll) -> str:
+        """The play that it chooses, in its notation; nothing where there is none. Raises ExternalProgramError."""
+        return self._talk.ask(format_money_board(position, roll), self.patience_seconds)
+
+
+def _start(folder: Path, ply: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """A process that listens, and a connection to it. Raises UnknownPlayerError and ExternalProgramError."""
+    path = folder / "socket"
+    (folder / "commands").write_text(COMMANDS.replace("PLY", str(ply)).replace("SOCKET", str(path)))
+    gnubg = [require_gnubg(), "-t", "-q", "-r", "-c", str(folder / "commands")]
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", WATCHED, "sh", *gnubg],
+        stdin=subprocess.PIPE, cwd=folder, env=os.environ | {"HOME": str(folder)},
+    )  # fmt: skip
+    connection, until = socket.socket(socket.AF_UNIX), time.monotonic() + START_SECONDS
+    while True:
+        try:
+            connection.connect(str(path))
+        except OSError as error:
+            if process.poll() is not None or time.monotonic() > until:
+                _end(process, connection)
+                raise ExternalProgramError(f"expected gnubg to listen within {START_SECONDS} s, found none") from error
+            time.sleep(0.05)
+        else:
+            return process, connection
+
+
+def _end(process: subprocess.Popen[bytes], connection: socket.socket) -> None:
+    connection.close()
+    try:
+        process.communicate(timeout=END_SECONDS)  # closes its input, whereupon it is told to end
+    except subprocess.TimeoutExpired:  # it hangs, or was stopped
+        process.kill()
+        process.wait()
+
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+class GnubgPlayer(ProgramPlayer):
+    """gnubg at a ply; `ply` counts as in gnubg: 0 is the static evaluation. An answer may take `patience_seconds`.
+    Raises UnknownPlayerError where gnubg is not installed, and later ExternalProgramError if it stops answering."""
+
+    def __init__(self, ply: int = 0, patience_seconds: float = ANSWER_SECONDS) -> None:
+        check_program_ply("gnubg", ply)
+        super().__init__(f"gnubg-{ply}ply", "gnubg")
+        self.ply, self.patience_seconds = ply, patience_seconds
+        self.version = f"{gnubg_version()}-external"  # to six decimals, which scripts are not
+        self._servers: list[GnubgServer] = []
+        self._asking = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.ply, self.patience_seconds)
+
+    @property
+    def accuracy(self) -> Mapping[AnswerSource, str]:
+        """The version of gnubg and its ply; see `chances.Evaluator`."""
+        return {AnswerSource.PROGRAM: f"GNU Backgammon {gnubg_version()}, its {self.ply}-ply"}
+
+    def chances(self, boards: Boards) -> Chances:
+        return chance_array(self._ask_all(GnubgServer.chances, [Position(board) for board in boards.tolist()]))
+
+    def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> list[str]:
+        return self._ask_all(lambda server, decision: server.play(*decision), decisions)
+
+    def _ask_all(self, ask: Callable[[GnubgServer, Question], Answer], questions: Sequence[Question]) -> list[Answer]:
+        """The answers in the order of the questions, from as many processes as there are threads to use."""
+        count = min(thread_count(), len(questions))
+        if not count:
+            return []
+        parts = [questions[part::count] for part in range(count)]
+        with self._asking, ThreadPoolExecutor(count) as executor:
+            try:
+                missing = count - len(self._servers)
+                self._servers += executor.map(GnubgServer, [self.ply] * missing, [self.patience_seconds] * missing)
+                answers = list(
+                    executor.map(lambda server, part: [ask(server, each) for each in part], self._servers, parts)
+                )
+            except ExternalProgramError:
+                self._servers = []  # others will answer the next questions
+                raise
+        return [answers[row % count][row // count] for row in range(len(questions))]

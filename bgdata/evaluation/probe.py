@@ -1,0 +1,139 @@
+"""What the bearoff tables of a warehouse have for a position, as rows of data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
+from math import isclose
+from typing import Any
+
+import numpy as np
+
+from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, mean_excess
+from bgdata.endgames.tables import EndgameTable
+from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
+from bgdata.game.outcome import check_in_progress
+from bgdata.game.position import Position
+from bgdata.store.table import Table
+from bgdata.store.versions import Versions
+
+COLUMNS = (  # of a probe as data
+    *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
+    *("cubeless", "corrected", "owned", "centered", "opponent_owned", "cube_action"),
+    *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
+)
+
+LEAST_CORRECTED = 5  # checkers of a side: from here on the correction helps, before the plain combination is nearer
+
+Found = dict[str, Any]
+Tables = Callable[[str], Sequence[Table]]  # of a kind, smallest first: see `covering`
+
+
+def checker_rows(position: Position) -> tuple[list[int], list[int]]:
+    """Checkers of the player on roll and of the opponent on points 1 to 24 and the bar. Raises InvalidPositionError."""
+    opponent, on_roll = (list(row) for row in check_in_progress(position).rows)
+    return on_roll, opponent
+
+
+def covering(warehouse: Versions, kind: str) -> list[Table]:
+    """The current tables of a kind, smallest first."""
+    return sorted(warehouse.current(kind), key=lambda table: table.manifest.rows)
+
+
+def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+    """Equities and cube actions by each two-sided table and each table of contact endgames that covers the position,
+    smallest first."""
+    bearoffs = map(TwoSidedTable, tables("bearoff_two_sided"))
+    endgames = map(EndgameTable, tables("contact_endgame"))
+    for reader in chain[TwoSidedTable | EndgameTable](bearoffs, endgames):
+        try:
+            equities = reader.probe(on_roll, opponent)
+        except (NotCoveredError, InvalidPositionError):
+            continue
+        has_gammons = isinstance(reader, TwoSidedTable) and reader.limit > 1
+        yield {
+            "source": reader.table.name,
+            "method": "exact",
+            "error_bound": reader.table.manifest.statistics["cubeless_error_bound"],
+            "win": None if has_gammons else (equities.cubeless + 1) / 2,
+            **equities._asdict(),
+            "cube_action": cube_action(equities.centered, equities).partition(":")[0],
+            "equities": equities,
+        }
+
+
+def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+    """The rolls of each side, and the combined chances, by each one-sided table that covers both, smallest first."""
+    for table in tables("bearoff_one_sided"):
+        reader = RaceTable(table)
+        try:
+            chances = [reader.probe_chances(row) for row in (on_roll, opponent)]
+        except (NotCoveredError, InvalidPositionError):
+            continue
+        means = [float(reader.probe_mean_rolls(row)) for row in (on_roll, opponent)]
+        sds = [float(reader.probe_sd_rolls(row)) for row in (on_roll, opponent)]
+        win = off_first(*chances)
+        gammons = gammon_chances(tables, on_roll, opponent, *chances)
+        more = gammons.get("win_gammon", 0.0) - gammons.get("lose_gammon", 0.0)
+        raced = 2 * win - 1
+        equities = {"cubeless": raced + more}
+        if max(sum(on_roll), sum(opponent)) >= LEAST_CORRECTED:  # less the mean excess of the leader
+            excess = mean_excess(raced, reader.probe_wastage(on_roll), reader.probe_wastage(opponent))
+            equities["corrected"] = raced - excess + more
+        yield {
+            "source": table.name,
+            "method": "combined",
+            **dict(zip(("mean_rolls", "opponent_mean_rolls"), means, strict=True)),
+            **dict(zip(("sd_rolls", "opponent_sd_rolls"), sds, strict=True)),
+            "win": win,
+            **equities,
+            **gammons,
+        }
+
+
+def smallest_rows(warehouse: Versions, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
+    """What the smallest table of each kind has for a position that it covers."""
+    for find in (exact_rows, one_sided_rows):
+        yield from islice(find(partial(covering, warehouse), on_roll, opponent), 1)
+
+
+def gammon_chances(
+    tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
+) -> Found:
+    """Approximate gammon chances of each side that still has all 15 checkers, and the table they come from."""
+    if MAX_CHECKERS not in (sum(on_roll), sum(opponent)):
+        return {}
+    for table in tables("bearoff_gammon"):
+        reader, found = RaceTable(table), Found()
+        try:
+            if sum(opponent) == MAX_CHECKERS:
+                found["win_gammon"] = off_first(ours, reader.probe_chances(opponent))
+            if sum(on_roll) == MAX_CHECKERS:
+                found["lose_gammon"] = 1 - off_first(reader.probe_chances(on_roll), theirs)
+        except (NotCoveredError, BgdataError):
+            continue
+        return found | {"gammon_source": table.name}
+    return {}
+
+
+def cube_action(no_double: float, equities: Equities, verb: str = "double") -> str:
+    """The right cube action and its equity; ties double, as in gnubg's rule."""
+    doubled = min(2 * equities.opponent_owned, 1.0)
+    if doubled < no_double and not isclose(doubled, no_double, abs_tol=1e-9):
+        return "too good to double" if no_double > 1 else f"no {verb}"
+    return f"{verb}, {'pass' if 2 * equities.opponent_owned >= 1 else 'take'}: {doubled:+.6f}"
+
+
+def off_first(first: np.ndarray, second: np.ndarray) -> float:
+    """The chance that the side to roll first needs no more rolls than the other."""
+    tail = second[::-1].cumsum()[::-1]
+    length = min(len(first), len(tail))
+    return min(float(first[:length] @ tail[:length]), 1.0)  # tables hold rounded chances
+
+
+def probe_rows(position: Position, found: Iterable[Found]) -> Iterator[Found]:
+    """What tables have for a position, as rows with the same columns."""
+    first = {"position_id": position.id}
+    return ({name: (row | first).get(name) for name in COLUMNS} for row in found)

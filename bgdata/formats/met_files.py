@@ -1,0 +1,427 @@
+"""Match equity tables as gnubg reads them, XML files, and as eXtreme Gammon and Snowie keep them (.met), INI text.
+
+In XML, of the form that met.dtd describes, pre-Crawford `row i`, `me j` is the chance of the row's player when it has i
+points to go and the opponent j; the first row and column are the Crawford game. Post-Crawford `me n` is that of the
+trailer, n-away against 1-away; a file has one such row for both players, or one for each, `player` 0 (of the rows) and
+1. Instead of numbers a file may have parameters of a formula (types zadeh and mec): they are read, and nothing is
+computed from them. Chances that gnubg extrapolates beyond the length of a file are not part of it.
+
+    [Current]           Name, Version, Description
+    [PostCrawford]      Size=3, Data=0.50 0.49 0.32: of the trailer, 1-away, 2-away ... against 1-away
+    [PreCrawford]       Size=3, 1=0.50 0.68 0.75: of the player who has 1, 2, 3 to go, against 1-away, 2-away ...
+
+Both players have the same chances there. Source: the published met.dtd in words, the files of Debian's gnubg-data, and
+such INI files; no program text was used.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import InvalidElementError, UsageError
+from bgdata.formats.lines import Intake, Ledger, Lines, decode_text, is_utf8, plain_text, split_lines
+
+MOST_AWAY = 64
+MOST_DEPTH = 100  # of elements in elements
+ROUNDED = 0.0025  # how far a table for equal players may be from it: printed ones are rounded
+SUM = 1e-9  # how far chances at 1-away 1-away may be from it
+FORMS = ("explicit", "zadeh", "mec")
+_NUMBER = re.compile(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", re.ASCII)
+_TAG = re.compile(rb"<")
+_END = re.compile(rb"</met\s*>")
+_SECTION = re.compile(r"\[\s*(\w+)\s*\]")
+_ENTRY = re.compile(r"(\w+)\s*=\s*(.*)")
+_CHANCE = re.compile(r"\d*\.?\d+|\d+\.", re.ASCII)
+_HEADING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[;#][^\n]*\n\s*)*\[")
+_INFO, _POST, _PRE = "current", "postcrawford", "precrawford"
+Section = dict[str, tuple[int, str]]  # (line number, text) by name, in small letters
+
+
+@dataclass(frozen=True)
+class MetTable:
+    """The content of a file. Chances are float64 mwc of player 0: `before` [n, n] by (away - 1, opponent_away - 1),
+    None where it has parameters; `post_crawford` and `opponent_post_crawford` [m] of either player when it trails.
+
+    `parameters` are those of formulas, by the table (pre_crawford, post_crawford_both, ...) and name.
+    """
+
+    name: str
+    description: str
+    length: int | None
+    form: str  # of the pre-Crawford table, one of FORMS
+    before: NDArray[np.float64] | None
+    post_crawford: NDArray[np.float64] | None
+    opponent_post_crawford: NDArray[np.float64] | None
+    parameters: Mapping[str, Mapping[str, float]]
+    notice: str  # who made it and how it may be copied: the comments of the file
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both players have the same chances: the file has one post-Crawford table for both."""
+        return self.post_crawford is self.opponent_post_crawford
+
+
+@dataclass(frozen=True)
+class MetFile(Intake):
+    """The table of a file, None if the file has none or an invalid one."""
+
+    table: MetTable | None
+
+
+@dataclass
+class Element:
+    """An XML element; `line` counts from 1."""
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+    texts: list[str] = field(default_factory=list)
+    children: list[Element] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Its text, without that of its children and without space around it."""
+        return "".join(self.texts).strip()
+
+    def children_named(self, name: str) -> list[Element]:
+        """All children of this name."""
+        return [child for child in self.children if child.name == name]
+
+    def child(self, name: str) -> Element:
+        """The only child of this name. Raises InvalidElementError."""
+        found = self.children_named(name)
+        if len(found) != 1:
+            raise InvalidElementError(f"expected one <{name}> in <{self.name}>, found {len(found)}", self.line)
+        return found[0]
+
+
+def parse_met_file(data: bytes) -> MetFile:
+    """The table of a file's content: INI if it begins with a section in brackets, else XML as in `parse_met`.
+
+    If it is invalid, all lines are quarantined: one for the reason, the others refer to it. Lines of chances are rows,
+    all others comments.
+    """
+    text = plain_text(data)
+    if not _HEADING.match(text):
+        return parse_met(data)
+    lines = split_lines(text)
+    ledger = Ledger(lines)
+    try:
+        sections = _ini_sections([decode_text(lines[index]).strip() for index in range(len(lines))])
+        table = _ini_table(sections)
+    except InvalidElementError as error:
+        reason, line = error.args
+        ledger.reject([line - 1], reason)
+        ledger.reject(list(range(len(lines))), f"expected a table that is whole, see line {line}")
+        return MetFile(ledger, None)
+    entries = [entry for name in (_POST, _PRE) for key, entry in sections[name].items() if key != "size"]
+    rows = {number - 1 for number, _ in entries}
+    ledger.set_aside([index for index in range(len(lines)) if index not in rows])
+    return MetFile(ledger, table)
+
+
+def parse_met(data: bytes) -> MetFile:
+    """The table of a file's content. If it is invalid, all its lines are quarantined: one for the reason, the others
+    refer to it. Lines before and after the table that are not `#` comments are quarantined. In a file without line
+    feeds, carriage returns end the lines."""
+    lines = split_lines(data if b"\n" in data else data.replace(b"\r", b"\n"))
+    ledger = Ledger(lines)
+    blank = [n for n in range(len(lines)) if not lines[n].strip() or lines[n].lstrip().startswith(b"#")]
+    begin, end = _extent(lines)
+    ledger.set_aside([n for n in blank if not begin <= n < end])
+    ledger.reject([*range(begin), *range(end, len(lines))], "expected nothing but one <met> in the file")
+    if begin == end:
+        return MetFile(ledger, None)
+    try:
+        elements, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
+        table = _table(elements[0], comments)
+    except InvalidElementError as error:
+        reason, line = error.args
+        place = min(begin + line, end) - 1
+        ledger.reject([place], reason)
+        ledger.reject(list(range(begin, end)), f"expected a table that is whole, see line {lines.number(place)}")
+        return MetFile(ledger, None)
+    rows = {begin + element.line - 1 for element in elements if element.name in ("me", "parameter")}
+    ledger.set_aside([n for n in range(begin, end) if n not in rows])
+    return MetFile(ledger, table)
+
+
+def format_met(table: MetTable) -> list[bytes]:
+    """The lines of a file. Each chance is the shortest decimal that gives the float64 back.
+
+    gnubg 1.07 takes over all but the last post-Crawford chance, of as many points to go as a match has, which it makes
+    up; no match comes there.
+
+    Raises UsageError for a table of parameters, and for a notice that cannot stand in a comment.
+    """
+    before, own, other = table.before, table.post_crawford, table.opponent_post_crawford
+    if before is None or own is None or other is None:
+        raise UsageError(f"expected a table of chances to write, got {table.name}, which has parameters of a formula")
+    if "--" in table.notice or table.notice.endswith("-"):
+        raise UsageError(f"expected a notice without two hyphens side by side, got {table.notice!r}")
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<!DOCTYPE met PUBLIC "-//GNU Backgammon//DTD Match Equity Tables//EN" "met.dtd">',
+        *(["<!--", table.notice, "-->"] if table.notice else []),
+        "<met>",
+        "  <info>",
+        f"    <name>{escape(table.name)}</name>",
+        f"    <description>{escape(table.description)}</description>",
+        f"    <length>{len(before)}</length>",
+        "  </info>",
+        '  <pre-crawford-table type="explicit">',
+        *(line for row in before for line in _row(row)),
+        "  </pre-crawford-table>",
+    ]
+    both = table.is_symmetric or np.array_equal(own, other)
+    for player, chances in (("both", own),) if both else (("0", own), ("1", other)):
+        lines += [
+            f'  <post-crawford-table type="explicit" player="{player}">',
+            *_row(chances),
+            "  </post-crawford-table>",
+        ]
+    return [f"{line}\n".encode() for line in [*lines, "</met>"]]
+
+
+def _row(chances: NDArray[np.float64]) -> list[str]:
+    texts = [np.format_float_positional(chance, unique=True, trim="-") for chance in chances]
+    return ["    <row>", *(f"      <me>{text}</me>" for text in texts), "    </row>"]
+
+
+def _extent(lines: Lines) -> tuple[int, int]:
+    """The lines from the first that begins a tag to that of the last `</met>`, or to the last of all: (first, one past
+    the last); equal where there are none."""
+    begin = next(_lines_with(_TAG, lines), None)
+    if begin is None or lines[begin].lstrip()[:1] != b"<":
+        return 0, 0
+    *_, last = -1, *_lines_with(_END, lines)
+    return begin, last + 1 or len(lines)
+
+
+def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
+    """The lines that have it, but for `#` comments."""
+    for match in pattern.finditer(lines.data):
+        index = int(np.searchsorted(lines.starts, match.start(), "right")) - 1
+        if not lines[index].lstrip().startswith(b"#"):
+            yield index
+
+
+def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
+    """(elements, comments) of a document in order, the outermost element first.
+
+    Nothing outside of the document is read, and entities are refused, so that a file cannot open other files or grow
+    without limit. Text that is neither UTF-8 nor in the encoding that the document names is read as ISO-8859-1.
+    Raises InvalidElementError.
+    """
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    elements: list[Element] = []
+    ancestors: list[Element] = []
+    comments: list[str] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        element = Element(name, attributes, parser.CurrentLineNumber)
+        if len(ancestors) >= MOST_DEPTH:
+            raise InvalidElementError(f"expected at most {MOST_DEPTH} elements in one another", element.line)
+        if ancestors:
+            ancestors[-1].children.append(element)
+        ancestors.append(element)
+        elements.append(element)
+
+    def refuse(name: str, *_: object) -> None:
+        raise InvalidElementError(f"expected no entities but those of XML, found {name}", parser.CurrentLineNumber)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda _: ancestors.pop()
+    parser.CharacterDataHandler = lambda text: ancestors[-1].texts.append(text)
+    parser.CommentHandler = lambda text: comments.append("\n".join(map(str.strip, text.strip().splitlines())))
+    parser.EntityDeclHandler = parser.SkippedEntityHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        if error.code == expat.errors.codes[expat.errors.XML_ERROR_INVALID_TOKEN] and not is_utf8(data):
+            return parse_elements(data.decode("latin-1").encode("utf-8"))
+        reason = f"expected well-formed XML, found: {expat.ErrorString(error.code)}"
+        raise InvalidElementError(reason, error.lineno) from error
+    except InvalidElementError:
+        raise
+    except (LookupError, ValueError) as error:  # of a codec that is not one of text
+        raise InvalidElementError(f"expected an encoding that is known, found: {error}", 1) from error
+    return elements, comments
+
+
+def _table(root: Element, comments: list[str]) -> MetTable:
+    """The table of a <met>. Raises InvalidElementError."""
+    if root.name != "met":
+        raise InvalidElementError(f"expected a <met>, found <{root.name}>", root.line)
+    info, pre = root.child("info"), root.child("pre-crawford-table")
+    posts = root.children_named("post-crawford-table")
+    element = info.child("length")
+    stated = int(element.text) if re.fullmatch(r"-1|[0-9]{1,4}", element.text) else 0
+    if stated != -1 and not 1 <= stated <= MOST_AWAY:
+        raise InvalidElementError(f"expected a length of 1 to {MOST_AWAY}, or -1 for a formula", element.line)
+    length = None if stated == -1 else stated
+    parameters: dict[str, Mapping[str, float]] = {}
+    form, before = _pre_crawford(pre, length, parameters)
+    own, other = _post_crawford(root, posts, length, parameters)
+    table = MetTable(
+        info.child("name").text, info.child("description").text, length, form, before, own, other, parameters,
+        "\n\n".join(comments),
+    )  # fmt: skip
+    if own is not None and other is not None and abs(own[0] + other[0] - 1) > SUM:
+        raise InvalidElementError("expected chances at 1-away 1-away that sum to 1", posts[0].line)
+    if table.is_symmetric and before is not None and (unequal := unequal_score(before)):
+        reason = "expected the same chances for both sides, as the post-crawford table says, found others at"
+        raise InvalidElementError(f"{reason} {unequal[1]}", pre.line)
+    return table
+
+
+def _pre_crawford(
+    pre: Element, length: int | None, parameters: dict[str, Mapping[str, float]]
+) -> tuple[str, NDArray[np.float64] | None]:
+    form = _form(pre)
+    if form != "explicit":
+        parameters["pre_crawford"] = _parameters(pre)
+        return form, None
+    rows = pre.children_named("row")
+    if length is None or len(rows) != length:
+        raise InvalidElementError(
+            f"expected as many rows as the length {length or 'is none'}, found {len(rows)}", pre.line
+        )
+    found = [_chances(row) for row in rows]
+    for row, chances in zip(rows, found, strict=True):
+        if len(chances) != length:
+            raise InvalidElementError(f"expected {length} chances in the row, found {len(chances)}", row.line)
+    return form, np.array(found)
+
+
+def _post_crawford(
+    root: Element, posts: list[Element], length: int | None, parameters: dict[str, Mapping[str, float]]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """The rows of player 0 and 1, one array if the table is for both; None for parameters."""
+    found: dict[str, NDArray[np.float64] | None] = {}
+    for post in posts:
+        player = post.attributes.get("player", "both")
+        if player in found or player not in ("both", "0", "1"):
+            raise InvalidElementError(
+                f"expected one post-crawford table for player both, or 0 and 1, found {player}", post.line
+            )
+        if _form(post) != "explicit":
+            parameters[f"post_crawford_{player}"], found[player] = _parameters(post), None
+            continue
+        row = post.child("row")
+        chances = np.array(_chances(row))
+        if length is None or not 1 <= len(chances) <= length:
+            raise InvalidElementError(
+                f"expected up to {length or 0} chances in the row, found {len(chances)}", row.line
+            )
+        found[player] = chances
+    if set(found) not in ({"both"}, {"0", "1"}):
+        raise InvalidElementError("expected a post-crawford table for player both, or for 0 and 1", root.line)
+    return found.get("both", found.get("0")), found.get("both", found.get("1"))
+
+
+def unequal_score(before: NDArray[np.float64]) -> tuple[int, str] | None:
+    """(row, score) where the players' chances differ most, None if they are the same up to rounding."""
+    gaps = np.abs(before + before.T - 1)
+    if gaps.max() <= ROUNDED:
+        return None
+    row, column = np.unravel_index(gaps.argmax(), gaps.shape)
+    return int(row), f"{row + 1}-away {column + 1}-away"
+
+
+def _form(table: Element) -> str:
+    form = table.attributes.get("type", "explicit")
+    if form not in FORMS:
+        raise InvalidElementError(f"expected the type {', '.join(FORMS)}, found {form}", table.line)
+    return form
+
+
+def _parameters(table: Element) -> dict[str, float]:
+    elements = table.child("parameters").children_named("parameter")
+    return {element.attributes.get("name", ""): _number(element) for element in elements}
+
+
+def _chances(row: Element) -> list[float]:
+    found = [_number(element) for element in row.children_named("me")]
+    for element, chance in zip(row.children_named("me"), found, strict=True):
+        if not 0 <= chance <= 1:
+            raise InvalidElementError("expected chances from 0 to 1", element.line)
+    return found
+
+
+def _number(element: Element) -> float:
+    if not _NUMBER.fullmatch(element.text):
+        raise InvalidElementError("expected a number", element.line)
+    if math.isinf(number := float(element.text)):
+        raise InvalidElementError("expected a finite number", element.line)
+    return number
+
+
+def _ini_sections(lines: list[str]) -> dict[str, Section]:
+    """The sections by name, in small letters. Raises InvalidElementError."""
+    sections: dict[str, Section] = {}
+    section: Section = {}
+    for number, line in enumerate(lines, start=1):
+        if found := _SECTION.fullmatch(line):
+            section = sections.setdefault(found[1].lower(), {})
+        elif found := _ENTRY.fullmatch(line):
+            if found[1].lower() in section:
+                raise InvalidElementError(f"expected {found[1]} once in its section", number)
+            section[found[1].lower()] = number, found[2].strip()
+        elif line and line[0] not in ";#":
+            raise InvalidElementError("expected a section such as [PreCrawford], or NAME=VALUE", number)
+    return sections
+
+
+def _ini_table(sections: dict[str, Section]) -> MetTable:
+    """The table of these sections. Raises InvalidElementError."""
+    if _PRE not in sections or _POST not in sections:
+        raise InvalidElementError("expected sections [PreCrawford] and [PostCrawford]", 1)
+    pre, post = sections[_PRE], sections[_POST]
+    if "size" not in pre:
+        first = min((number for number, _ in pre.values()), default=1)
+        raise InvalidElementError("expected Size= in [PreCrawford]", first)
+    number, text = pre["size"]
+    if not re.fullmatch(r"[0-9]{1,4}", text) or not 1 <= int(text) <= MOST_AWAY:
+        raise InvalidElementError(f"expected a size of 1 to {MOST_AWAY}", number)
+    length = int(text)
+    before = np.empty((length, length))
+    for row in range(1, length + 1):
+        if str(row) not in pre:
+            raise InvalidElementError(f"expected {length} rows of chances, found no {row}=", number)
+        chances = _ini_chances(pre, str(row))
+        if len(chances) != length:
+            reason = f"expected {length} chances in the row, found {len(chances)}"
+            raise InvalidElementError(reason, pre[str(row)][0])
+        before[row - 1] = chances
+    post_crawford = _ini_chances(post, "data")
+    if len(post_crawford) > length:
+        raise InvalidElementError(f"expected up to {length} chances, found {len(post_crawford)}", post["data"][0])
+    if unequal := unequal_score(before):
+        reason = f"expected the same chances for both sides, found others at {unequal[1]}"
+        raise InvalidElementError(reason, pre[str(unequal[0] + 1)][0])
+    info = {name: text for name, (_, text) in sections.get(_INFO, {}).items()}
+    name, description, notice = (info.get(key, "") for key in ("name", "description", "version"))
+    return MetTable(name, description, length, "explicit", before, post_crawford, post_crawford, {}, notice)
+
+
+def _ini_chances(section: Section, name: str) -> NDArray[np.float64]:
+    """The chances of an entry, with spaces between them. Raises InvalidElementError."""
+    number, text = section.get(name, (1, ""))
+    if not text:
+        raise InvalidElementError(f"expected chances in {name.capitalize()}=", number)
+    for word in text.split():
+        if not _CHANCE.fullmatch(word):
+            raise InvalidElementError("expected numbers with spaces between them", number)
+        if float(word) > 1:
+            raise InvalidElementError("expected chances from 0 to 1", number)
+    return np.array([float(word) for word in text.split()])

@@ -1,0 +1,345 @@
+"""Files with one position a line: training data of gnubg and wildbg, bgsage's rollouts, lists of positions.
+
+* gnubg (`contact-train-data`, ...): a 20-letter key and five cumulative chances with five decimals, so that two may be
+  out of order by 0.00001; comments begin with '#'. The second half of the key's bits is the player on roll.
+* wildbg: CSV files with a Position ID and five chances. Values within 0.00001 of 0 or 1 were snapped to them. Published
+  sets 0009, 0010, 0012 and 0015 have wrong IDs where the opponent had checkers on the bar: these look borne off. Where
+  a gammon was possible the rule "no gammon against a side with a checker off" finds such rows; others cannot be told
+  from good ones.
+* bgsage: boards of 26 integers, which are ours, with five chances, or JSON lines. Both are POST-PLAY: the board is that
+  of the player who has just played, the opponent is to roll, and the chances are those of the player who has played;
+  cube entries are positions before the roll, stored as the post-play boards of the opponent of the player on roll.
+  Variance reduction leaves chances a little below 0 or above 1: the raw values are kept.
+* Lists have a position in any notation in each line, or in the first column of a CSV file, with or without a heading,
+  as wildbg's benchmark positions. Other columns are ignored.
+
+Chances are of the player whose board it is. Source: the published files and their descriptions; no program text was
+used.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import InvalidPositionError, UsageError
+from bgdata.formats.fields import COMMA, NOISY, ROUNDED, FieldReader, Numbers
+from bgdata.formats.lines import (
+    Ledger,
+    Lines,
+    RowIntake,
+    comment_text,
+    decode_text,
+    map_blocks,
+    plain_text,
+    split_lines,
+)
+from bgdata.game.board import CHECKERS
+from bgdata.game.codec import Boards, board_flaws, format_key20s, format_keys, format_position_ids
+from bgdata.game.identifiers import parse_identifier
+
+HEADING = "position_id"
+WILDBG_HEADING = f"{HEADING},win,win_g,win_bg,lose_g,lose_bg"
+_SLOTS = 26  # of a board
+_BLOCK = 1 << 16  # rows written at a time: bounds the memory
+_HUGE = 1e300  # larger is no number that anyone meant, and an integer might not fit a double
+_INTEGER = re.compile(r"\s*-?\d+\s*", re.ASCII)
+_KEYS = ("board", "equity", "se", "probs")  # of JSON lines
+_PLAIN = {  # what names that say how an entry was made may say, in small letters; others are set aside
+    "eval_level": ("rollout",),
+    "tier": ("rollout",),
+    "cube_owner": ("none",),
+    "jacoby": ("false", "none"),
+}
+
+
+@dataclass(frozen=True)
+class PositionRows(RowIntake):
+    """The rows of a file in its order, n of them, with `boards` int8[n, 26].
+
+    `chances` [n, 5] of the player whose board it is, float32 of training data, float64 as written of rollouts; [n, 0]
+    for a list. gnubg's files have `comment_index` int32[n], the nearest comment above the row as an index of
+    `comments`, -1 for none; JSON lines `equities` float64[n] of the same player, and their `standard_errors`.
+    """
+
+    boards: Boards
+    chances: NDArray[Any]
+    comment_index: NDArray[np.int32] | None = None
+    comments: tuple[str, ...] = ()
+    equities: Numbers | None = None
+    standard_errors: Numbers | None = None
+
+
+def parse_gnubg_training(data: bytes) -> PositionRows:
+    """The rows of a training file's content; bad lines are quarantined.
+
+    Quarantined are: other than six fields, a key that is no legal position, a chance that is no number or outside
+    0 to 1, a chance above the one that contains it by more than 0.00001 (1 - win contains lose_gammon), and a gammon
+    chance of more than 0.00001 against a side that has borne off a checker.
+    """
+    lines = split_lines(data)
+    blocks = map_blocks(_parse_block, lines)
+    ledger = Ledger.join(lines, [block.ledger for block in blocks])
+    comments = {index: lines[index] for index in ledger.comments.tolist() if lines[index].strip()}
+    return PositionRows(
+        ledger,
+        ledger.rows + 1,
+        np.concatenate([block.boards for block in blocks]),
+        np.concatenate([block.chances for block in blocks]),
+        comment_index=(np.searchsorted(list(comments), ledger.rows) - 1).astype(np.int32),
+        comments=tuple(map(comment_text, comments.values())),
+    )
+
+
+def _parse_block(lines: Lines) -> PositionRows:
+    reader = FieldReader(lines)
+    reader.set_comments_aside()
+    return _labelled_rows(reader, " (key and five chances)", 20)
+
+
+def parse_wildbg_csv(data: bytes) -> PositionRows:
+    """The rows of a training file's content; bad lines are quarantined.
+
+    The heading may be missing; it counts as a comment. With a heading of other columns every row is quarantined.
+    Otherwise quarantined are: other than six fields, an ID that is no legal position, and chances that are no numbers
+    or break a rule, as in `parse_gnubg_training`.
+    """
+    reader = FieldReader(split_lines(data), COMMA)
+    reader.set_comments_aside()
+    first, expected = reader.ledger.rows[:1], WILDBG_HEADING.encode().split(b",")
+    columns = [column.strip(b" \t") for column in reader.lines[int(first[0])].split(b",")] if first.size else []
+    if columns == expected:
+        reader.ledger.set_aside(first)
+    elif columns[:1] == expected[:1]:
+        reader.ledger.reject(reader.ledger.rows, f"expected the heading {WILDBG_HEADING} or none")
+    return _labelled_rows(reader, " (position id and five chances)", 14)
+
+
+def _labelled_rows(reader: FieldReader, words: str, width: int) -> PositionRows:
+    """Rows of a position, in so many letters, and five chances."""
+    ledger = reader.ledger
+    rows, places = reader.with_fields(ledger.rows, 6, words)
+    boards = reader.boards(rows, places[:, 0], width)
+    chances, _ = reader.chances(rows, places[:, 1:], boards, ROUNDED)
+    kept = ledger.is_row(rows)
+    return PositionRows(ledger, rows[kept] + 1, boards[kept], chances[kept].astype(np.float32))
+
+
+def parse_bgsage_rollouts(data: bytes) -> PositionRows:
+    """The rows of a rollout file's content, 26 integers and five chances a line; bad lines are quarantined.
+
+    Quarantined are: other than 31 fields, a board that is not legal, chances that are no numbers, outside their range
+    or out of order by more than noise explains (`fields.NOISY`).
+    """
+    reader = FieldReader(split_lines(data))
+    reader.set_comments_aside()
+    ledger = reader.ledger
+    rows, places = reader.with_fields(ledger.rows, _SLOTS + 5, " (a board and five chances)")
+    values, forms = reader.fields.numbers(places[:, :_SLOTS])
+    is_integer = ((forms == 0) & (abs(values) <= CHECKERS)).all(axis=1)
+    ledger.reject(rows[~is_integer], f"expected integers from -{CHECKERS} to {CHECKERS} as a board")
+    boards = np.where(is_integer[:, np.newaxis], values, 0).astype(np.int8)
+    reader.reject_flaws(rows, board_flaws(boards), "board")
+    chances, _ = reader.chances(rows, places[:, _SLOTS:], boards, NOISY)
+    kept = ledger.is_row(rows)
+    return PositionRows(ledger, rows[kept] + 1, boards[kept], chances[kept])
+
+
+def parse_bgsage_entries(data: bytes) -> PositionRows:
+    """The entries of a JSON lines file's content; bad lines are quarantined.
+
+    A line is an object with `board` (26 integers), `equity`, `se` (at least 0) and `probs` (5); other names are passed
+    over, but for `eval_level`, `tier`, `cube_owner` and `jacoby`: none may say other than a rollout to the end,
+    cubeless and without the Jacoby rule. The other rules are those of `parse_bgsage_rollouts`.
+    """
+    reader = FieldReader(split_lines(data))
+    ledger, lines = reader.ledger, reader.lines
+    ledger.set_aside([index for index in range(len(lines)) if not lines[index].strip()])
+    rows = ledger.rows
+    values = np.zeros((len(rows), _SLOTS + 2 + 5))
+    for row, index in enumerate(rows.tolist()):
+        try:
+            values[row] = _entry(lines[index])
+        except ValueError as error:  # of `_entry`
+            ledger.reject([index], str(error))
+    boards = values[:, :_SLOTS].astype(np.int8)
+    reader.reject_flaws(rows, board_flaws(boards), "board")
+    chances = np.ascontiguousarray(values[:, _SLOTS + 2 :])
+    reader.reject_chance_flaws(rows, boards, chances, NOISY)
+    kept = ledger.is_row(rows)
+    equities, errors = values[kept, _SLOTS], values[kept, _SLOTS + 1]
+    return PositionRows(ledger, rows[kept] + 1, boards[kept], chances[kept], equities=equities, standard_errors=errors)
+
+
+def _entry(line: bytes) -> list[float]:
+    """Board, equity, standard error and chances of one line; ValueError says what was expected."""
+    try:
+        entry = json.loads(line)
+        values = [entry[key] for key in _KEYS]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        raise ValueError(f"expected a JSON object with {', '.join(_KEYS)}") from None
+    for name, plain in _PLAIN.items():
+        if name in entry and str(entry[name]).lower() not in plain:
+            raise ValueError(
+                f"expected cubeless values that were rolled out to the end, as {name} {plain[0]} would say"
+            )
+    board, equity, standard_error, chances = values
+    if not _is_list(board, _SLOTS, int) or max(map(abs, board)) > CHECKERS:
+        raise ValueError(f"expected integers from -{CHECKERS} to {CHECKERS} as a board")
+    if not _is_list(chances, 5, int, float) or not _is_list([equity, standard_error], 2, int, float):
+        raise ValueError("expected finite numbers as equity, se and five probs")
+    if standard_error < 0:
+        raise ValueError("expected se of at least 0")
+    return [*board, equity, standard_error, *chances]
+
+
+def _is_list(values: Any, length: int, *types: type) -> bool:
+    """Whether this is a list of so many finite numbers of these types."""
+    return (
+        isinstance(values, list)
+        and len(values) == length
+        and all(type(value) in types and abs(value) < _HUGE for value in values)
+    )
+
+
+def parse_position_list(data: bytes) -> PositionRows:
+    """The positions of a list's content; lines whose first column is none of `identifiers.FORMATS` are quarantined.
+
+    26 integers may have commas between them. Text is read as `plain_text` reads it. Blank lines, those that begin with
+    '#', and a first line that begins with `position_id` count as comments.
+    """
+    reader = FieldReader(split_lines(plain_text(data)), COMMA)
+    reader.set_comments_aside()
+    lines, ledger, fields = reader.lines, reader.ledger, reader.fields
+    rows = ledger.rows
+    if rows.size and fields.is_text(fields.first[rows[:1]], HEADING.encode())[0]:
+        ledger.set_aside(rows[:1])
+        rows = rows[1:]
+    places = fields.first[rows]
+    is_id = fields.widths(places) == 14
+    boards = np.zeros((len(rows), _SLOTS), np.int8)
+    boards[is_id] = reader.boards(rows[is_id], places[is_id], 14)
+    for index in np.flatnonzero(~is_id).tolist():
+        try:
+            boards[index] = parse_identifier(_first_column(decode_text(lines[rows[index]])))[0].board
+        except InvalidPositionError:
+            ledger.reject(rows[index : index + 1], "expected a position in one of the notations in the first column")
+    kept = ledger.is_row(rows)
+    return PositionRows(ledger, rows[kept] + 1, boards[kept], np.empty((np.count_nonzero(kept), 0)))
+
+
+def _first_column(line: str) -> str:
+    """The text before the first comma; of integers the first 26, and of a board in brackets all up to its end."""
+    text = line.strip()
+    if (end := {"[": "]", "(": ")"}.get(text[:1])) and end in text:
+        return text.partition(end)[0] + end
+    columns = text.split(",")
+    return ",".join(columns[:_SLOTS]) if _INTEGER.fullmatch(columns[0]) else columns[0].strip(' "')
+
+
+def format_gnubg_training(
+    boards: Boards,
+    chances: NDArray[np.float32],
+    *,
+    comment_index: NDArray[np.int32] | None = None,
+    comments: Sequence[str] = (),
+) -> Iterator[bytes]:
+    """The lines of a training file, in chunks; what was read from a canonical file comes out byte for byte.
+
+    boards int8[n, 26], chances float32[n, 5]. Canonical: line feeds, single spaces, five decimals, no blank line. A
+    chance that five decimals do not give back is written as the shortest text that does. Comments stand above the first
+    row with their index or a higher one, those that no row needs at the end.
+    Raises InvalidPositionError for an illegal board and UsageError for arrays or comments that do not fit.
+    """
+    index = np.full(len(boards), -1, np.int32) if comment_index is None else comment_index
+    if chances.shape != (len(boards), 5) or index.shape != (len(boards),):
+        raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}, {list(index.shape)}")
+    if index.size and (np.diff(index) < 0).any() | (index[-1] >= len(comments)) | (index[0] < -1):
+        raise UsageError(f"expected ascending indexes of {len(comments)} comments, got {index.min()} to {index.max()}")
+    for comment in comments:
+        if not comment.lstrip(" \t").startswith("#") or "\n" in comment:
+            raise UsageError(f"expected a comment as one line that begins with '#', got {comment!r}")
+    return _format(boards, np.asarray(chances, np.float32), index, [f"{comment}\n".encode() for comment in comments])
+
+
+def _format(
+    boards: Boards, chances: NDArray[np.float32], index: NDArray[np.int32], comments: list[bytes]
+) -> Iterator[bytes]:
+    written = 0
+    changes = np.flatnonzero(np.diff(index, prepend=-1)).tolist()
+    for begin, end in pairwise([0, *changes, len(boards)]):
+        if begin < end:
+            yield b"".join(comments[written : index[begin] + 1])
+            written = index[begin] + 1
+        for start in range(begin, end, _BLOCK):
+            rows = slice(start, min(start + _BLOCK, end))
+            yield _records(boards[rows], chances[rows])
+    yield b"".join(comments[written:])
+
+
+def _records(boards: Boards, chances: NDArray[np.float32]) -> bytes:
+    """The lines of some rows, each value with five decimals unless those do not give it back."""
+    keys = format_key20s(boards).tolist()
+    is_short = ((np.rint(chances * 1e5) / 1e5).astype(np.float32) == chances).all(axis=1)
+    wide = chances.astype(np.float64).tolist()
+    parts = [b"%s %.5f %.5f %.5f %.5f %.5f\n" % (key, *row) for key, row in zip(keys, wide, strict=True)]
+    for row in np.flatnonzero(~is_short).tolist():
+        parts[row] = b" ".join([keys[row], *map(_shortest, chances[row])]) + b"\n"
+    return b"".join(parts)
+
+
+def _shortest(chance: np.float32) -> bytes:
+    """Five decimals, or if they do not give the value back the shortest text that does."""
+    for text in (f"{chance:.5f}", str(chance)):
+        if np.float32(float(text)) == chance:
+            return text.encode()
+    return repr(float(chance)).encode()  # a shortest text so close to the middle that rounding twice misses
+
+
+def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[bytes]:
+    """The lines of a training file, heading first: boards int8[n, 26], chances float32[n, 5].
+
+    Each chance is the shortest decimal that gives the float32 back, without an exponent, as wildbg writes them.
+    Raises InvalidPositionError for an illegal board and UsageError for chances of another shape.
+    """
+    if chances.shape != (len(boards), 5):
+        raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
+    ids = format_position_ids(boards).tolist()
+    values = np.asarray(chances, np.float32)
+    texts = [[np.format_float_positional(chance, unique=True, trim="-") for chance in row] for row in values]
+    rows = (b",".join([ids[row], *map(str.encode, texts[row])]) + b"\n" for row in range(len(ids)))
+    return iter([f"{WILDBG_HEADING}\n".encode(), *rows])
+
+
+def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iterator[bytes]:
+    """The lines of a rollout file: boards int8[n, 26], chances float64[n, 5].
+
+    Chances have four decimals, as many as the published files, or all they need. Raises InvalidPositionError for an
+    illegal board and UsageError for chances of another shape.
+    """
+    if chances.shape != (len(boards), 5):
+        raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
+    format_keys(boards)  # raises for an illegal board
+    lines = [" ".join(map(str, board)) for board in boards.tolist()]
+    for number, row in enumerate(chances.tolist()):
+        for chance in row:
+            text = f"{chance:.{4}f}"
+            lines[number] += f" {text if float(text) == chance else repr(chance)}"
+    return (f"{line}\n".encode() for line in lines)
+
+
+def format_position_list(boards: Boards, *, heading: bool = False) -> Iterator[bytes]:
+    """The lines of a list, one Position ID each, below the heading `position_id` if wanted; boards int8[n, 26].
+
+    Raises InvalidPositionError for an illegal board.
+    """
+    ids = format_position_ids(boards)
+    heading_lines = [f"{HEADING}\n".encode()] if heading else []
+    return iter([*heading_lines, *(position_id + b"\n" for position_id in ids.tolist())])

@@ -1,0 +1,307 @@
+"""Labels positions: by rollouts, by a network one roll ahead, by other programs, and pairs of layouts by tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bgdata.bearoff.combine import win_chance
+from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
+from bgdata.bearoff.layouts import all_layouts
+from bgdata.bearoff.pairs import paired_boards, random_pairs
+from bgdata.bearoff.tables import RaceTable
+from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UnknownPlayerError
+from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.bearoff_kernels import BearoffSource
+from bgdata.evaluation.chances import Evaluator, cubeless_equities, ordered_chances
+from bgdata.evaluation.lookahead import evaluate_ahead
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.player import as_evaluator, open_player_of_version
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.position_hash import position_hashes
+from bgdata.kinds.column_values import chance_columns, chosen_texts
+from bgdata.kinds.rechecking import check_arrays, check_chances, check_rows
+from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
+from bgdata.selfplay.kinds.engine_labels import EngineParameters
+from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
+from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
+from bgdata.selfplay.kinds.shared import rollouts_compute as rollouts
+from bgdata.selfplay.kinds.shared.games_compute import Places, RowsComputation, counts_of, places_of
+from bgdata.selfplay.splits import splits_of_hashes
+from bgdata.store.arrays import Array
+from bgdata.store.dataset import Build, Computed, Context, Recheck, sampled
+from bgdata.store.table import Table
+
+ROLLOUT_STEP = 4  # positions rolled out at a time: a killed run resumes between them
+STEP = 4096  # positions evaluated at a time at ply 0: programs are slow to start
+LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.AnswerSource`
+TABLE_SOURCES = ("exact", "combined")
+WIN_ERROR = 2e-6  # of chances stored as float32, against sums in double precision
+ROLLOUT_COLUMNS = {
+    "equities": "equity",
+    "equity_standard_errors": "standard_error",
+    "plain_standard_errors": "plain_standard_error",
+    "trials": "trials",
+}
+
+
+class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
+    """Rolls out each position of a source."""
+
+    def compute(self, build: Build[RolloutLabelParameters]) -> None:
+        boards = np.ascontiguousarray(build.inputs["source"].array("boards"))
+        chooser, state = rollouts.open_roller(build).chooser, rollouts.empty_rollouts(rollouts.ROLLED, len(boards))
+
+        def roll_out(rows: slice) -> dict[str, Array]:
+            items = np.arange(rows.start, rows.stop)
+            return rollouts.rollout_arrays(
+                build.parameters, build.parameters.seed, chooser, boards[rows], items, rollouts.ROLLED
+            )
+
+        build.job.fill("positions", state, ROLLOUT_STEP, roll_out)
+        for name, values in {**self._source_arrays(build, boards), **state}.items():
+            build.job.save(name, values)
+
+    def own_columns(self, found: Mapping[str, Array], computed: Computed[RolloutLabelParameters]) -> dict[str, Any]:
+        errors, until = chance_columns(found["standard_errors"]), computed.parameters.limits().until
+        return {
+            **{f"{name}_standard_error": values for name, values in errors.items()},
+            **{column: found[name] for name, column in ROLLOUT_COLUMNS.items()},
+            "is_reached": pa.array(found["equity_standard_errors"] <= until),
+        }
+
+    def statistics(self, computed: Computed[RolloutLabelParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
+        errors, plain = np.asarray(arrays["equity_standard_errors"]), np.asarray(arrays["plain_standard_errors"])
+        if not len(errors):
+            return {}
+        ratios = plain[errors > 0] / errors[errors > 0]
+        return {
+            "mean_standard_error": float(errors.mean()),
+            "largest_standard_error": float(errors.max()),
+            "reached_share": float((errors <= computed.parameters.limits().until).mean()),
+            "median_reduction": float(np.median(ratios)) if len(ratios) else 1.0,
+            "games": float(np.asarray(arrays["trials"]).sum()),
+        }
+
+    def check_sample(self, recheck: Recheck[RolloutLabelParameters]) -> str:
+        """Roll some positions out again."""
+        table, parameters, names = recheck.table, recheck.parameters, rollouts.ROLLED
+        chooser = rollouts.open_roller(recheck).chooser
+        boards = np.ascontiguousarray(recheck.inputs["source"].array("boards"))
+        check_arrays(table, self._source_arrays(recheck, boards))
+        count = min(recheck.rows, rollouts.SAMPLE_ROWS, len(boards))
+        for row in recheck.generator.permutation(len(boards))[:count].tolist():
+            rows = np.array([row])
+            found = rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[rows], rows, names)
+            check_rows(table, rows, found)
+        return sampled(count, len(boards), "rollouts")
+
+    def _source_arrays(self, context: Context[RolloutLabelParameters], boards: Array) -> dict[str, Array]:
+        """What is said of the positions themselves, and who rolled out."""
+        network = rollouts.network_text(context.parameters, context.inputs)
+        return {"boards": boards, "classes": position_classes(boards).astype(np.uint8), "network": network}
+
+
+class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
+    """Evaluates each position at 1-ply, by a network and its tables."""
+
+    def compute(self, build: Build[LookaheadParameters]) -> None:
+        places, player = places_of(build.inputs["source"]), rollouts.open_roller(build)
+        n = len(places.boards)
+        state: dict[str, Array] = {
+            "chances": np.zeros((n, 5), np.float32),
+            "static_chances": np.zeros((n, 5), np.float32),
+            "sources": np.zeros(n, np.uint8),
+        }
+        build.job.fill("positions", state, STEP, lambda rows: evaluate_both(player, places.boards[rows]))
+        for name, values in changed_labels(build.parameters, places, state).items():
+            build.job.save(name, values)
+        build.job.save("network", rollouts.network_text(build.parameters, build.inputs))
+
+    def own_columns(self, found: Mapping[str, Array], _computed: Computed[LookaheadParameters]) -> dict[str, Any]:
+        return {
+            "static_equity": cubeless_equities(found["static_chances"]),
+            "change": found["changes"],
+            "label_source": chosen_texts(pa.array(LABEL_SOURCES), found["sources"].astype(np.int32)),
+        }
+
+    def statistics(self, computed: Computed[LookaheadParameters]) -> Mapping[str, float]:
+        arrays = computed.arrays
+        changes = np.asarray(arrays["changes"])[np.asarray(arrays["sources"]) == LABEL_SOURCES.index("lookahead")]
+        found = counts_of(arrays["sources"], LABEL_SOURCES)
+        if not len(changes):
+            return found
+        sizes = np.abs(changes.astype(np.float64))
+        return found | {
+            "mean_change": float(changes.mean(dtype=np.float64)),
+            "mean_absolute_change": float(sizes.mean()),
+            "largest_absolute_change": float(sizes.max()),
+        }
+
+    def check_sample(self, recheck: Recheck[LookaheadParameters]) -> str:
+        """Look into some positions of the source again, and find their places."""
+        table = recheck.table
+        check_arrays(table, {"network": rollouts.network_text(recheck.parameters, recheck.inputs)})
+        player, every = rollouts.open_roller(recheck), places_of(recheck.inputs["source"])
+        places = every.chosen(np.sort(recheck.generator.permutation(len(every.rows))[: recheck.rows]))
+        expected = changed_labels(recheck.parameters, places, evaluate_both(player, places.boards))
+        where, count = np.flatnonzero(np.isin(table.array("rows"), places.rows)), len(expected["rows"])
+        if len(where) != count:
+            raise CheckFailedError(
+                f"expected {count} of {len(places.rows)} positions in {table.name}, found {len(where)}"
+            )
+        check_rows(table, where, expected)
+        return sampled(len(places.rows), len(every.rows), "positions")
+
+
+def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
+    """Chances at 1-ply and at 0-ply of any boards, and the places of their sources in LABEL_SOURCES."""
+    found, static = player.evaluate_ahead(boards, 1), player.evaluate_many(boards).chances
+    sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
+    return {"chances": ordered_chances(found.chances), "static_chances": static, "sources": sources}
+
+
+def changed_labels(parameters: LookaheadParameters, places: Places, evaluated: Mapping[str, Array]) -> dict[str, Array]:
+    """Every declared array but the network's name, of those positions whose equity changes by enough."""
+    changes = cubeless_equities(evaluated["chances"]) - cubeless_equities(evaluated["static_chances"])
+    which = np.abs(changes) >= parameters.least_change
+    found = {**places._asdict(), **evaluated, "changes": changes}
+    return {name: values[which] for name, values in found.items()}
+
+
+class EngineLabelsComputation(RowsComputation[EngineParameters]):
+    """Asks another program, or a network that looks ahead, about each position."""
+
+    def compute(self, build: Build[EngineParameters]) -> None:
+        parameters, engine, places = build.parameters, open_engine(build), places_of(build.inputs["source"])
+        state: dict[str, Array] = {"chances": np.zeros((len(places.boards), 5), np.float32)}
+
+        def ask(rows: slice) -> dict[str, Array]:
+            return {"chances": chances_by(engine, parameters, places.boards[rows])}
+
+        build.job.fill("positions", state, max(1, STEP >> 3 * parameters.ply), ask)
+        for name, values in {**self._source_arrays(build, places), **state}.items():
+            build.job.save(name, values)
+
+    def own_columns(self, found: Mapping[str, Array], computed: Computed[EngineParameters]) -> dict[str, Any]:
+        return {"ply": np.full(len(found["rows"]), computed.parameters.ply, np.int32)}
+
+    def check_sample(self, recheck: Recheck[EngineParameters]) -> str:
+        """Find the places again, and ask for some of them where the program of that version is installed."""
+        places = places_of(recheck.inputs["source"])
+        check_arrays(recheck.table, self._source_arrays(recheck, places))
+        try:
+            engine = open_engine(recheck)
+        except (UnknownPlayerError, InvalidParameterError) as error:
+            raise CheckSkippedError(
+                f"the positions are those of the source, but the engine cannot be asked: {error}"
+            ) from error
+        count = min(recheck.rows, 10 * rollouts.SAMPLE_ROWS)
+        chosen = np.sort(recheck.generator.permutation(len(places.rows))[:count])
+        check_chances(recheck.table, chosen, chances_by(engine, recheck.parameters, places.boards[chosen]))
+        return sampled(len(chosen), len(places.rows))
+
+    def _source_arrays(self, context: Context[EngineParameters], places: Places) -> dict[str, Array]:
+        """The places of the positions, and name and version of the engine."""
+        parameters = context.parameters
+        text = np.frombuffer(f"{parameters.engine} {parameters.version}".encode(), np.uint8)
+        if parameters.engine == "network":
+            text = rollouts.network_text(parameters.choice(), context.inputs)
+        return {**places._asdict(), "engine": text}
+
+
+def open_engine(context: Context[EngineParameters]) -> Evaluator:
+    """Who is asked. Raises UnknownPlayerError for a program that is not installed or does not look so far,
+    InvalidParameterError for another version of it, and MissingTableError for a network that is not there."""
+    parameters = context.parameters
+    if parameters.engine == "network":
+        return rollouts.open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
+    player = open_player_of_version(parameters.engine, parameters.ply, parameters.version)
+    return as_evaluator(parameters.engine, player)
+
+
+def chances_by(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:
+    """float32[n, 5]: chances of any boards, held to 0 to 1 and to their order, which moves them by rounding alone."""
+    ahead = parameters.ply if parameters.engine == "network" else 0  # programs look ahead by themselves
+    return ordered_chances(evaluate_ahead(engine, boards, ahead).chances)
+
+
+class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
+    """Draws pairs of layouts, and labels them with chances from bearoff tables."""
+
+    def compute(self, build: Build[BearoffParameters]) -> None:
+        job, boards = build.job, boards_of(build.parameters)
+        job.progress.start(job.title, len(boards), "positions")
+        for name, values in table_labels(build.inputs, boards).items():
+            job.save(name, values)
+        job.progress.advance(len(boards))
+
+    def own_columns(self, found: Mapping[str, Array], _computed: Computed[BearoffParameters]) -> dict[str, Any]:
+        return {"label_source": chosen_texts(pa.array(TABLE_SOURCES), found["sources"].astype(np.int32))}
+
+    def statistics(self, computed: Computed[BearoffParameters]) -> Mapping[str, float]:
+        with_gammons = np.asarray(computed.arrays["chances"])[:, [1, 3]].any(axis=1)
+        found = {**counts_of(computed.arrays["sources"], TABLE_SOURCES), "with_gammons": float(with_gammons.sum())}
+        if two_sided := computed.parameters.two_sided_parameters():
+            found["exact_equity_error_bound"] = error_bound(two_sided.points, two_sided.checkers)
+        return found
+
+    def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
+        """Draw the pairs again, answer some again, and those that are combined by another way as well."""
+        table, boards = recheck.table, boards_of(recheck.parameters)
+        if len(boards) != len(table.array("boards")):
+            raise CheckFailedError(f"expected {len(boards)} pairs in {table.name}, found {len(table.array('boards'))}")
+        chosen = np.sort(recheck.generator.permutation(len(boards))[: recheck.rows])
+        check_rows(table, chosen, table_labels(recheck.inputs, boards[chosen]))
+        for row in chosen[table.array("sources")[chosen] == TABLE_SOURCES.index("combined")].tolist():
+            check_win(table, recheck.inputs["one_sided"], row)
+        return sampled(len(chosen), len(boards))
+
+
+def boards_of(parameters: BearoffParameters) -> Array:
+    """int8[n, 26]: the pairs, on the board."""
+    layouts, two_sided = all_layouts(parameters.points, MAX_CHECKERS), parameters.two_sided_parameters()
+    boards = paired_boards(layouts, random_pairs(layouts, parameters.pairs or len(layouts) - 1, parameters.seed))
+    if two_sided is None:
+        return boards
+    layouts = all_layouts(two_sided.points, two_sided.checkers)
+    more = paired_boards(layouts, random_pairs(layouts, parameters.exact_pairs, parameters.seed))
+    return np.concatenate([boards, more])
+
+
+def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]:
+    """Every declared array of some pairs."""
+    found = BearoffEvaluator(**inputs).evaluate_many(boards)
+    return {
+        "boards": boards,
+        "classes": position_classes(boards).astype(np.uint8),
+        "chances": found.chances,
+        "sources": (found.sources != BearoffSource.EXACT).astype(np.uint8),
+        "splits": splits_of_hashes(position_hashes(boards)),
+    }
+
+
+def check_win(table: Table, one_sided: Table, row: int) -> None:
+    """Recompute the win chance of a combined row; raises CheckFailedError."""
+    reader, board = RaceTable(one_sided), table.array("boards")[row].astype(int)
+    points = reader.points
+    on_roll, opponent = board[1 : points + 1].tolist(), (-board[24 : 24 - points : -1]).tolist()
+    expected = win_chance(reader.probe_chances(on_roll), reader.probe_chances(opponent))
+    found = float(table.array("chances")[row, 0])
+    if not abs(found - expected) <= WIN_ERROR:  # NaN neither
+        raise CheckFailedError(
+            f"expected a win chance of {expected:.6f} in row {row} of {table.name}, found {found:.6f}"
+        )
+
+
+COMPUTATION = {
+    "rollout_labels": RolloutLabelsComputation,
+    "lookahead_labels": LookaheadLabelsComputation,
+    "engine_labels": EngineLabelsComputation,
+    "bearoff_labels": BearoffLabelsComputation,
+}

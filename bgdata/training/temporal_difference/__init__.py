@@ -1,1 +1,0 @@
-"""Temporal-difference learning: networks learn from their own games."""

@@ -1,0 +1,179 @@
+"""Networks that see a whole game from one side, and are told whose turn it is (Tesauro, 1992).
+
+Chances are those of player 0, whoever is on roll. The inputs are `InputSet.TESAURO_198` of the board as player 0 sees
+it, the last two of which say whose turn it is: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is learned at
+once by TD(0): the chances of the position move towards those after the play, where it is the opponent's turn. The arms
+differ only in what they are told of it; each chooses its plays by the same chances that it learns towards.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from bgdata.evaluation.chances import Chances, equity_of, fill_outcome_chances
+from bgdata.evaluation.networks.contact_inputs import UNIT
+from bgdata.evaluation.networks.inference import OUTPUTS
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import fill_without_contact
+from bgdata.game.board import CHECKERS
+from bgdata.game.board_kernels import outcome_of
+from bgdata.game.codec import Boards, flip_into
+from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.random import random_stream
+from bgdata.kernel import in_threads, kernel
+from bgdata.selfplay.games import START, dice_at
+from bgdata.training.gradient import Network, Pass, backward, fill_errors, fill_values, new_pass, step
+from bgdata.training.networks import Floats, Integers, new_networks
+from bgdata.training.temporal_difference import MOST_TURNS
+
+
+class Arm(IntEnum):
+    """What a network is told of whose turn it is."""
+
+    DICE_KEPT = 0  # after a play, that it is still the turn of whoever has just played
+    DICE_PASSED = 1  # after a play, that it is the other player's turn
+    NO_INPUT = 2  # nothing: both inputs are 0, and their weights never change
+
+
+_SET, _NO_INPUT, _DICE_KEPT = int(InputSet.TESAURO_198), int(Arm.NO_INPUT), int(Arm.DICE_KEPT)
+_ALL_CHANCES = (1 << OUTPUTS) - 1
+
+
+class TurnNetworks(NamedTuple):
+    """A network with one hidden layer for each arm."""
+
+    shape: Integers  # of all of them: a row of `FloatNetworks.shapes`
+    weights: Floats  # [arm, weight]
+    biases: Floats  # [arm, unit]
+
+
+class TurnScratch(NamedTuple):
+    """Scratch of one thread."""
+
+    after: Boards  # [MOST_PLAYS, 26]
+    notes: Notes  # [MOST_NOTES]
+    seen: Boards  # [26] a board as player 0 sees it
+    target: Chances  # [5]
+    given: Pass
+
+
+def new_turn_networks(hidden: int, seed: int) -> TurnNetworks:
+    """The same new network for each arm, with small random weights."""
+    shapes, weights, biases = new_networks((InputSet.TESAURO_198,), ((hidden,),), seed)
+    return TurnNetworks(shapes[0], np.tile(weights, (len(Arm), 1)), np.tile(biases, (len(Arm), 1)))
+
+
+def train_arms(networks: TurnNetworks, rate: float, seed: int, first: int, count: int, totals: Integers) -> None:
+    """Train every arm, in place, with games first, first + 1, ... of a seed: the dice are the same for all arms, the
+    results on any number of threads. totals[arm, 0:3] grow by the turns of these games, their gammons and backgammons.
+    """
+    in_threads(_fill_trained, len(Arm), networks, np.float32(rate), seed, first, count, totals)
+
+
+def chances_at_start(networks: TurnNetworks) -> Chances:
+    """float32[arm, side, 5]: chances of player 0 at the starting position with the dice (side 0), and without."""
+    found = np.empty((len(Arm), 2, OUTPUTS), np.float32)
+    _fill_at_start(networks, found)
+    return found
+
+
+@kernel()
+def _new_scratch(shape: Integers) -> TurnScratch:
+    return TurnScratch(
+        np.empty((MOST_PLAYS, 26), np.int8),
+        np.empty(MOST_NOTES, np.int64),
+        np.empty(26, np.int8),
+        np.empty(OUTPUTS, np.float32),
+        new_pass(shape),
+    )
+
+
+@kernel()
+def _fill_trained(
+    begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
+) -> None:
+    """Fills weights[arm] and biases[arm] with what games first:first + count make of them, and totals[arm, 0:3] with
+    themselves plus turns, gammons and backgammons, for the arms begin:end."""
+    scratch, board = _new_scratch(networks.shape), START.copy()
+    for arm in range(begin, end):
+        network = Network(networks.shape, networks.weights[arm], networks.biases[arm])
+        for game in range(first, first + count):
+            board[:] = START
+            outcome, turns = train_game(arm, network, rate, random_stream(seed, game), game % 2, board, scratch)
+            totals[arm, 0] += turns
+            for points in (2, 3):
+                totals[arm, points - 1] += abs(outcome) == points
+
+
+@kernel(borrows=True)
+def train_game(
+    arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
+) -> tuple[int, int]:
+    """Fills weights and biases with what each turn of a game teaches; `side` begins, and board[slot], seen by it, is
+    overwritten. Returns (points to player 0, turns); a game of MOST_TURNS is cut there, for 0 points."""
+    given = scratch.given
+    for turn in range(MOST_TURNS):
+        die, other_die = dice_at(stream, turn)
+        n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
+        best = choose_and_fill_target(arm, network, side, n, scratch)
+        count = evaluate(arm, network, side, side, board, scratch)
+        fill_errors(scratch.target, _ALL_CHANCES, True, given.values[1, 0], given.deltas[1, 0])
+        backward(network.shape, network.weights, given.values, given.deltas, 0)
+        step(network, given, count, rate)
+        outcome = outcome_of(scratch.after[best], CHECKERS)
+        if outcome != 0:
+            return (outcome if side == 0 else -outcome), turn + 1
+        flip_into(scratch.after[best], board)
+        side = 1 - side
+    return 0, MOST_TURNS
+
+
+@kernel(borrows=True)
+def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratch: TurnScratch) -> int:
+    """The row of scratch.after[0:n, slot], boards seen by `side`, with the highest equity for it, the first of equals;
+    fills scratch.target[0:5] with the chances of player 0 there, as the arm sees them."""
+    sign = 1 - 2 * side
+    on_roll = side if arm == _DICE_KEPT else 1 - side
+    best, highest, outputs = 0, -np.inf, scratch.given.values[1, 0]
+    for row in range(n):
+        outcome = outcome_of(scratch.after[row], CHECKERS)
+        if outcome != 0:
+            fill_outcome_chances(sign * outcome, outputs)
+        else:
+            evaluate(arm, network, side, on_roll, scratch.after[row], scratch)
+        equity = sign * equity_of(outputs)
+        if equity > highest:
+            best, highest = row, equity
+            for item in range(OUTPUTS):
+                scratch.target[item] = outputs[item]
+    return best
+
+
+@kernel(borrows=True)
+def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards, scratch: TurnScratch) -> int:
+    """Fills scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], seen by `side`, if `on_roll`
+    has the dice. Returns the number of inputs that are not 0."""
+    seen, inputs = scratch.seen, scratch.given.inputs
+    if side == 0:
+        for slot in range(len(seen)):
+            seen[slot] = board[slot]
+    else:
+        flip_into(board, seen)
+    fill_without_contact(_SET, seen, inputs)
+    for player in range(2):
+        inputs[len(inputs) - 2 + player] = UNIT * (arm != _NO_INPUT and on_roll == player)
+    return fill_values(network, scratch.given)
+
+
+@kernel()
+def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
+    """Fills chances[arm, side, 0:5] with those of player 0 at the start, if `side` has the dice."""
+    scratch = _new_scratch(networks.shape)
+    for arm in range(len(chances)):
+        network = Network(networks.shape, networks.weights[arm], networks.biases[arm])
+        for side in range(2):
+            evaluate(arm, network, 0, side, START, scratch)
+            chances[arm, side] = scratch.given.values[1, 0, :OUTPUTS]

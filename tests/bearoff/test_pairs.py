@@ -1,0 +1,109 @@
+"""Pairs of layouts: every layout once, opponents of both sorts, the same for a seed, and boards that are races."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bgdata.bearoff.layouts import all_layouts, pip_counts
+from bgdata.bearoff.pairs import LEAST_PIPS, NEAR, hash_rows, near_layouts, paired_boards, random_pairs
+from bgdata.game.codec import check_legal_boards
+
+N = comb(5 + 8, 5) - 1  # layouts but the empty one, which is in no pair
+MASK = (1 << 64) - 1
+
+
+@cache
+def all_pips() -> NDArray[np.int64]:
+    return pip_counts(some_layouts()).astype(int)
+
+
+@cache
+def some_layouts() -> NDArray[np.int8]:
+    return all_layouts(5, 8)
+
+
+def test_every_layout_is_on_roll_once_before_any_is_twice() -> None:
+    assert random_pairs(some_layouts(), N, 3).on_roll.tolist() == list(range(1, N + 1))
+    counts = np.bincount(random_pairs(some_layouts(), 2 * N + 100, 3).on_roll, minlength=N + 1)
+    assert counts[0] == 0
+    assert set(counts[1:].tolist()) == {1, 2, 3}  # 1: the same opponent again
+    assert (counts == 3).sum() in range(90, 101)
+    few = random_pairs(some_layouts(), 100, 3)
+    assert len(set(few.on_roll.tolist())) == 100
+    assert few.on_roll.mean() == pytest.approx(N / 2, rel=0.2)
+
+
+def test_pairs_come_in_order_and_once() -> None:
+    on_roll, opponent = random_pairs(some_layouts(), 5 * N, 1)
+    found = list(zip(on_roll.tolist(), opponent.tolist(), strict=True))
+    assert found == sorted(set(found))
+    assert 4.8 * N < len(found) <= 5 * N
+    assert min(opponent) >= 1
+    assert max(opponent) == N
+
+
+def test_a_seed_decides() -> None:
+    first, again, other = (random_pairs(some_layouts(), 300, seed) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first.opponent, other.opponent)
+    assert len(set(first.on_roll.tolist()) & set(other.on_roll.tolist())) < 200
+
+
+def test_half_of_the_opponents_are_near() -> None:
+    on_roll, opponent = random_pairs(some_layouts(), 20 * N, 4)
+    distances = np.abs(all_pips()[on_roll] - all_pips()[opponent])
+    is_near = distances <= np.maximum(LEAST_PIPS, all_pips()[on_roll] // NEAR)
+    generator = np.random.default_rng(1)
+    any_near = np.abs(all_pips()[on_roll] - all_pips()[generator.integers(1, N + 1, len(on_roll))]) <= LEAST_PIPS
+    assert is_near.mean() == pytest.approx(0.5 + 0.5 * any_near.mean(), abs=0.03)
+    assert len(set(opponent.tolist())) > 0.99 * N
+
+
+def test_near_layouts_are_all_of_about_as_many_pips() -> None:
+    row = int(np.flatnonzero(all_pips() == 30)[0])
+    bits = np.arange(1 << 14, dtype=np.uint64) << np.uint64(50)  # evenly
+    found = near_layouts(some_layouts(), np.full(len(bits), row), bits)
+    assert set(found.tolist()) == set(np.flatnonzero(np.abs(all_pips() - 30) <= 3).tolist())
+    for pips in (1, all_pips().max()):  # the ends
+        row = int(np.flatnonzero(pips == all_pips())[0])
+        found = near_layouts(some_layouts(), np.full(len(bits), row), bits)
+        is_near = (np.abs(all_pips() - pips) <= max(LEAST_PIPS, pips // NEAR)) & (all_pips() > 0)
+        assert set(found.tolist()) == set(np.flatnonzero(is_near).tolist())
+
+
+def test_bits_are_those_of_the_generator() -> None:
+    def mixed(state: int) -> int:
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK
+        return state ^ (state >> 31)
+
+    expected = []
+    for row in (0, 7, 1 << 40):
+        bits = 0
+        for part in (5, 2, row):
+            bits = mixed((bits + (part + 1) * 0x9E3779B97F4A7C15) & MASK)
+        expected.append(bits)
+    assert hash_rows(np.array([0, 7, 1 << 40]), 5, 2).tolist() == expected
+
+
+def test_boards_are_both_layouts() -> None:
+    for points in (1, 5, 12):
+        layouts = all_layouts(points, 3)
+        pairs = random_pairs(layouts, 500, 1)
+        boards = check_legal_boards(paired_boards(layouts, pairs))
+        assert len(boards) == len(pairs.on_roll)
+        for board, row, other in zip(boards.tolist(), *pairs, strict=True):
+            assert [max(count, 0) for count in board[1 : points + 1]] == layouts[row].tolist()
+            assert [max(-board[25 - point], 0) for point in range(1, points + 1)] == layouts[other].tolist()
+            assert sum(map(abs, board)) == layouts[[row, other]].sum()
+
+
+def test_no_pairs() -> None:
+    assert len(random_pairs(some_layouts(), 0, 1).on_roll) == 0
+    with pytest.raises(ValueError, match="expected layouts beside the empty one, got 1 in all"):
+        random_pairs(some_layouts()[:1], 5, 1)

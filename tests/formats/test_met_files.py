@@ -1,0 +1,342 @@
+"""Match equity tables as XML and INI files: read, set aside with a reason, written, and read back by gnubg."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgdata.errors import UsageError
+from bgdata.formats.lines import LineCounts
+from bgdata.formats.met_files import MetTable, format_met, parse_met, parse_met_file
+from tests.oracles import ask_gnubg, needs_gnubg_tool
+from tests.together import each
+
+INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
+HEAD = '<?xml version="1.0"?>\n<!DOCTYPE met SYSTEM "met.dtd">\n<!--\n  Copyright (C) nobody;\n  free.\n-->\n'
+INFO = "<info><name>A &amp; B</name>\n<description>by hand</description><length>{}</length></info>\n"
+
+
+def row(*chances: float | str) -> str:
+    return "<row>\n" + "".join(f"<me>{chance}</me>\n" for chance in chances) + "</row>\n"
+
+
+def text(
+    rows: str = row(0.5, "0.70") + row(0.3, ".5"),
+    post: str = f'<post-crawford-table type="explicit" player="both">{row(0.5, 0.49)}</post-crawford-table>\n',
+    length: str = "2",
+    head: str = HEAD,
+    pre: str = 'type="explicit"',
+) -> bytes:
+    table = f"<pre-crawford-table {pre}>\n{rows}</pre-crawford-table>\n"
+    return f"{head}<met>\n{INFO.format(length)}{table}{post}</met>\n".encode()
+
+
+def post_for(player: str, *chances: float) -> str:
+    return f'<post-crawford-table type="explicit" player="{player}">\n{row(*chances)}</post-crawford-table>\n'
+
+
+def table_of(data: bytes) -> MetTable:
+    found = parse_met(data)
+    assert found.quarantined == []
+    assert found.table is not None
+    return found.table
+
+
+def parts_of(table: MetTable) -> list[Any]:
+    """Chances before the Crawford game, and post-Crawford ones of both players, as lists."""
+    assert table.before is not None
+    assert table.post_crawford is not None
+    assert table.opponent_post_crawford is not None
+    return [part.tolist() for part in (table.before, table.post_crawford, table.opponent_post_crawford)]
+
+
+def test_table_for_equal_players() -> None:
+    found = parse_met(text())
+    table = table_of(text())
+    assert (table.name, table.description, table.length, table.form) == ("A & B", "by hand", 2, "explicit")
+    assert parts_of(table) == [[[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49], [0.5, 0.49]]
+    assert table.is_symmetric
+    assert table.parameters == {}
+    assert table.notice == "Copyright (C) nobody;\nfree."
+    assert (found.counts.rows, found.counts.quarantined) == (6, 0)
+
+
+def test_table_that_favours_a_side() -> None:
+    post = post_for("1", 0.49, 0.48) + post_for("0", 0.51, 0.5)
+    table = table_of(text(row(0.51, 0.72) + row(0.32, 0.51), post))
+    assert not table.is_symmetric
+    assert parts_of(table)[1:] == [[0.51, 0.5], [0.49, 0.48]]
+
+
+def test_parameters_of_a_formula_are_read() -> None:
+    parameters = '<parameter name="gammon-rate">0.26</parameter>\n<parameter name="x">1</parameter>'
+    parameters = f"<parameters>{parameters}</parameters>"
+    post = f'<post-crawford-table type="mec" player="both">{parameters}</post-crawford-table>'
+    table = table_of(text(parameters, post, "-1", pre='type="zadeh"'))
+    assert (table.form, table.length, table.before, table.post_crawford) == ("zadeh", None, None, None)
+    expected = {"gammon-rate": 0.26, "x": 1.0}
+    assert table.parameters == {"pre_crawford": expected, "post_crawford_both": expected}
+
+
+def test_fewer_post_crawford_chances_than_points_to_go() -> None:
+    assert parts_of(table_of(text(post=post_for("both", 0.5))))[1] == [0.5]
+
+
+HEADS = ("", f"\n# a comment\n\n{HEAD}", f"\ufeff{HEAD}", "<!-- \xe4 -->")
+
+
+@each("head", [*HEADS, HEAD.replace('"1.0"', '"1.0" encoding="ISO-8859-1"')])
+def test_text_before_a_table(head: str) -> None:
+    assert table_of(text(head=head)).length == 2
+    assert table_of(text(head=head).replace(b"\n", b"\r\n")).length == 2
+
+
+def test_letters_of_an_older_encoding() -> None:
+    data = text().replace(b"by hand", "by hand, in Jyväskylä".encode("latin-1"))
+    assert table_of(data).description == "by hand, in Jyväskylä"
+
+
+WRONG: list[tuple[bytes, str, str]] = [  # content, what is in the line, reason
+    (text(row(0.5, 1.2) + row(-0.2, 0.5)), "<me>1.2</me>", "expected chances from 0 to 1"),
+    (text(row(0.5, "-0.2") + row(0.3, 0.5)), "<me>-0.2</me>", "expected a number"),
+    (text(row(0.5, "nan") + row(0.3, 0.5)), "<me>nan</me>", "expected a number"),
+    (text(row(0.5, "") + row(0.3, 0.5)), "<me></me>", "expected a number"),
+    (text(row(0.5, "1_0") + row(0.3, 0.5)), "<me>1_0</me>", "expected a number"),
+    (text(row(0.5, 0.7)), "<pre-crawford-table", "expected as many rows as the length 2, found 1"),
+    (text(length="3"), "<pre-crawford-table", "expected as many rows as the length 3, found 2"),
+    (text(length="-1"), "<pre-crawford-table", "expected as many rows as the length is none, found 2"),
+    (text(length="65"), "<description>", "expected a length of 1 to 64, or -1 for a formula"),
+    (text(length="two"), "<description>", "expected a length of 1 to 64, or -1 for a formula"),
+    (text(row(0.5, 0.7) + row(0.3)), "<row>", "expected 2 chances in the row, found 1"),
+    (text(post=post_for("both", 0.5, 0.4, 0.3)), "<row>", "expected up to 2 chances in the row, found 3"),
+    (text(post=post_for("both")), "<row>", "expected up to 2 chances in the row, found 0"),
+    (text(post=post_for("both", 0.6)), "<post-crawford", "expected chances at 1-away 1-away that sum to 1"),
+    (
+        text(row(0.5, 0.71) + row(0.3, 0.5)),
+        "<pre-crawford-table",
+        "expected the same chances for both sides, as the post-crawford table says, found others at 1-away 2-away",
+    ),
+    (text(post=""), "<met>", "expected a post-crawford table for player both, or for 0 and 1"),
+    (text(post=post_for("0", 0.5)), "<met>", "expected a post-crawford table for player both, or for 0 and 1"),
+    (text(post=2 * post_for("0", 0.5)), "<post-", "expected one post-crawford table for .*, or 0 and 1, found 0"),
+    (text(post=post_for("2", 0.5)), "<post-", "expected one post-crawford table for .*, or 0 and 1, found 2"),
+    (text(pre='type="magic"'), "<pre-crawford-table", "expected the type explicit, zadeh, mec, found magic"),
+    (text(pre='type="mec"'), "<pre-crawford-table", "expected one <parameters> in <pre-crawford-table>, found 0"),
+    (text().replace(b"<name>A &amp; B</name>", b""), "<info>", "expected one <name> in <info>, found 0"),
+    (text().replace(b"<met>", b"<a>").replace(b"</met>", b"</a>"), "<a>", "expected a <met>, found <a>"),
+    (text().replace(b"&amp;", b"&"), "A & B", "expected well-formed XML, found: not well-formed .invalid token."),
+    (text().replace(b"</info>", b""), "</met>", "expected well-formed XML, found: mismatched tag"),
+    (text()[:-8], "</post-crawford-table", "expected well-formed XML, found: no element found"),
+    (text(head=HEAD.replace("1.0", '1.0" encoding="x')), "<?xml", "expected .*unknown encoding.*"),
+    (text(head='<!DOCTYPE met [<!ENTITY a "b">]>\n'), "<!DOCTYPE", "expected no entities but those of XML, found a"),
+    (
+        text(head='<!DOCTYPE met [<!ENTITY % a SYSTEM "file:///etc/passwd"> %a;]>\n'),
+        "<!DOCTYPE",
+        "expected no entities but those of XML, found a",
+    ),
+    (text().replace(b"&amp;", b"&auml;"), "A &auml; B", "expected no entities but those of XML, found auml"),
+    (b"<met>" * 200, "<met>", "expected at most 100 elements in one another"),
+]  # fmt: skip
+
+
+@each(("data", "line", "reason"), WRONG)
+def test_tables_that_are_set_aside(data: bytes, line: str, reason: str) -> None:
+    """As a whole: no line gives a row, the one that is wrong says why, and the others point to it."""
+    found = parse_met(data)
+    assert found.table is None
+    assert found.counts.rows == 0
+    (cause,) = [entry for entry in found.quarantined if not entry.reason.startswith("expected a table that is whole")]
+    assert re.fullmatch(reason, cause.reason)
+    assert line in cause.text
+    others = [entry for entry in found.quarantined if entry != cause]
+    assert all(entry.reason == f"expected a table that is whole, see line {cause.line}" for entry in others)
+
+
+def test_text_around_a_table_is_set_aside() -> None:
+    found = parse_met(b"nonsense\n" + text() + b"\n# a comment\nmore\n")
+    assert found.table is not None
+    last = len(text().splitlines()) + 4
+    assert [(entry.line, entry.text) for entry in found.quarantined] == [(1, "nonsense"), (last, "more")]
+    found = parse_met(text() + text())
+    assert found.table is None
+    assert "expected well-formed XML, found: junk after document element" in {
+        entry.reason for entry in found.quarantined
+    }
+
+
+@each("data", [b"", b"\n", b"# only\n"])
+def test_files_without_a_table(data: bytes) -> None:
+    found = parse_met(data)
+    assert (found.table, found.quarantined) == (None, [])
+    assert parse_met_file(data).table is parse_met_file(b"nothing").table is None
+
+
+def random_table(seed: int, length: int, *, is_symmetric: bool) -> MetTable:
+    generator = np.random.default_rng(seed)
+    before = generator.random((length, length))
+    own = generator.random(length)
+    other = own if is_symmetric else generator.random(length)
+    if is_symmetric:
+        before = np.triu(before, 1) + np.tril(1 - before.T, -1) + 0.5 * np.eye(length)
+        own[0] = 0.5
+    else:
+        other[0] = 1 - own[0]
+    return MetTable("R <&> D", "random", length, "explicit", before, own, other, {}, "No rights\nreserved")
+
+
+@each("is_symmetric", [True, False])
+@each("length", [1, 7, 64])
+def test_written_and_read_again(length: int, is_symmetric: bool) -> None:
+    table = random_table(length, length, is_symmetric=is_symmetric)
+    found = table_of(b"".join(format_met(table)))
+    assert parts_of(found) == parts_of(table)
+    assert found.is_symmetric == is_symmetric
+    shown = [(each.name, each.description, each.length, each.notice) for each in (found, table)]
+    assert shown[0] == shown[1]
+
+
+def test_tables_that_cannot_be_written() -> None:
+    table = random_table(1, 3, is_symmetric=True)
+    with pytest.raises(UsageError, match="expected a table of chances to write, got R <&> D, which has parameters"):
+        format_met(replace(table, before=None))
+    for notice in ("a--b", "a-"):
+        with pytest.raises(UsageError, match=f"expected a notice without two hyphens side by side, got '{notice}'"):
+            format_met(replace(table, notice=notice))
+
+
+# name, length, some chances: (away, opponent_away, mwc), and post-Crawford ones of 2- to 6-away
+PUBLISHED = {
+    "Kazaross-XG2": (25, [(1, 2, 0.67736), (2, 3, 0.59947), (7, 11, 0.700209)], [0.48803, 0.32264, 0.31002, 0.19012]),
+    "Rockwell-Kazaross": (25, [(1, 2, 0.676888), (3, 4, 0.571438)], [0.487677, 0.323112, 0.310299, 0.190796]),
+    "g11": (25, [(1, 2, 0.68145), (5, 7, 0.62867)], [0.48811, 0.3177, 0.30588, 0.18538]),
+    "mec26": (25, [(1, 2, 0.685), (7, 11, 0.694)], [0.484989, 0.3195, 0.302314, 0.189355]),
+    "jacobs": (25, [(1, 2, 0.690), (2, 3, 0.603)], [0.489, 0.312, 0.308, 0.182]),
+    "snowie": (15, [(1, 2, 0.685), (3, 4, 0.572)], [0.485, 0.315, 0.305, 0.187]),
+    "woolsey": (15, [(1, 2, 0.70), (3, 4, 0.59)], [0.485, 0.30, 0.296, 0.18]),
+    "ortega": (15, [(1, 2, 0.70), (2, 3, 0.598)], [0.49, 0.30, 0.29, 0.17]),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_tables_that_come_with_gnubg(name: str) -> None:
+    path = INSTALLED / f"{name}.xml"
+    if not path.is_file():
+        pytest.skip(f"no {path} (Debian package gnubg-data)")
+    length, chances, post = PUBLISHED[name]
+    table = table_of(path.read_bytes())
+    before, post_crawford, _ = parts_of(table)
+    assert table.length == len(before) == length
+    assert len(post_crawford) == (24 if name in ("g11", "mec26") else length)
+    for away, opponent_away, mwc in chances:
+        assert before[away - 1][opponent_away - 1] == pytest.approx(mwc, abs=1e-9)
+    assert post_crawford[1:5] == pytest.approx(post, abs=1e-6)
+    assert "permitted in any medium without royalty" in table.notice
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.parametrize("is_symmetric", [True, False])
+def test_gnubg_reads_back_every_cell(tmp_path: Path, is_symmetric: bool) -> None:
+    """But one, which no match needs: gnubg 1.07 makes up the last post-Crawford chance, of as many points to go as the
+    match has."""
+    table = random_table(3, 25, is_symmetric=is_symmetric)
+    path = tmp_path / "ours.xml"
+    path.write_bytes(b"".join(format_met(table)))
+    script = f"gnubg.command('set met {path}')\npre, own, other = gnubg.met(25)\n"
+    script += "for row in list(pre) + [own, other]:\n    tell(' '.join(repr(float(mwc)) for mwc in row))\n"
+    lines = ask_gnubg(script, tmp_path)
+    found = np.array([[float(mwc) for mwc in line.split()] for line in lines])
+    before, own, other = parts_of(table)
+    differences = np.abs(found - [*before, own, other])
+    assert differences[:25].max() < 1e-7  # float32
+    assert differences[25:, :24].max() < 1e-7
+
+
+@each("comment", ["# by <me@x.org>\n", "  # see </met>\n", "#<met>\n"])
+def test_comments_around_a_table_may_have_tags(comment: str) -> None:
+    found = parse_met(comment.encode() + text() + comment.encode())
+    assert found.table is not None
+    assert found.quarantined == []
+
+
+def test_lines_that_end_in_carriage_returns() -> None:
+    alone = parse_met(text().replace(b"\n", b"\r"))
+    assert (alone.counts, alone.table is None) == (parse_met(text()).counts, False)
+
+
+@each(("number", "expected"), [("1e999", "a finite number"), ("\u0663", "a number")])
+def test_invalid_parameters_are_refused(number: str, expected: str) -> None:
+    parameters = f'<parameters><parameter name="x">{number}</parameter></parameters>'
+    post = f'<post-crawford-table type="mec" player="both">{parameters}</post-crawford-table>'
+    found = parse_met(text(parameters, post, "-1", pre='type="zadeh"'))
+    assert found.table is None
+    assert f"expected {expected}" in [line.reason for line in found.quarantined]
+
+
+INI = """\
+; made up
+[Current]
+Name=Invented
+Version=1.0
+Description=three points
+
+[PostCrawford]
+Size=3
+Data=0.50 0.49 0.32
+
+[PreCrawford]
+Size=3
+ 1=0.50 0.68 0.75
+ 2=0.32 0.50 0.60
+ 3=0.25 .4 0.50
+"""
+
+
+def test_an_ini_file() -> None:
+    for data in (INI.encode(), INI.replace("\n", "\r\n").encode(), INI.encode("utf-16")):
+        file = parse_met_file(data)
+        assert file.counts == LineCounts(15, 4, 11, 0)
+        table = file.table
+        assert table is not None
+        assert (table.name, table.description, table.length, table.form) == ("Invented", "three points", 3, "explicit")
+        post = [0.5, 0.49, 0.32]
+        assert parts_of(table) == [[[0.5, 0.68, 0.75], [0.32, 0.5, 0.6], [0.25, 0.4, 0.5]], post, post]
+        assert table.is_symmetric
+
+
+@each(
+    ("old", "new", "line", "reason"),
+    [
+        ("[PreCrawford]", "[Other]", 1, "expected sections [PreCrawford] and [PostCrawford]"),
+        ("Size=3\n 1=", "Size=65\n 1=", 12, "expected a size of 1 to 64"),
+        ("Size=3\n 1=", "Size=x\n 1=", 12, "expected a size of 1 to 64"),
+        ("Size=3\n 1=", " 1=", 12, "expected Size= in [PreCrawford]"),
+        ("Size=3\n 1=", "Size=2\n 1=", 13, "expected 2 chances in the row, found 3"),
+        (" 2=0.32 0.50 0.60\n", "", 12, "expected 3 rows of chances, found no 2="),
+        (" 2=0.32 0.50 0.60", " 2=0.32 0.50", 14, "expected 3 chances in the row, found 2"),
+        (" 2=0.32 0.50 0.60", " 2=", 14, "expected chances in 2="),
+        (" 2=0.32", " 2=0,32", 14, "expected numbers with spaces between them"),
+        (" 2=0.32", " 2=nan", 14, "expected numbers with spaces between them"),
+        (" 2=0.32", " 2=32.0", 14, "expected chances from 0 to 1"),
+        (" 2=0.32", " 2=0.42", 13, "expected the same chances for both sides, found others at 1-away 2-away"),
+        (" 2=0.32", " 1=0.32", 14, "expected 1 once in its section"),
+        (" 2=0.32", "hello 0.32", 14, "expected a section such as [PreCrawford], or NAME=VALUE"),
+        ("Data=0.50 0.49 0.32", "Data=0.50 0.49 0.32 0.3", 9, "expected up to 3 chances, found 4"),
+        ("Data=0.50 0.49 0.32", "", 1, "expected chances in Data="),
+    ],
+)
+def test_each_rule_of_ini_files(old: str, new: str, line: int, reason: str) -> None:
+    assert old in INI
+    file = parse_met_file(INI.replace(old, new).encode())
+    assert file.table is None
+    reasons = {bad.line: bad.reason for bad in file.quarantined}
+    assert reasons.pop(line) == reason
+    assert set(reasons.values()) == {f"expected a table that is whole, see line {line}"}
+
+
+def test_xml_is_read_as_xml() -> None:
+    assert parse_met_file(text()).table is not None

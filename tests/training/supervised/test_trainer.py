@@ -1,0 +1,214 @@
+"""Batches against dense NumPy in double precision, whose slopes are those of finite differences; and any threads."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bgdata.evaluation.answers import network_of
+from bgdata.evaluation.chances import Chances, limit_chances, possible_outcomes
+from bgdata.evaluation.networks.input_sets import InputSet
+from bgdata.evaluation.networks.inputs import encode, input_count
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.codec import Boards
+from bgdata.kernel import threads
+from bgdata.training.networks import FloatNetworks
+from bgdata.training.recipes import SupervisedRecipe
+from bgdata.training.supervised.examples import Examples
+from bgdata.training.supervised.trainer import FIRST_LIMIT, LATER_LIMIT, KernelTrainer, sparse_inputs
+from tests.evaluation.sample_networks import random_floats
+from tests.random_games import random_game_positions
+from tests.reference.networks import unpacked
+from tests.reference.supervised import gradients, matrices, total_loss, trained, trained_averages
+from tests.together import each
+
+
+@cache
+def sample_boards() -> Boards:
+    return random_game_positions(30, seed=17).boards
+
+
+@cache
+def sample_classes() -> NDArray[np.int64]:
+    return np.array([network_of(number) for number in position_classes(sample_boards())])
+
+
+def examples(which: int, count: int, seed: int = 4) -> Examples:
+    """Positions of a network's class with random chances that the rules allow."""
+    boards = np.ascontiguousarray(sample_boards()[which == sample_classes()][:count])
+    found: Chances = np.random.default_rng(seed).random((len(boards), 5), np.float32)
+    for row, board in zip(found, boards, strict=True):
+        limit_chances(possible_outcomes(board), row)
+    assert len(boards) == count
+    return Examples(boards, found)
+
+
+def train(networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe) -> KernelTrainer:
+    """Let one network learn the examples once, at the rate of the recipe."""
+    trainer = KernelTrainer(networks, which, recipe)
+    trainer.learn(trainer.prepare(given), [recipe.learning_rate, recipe.learning_rate])
+    return trainer
+
+
+@pytest.mark.parametrize("input_set", list(InputSet))
+@pytest.mark.parametrize("batch", [7, 64])
+def test_sparse_inputs(input_set: InputSet, batch: int) -> None:
+    """Put back together, by position and by input, they are the inputs of the input set, to the last bit."""
+    boards = np.ascontiguousarray(sample_boards()[:200])
+    expected = encode(input_set, boards) / np.float32(64)
+    found = []
+    for count in (1, 2):
+        with threads(count):
+            sparse = sparse_inputs(input_set, input_count(input_set), boards, batch)
+        by_row, by_input = np.zeros_like(expected), np.zeros_like(expected)
+        for row, used in enumerate(sparse.counts.tolist()):
+            assert used % 4 == 0
+            np.add.at(by_row[row], sparse.columns[row, :used], sparse.values[row, :used])
+        for number, starts in enumerate(sparse.starts):
+            for item in range(len(starts) - 1):
+                samples = sparse.samples[number, starts[item] : starts[item + 1]]
+                assert (np.diff(samples) > 0).all()
+                by_input[number * batch + samples, item] = sparse.factors[number, starts[item] : starts[item + 1]]
+        assert np.array_equal(by_row, expected)
+        assert np.array_equal(by_input, expected)
+        found.append(sparse.starts.tobytes())
+    assert found[0] == found[1]
+
+
+def full_house() -> Boards:
+    """A position with as many inputs as there can be: checkers on as many points as possible."""
+    board = np.zeros((1, 26), np.int8)
+    board[0, 1:16], board[0, 24:15:-1], board[0, 0] = 1, -1, 6
+    return board
+
+
+@pytest.mark.parametrize("input_set", list(InputSet))
+def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
+    sparse = sparse_inputs(input_set, input_count(input_set), full_house(), 1)
+    room = sparse.columns.shape[1]
+    assert (encode(input_set, np.concatenate([full_house(), sample_boards()])) != 0).sum(axis=1).max() <= room
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("number", [0, 1, 3])  # also two and three hidden layers
+def test_the_slopes_of_the_twin_are_those_of_finite_differences(number: int, squared: bool) -> None:
+    which = 2
+    layers, given = unpacked(random_floats(number, size=3), which), examples(which, 5)
+    boards, targets = given.boards.tolist(), given.targets.tolist()
+    slopes = gradients(layers, boards, targets, squared)
+    generator = np.random.default_rng(2)
+    for place, slope in enumerate(slopes):
+        for _ in range(4):
+            index = tuple(int(generator.integers(size)) for size in slope.shape)
+            losses = []
+            for change in (1e-4, -1e-4):
+                moved = deepcopy(layers)
+                layer = place // 2
+                if place % 2:
+                    moved.biases[layer][index[0]] += change
+                elif layer == 0:
+                    moved.first[index[0]][index[1]] += change
+                else:
+                    moved.later[layer - 1][index[1]][index[0]] += change
+                losses.append(total_loss(moved, boards, targets, squared))
+            expected = (losses[1] - losses[0]) / 2e-4
+            assert slope[index] == pytest.approx(expected, rel=5e-3, abs=2e-4)  # squashing is a fraction there
+
+
+@each("optimizer", ["sgd", "adam"])
+@each("loss", ["cross-entropy", "squared"])
+@each("number", [0, 1, 2, 3, 4])
+def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimizer: str) -> None:
+    rate = 0.001 if optimizer == "adam" else 0.05
+    recipe = SupervisedRecipe(batch_size=9, optimizer=optimizer, loss=loss, learning_rate=rate)
+    for which in range(3):
+        before, networks = random_floats(number, size=3), random_floats(number, size=3)
+        given = examples(which, 40)  # the last batch is shorter
+        train(networks, which, given, recipe)
+        check_learned(before, networks, which, given, recipe, 0.02)
+
+
+def check_learned(
+    before: FloatNetworks,
+    networks: FloatNetworks,
+    which: int,
+    given: Examples,
+    recipe: SupervisedRecipe,
+    tolerance: float,
+) -> None:
+    """One network has learned the examples as dense arrays do, and no other has changed."""
+    is_adam = recipe.optimizer == "adam"
+    wanted = trained(
+        unpacked(before, which), given.boards.tolist(), given.targets.tolist(), recipe.batch_size,
+        recipe.learning_rate, adam=is_adam, squared=recipe.loss == "squared",
+    )  # fmt: skip
+    found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
+    for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
+        largest = np.abs(number_wanted - start).max()
+        assert largest > 1e-5
+        # Adam divides by the root of a mean square, which is steep where slopes are next to nothing
+        is_steep = np.abs(number_found - number_wanted) > tolerance * largest + 1e-6
+        assert is_steep.mean() <= (0.01 if is_adam else 0)
+    for other in {0, 1, 2} - {which}:
+        assert unpacked(networks, other) == unpacked(before, other)
+
+
+def check_limits(networks: FloatNetworks) -> None:
+    """Weights are within the range of a player, and some at its end."""
+    first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
+    assert first <= FIRST_LIMIT
+    assert later <= LATER_LIMIT
+    assert max(first_bias, later_bias) <= 60
+    assert first == pytest.approx(FIRST_LIMIT) or later == pytest.approx(LATER_LIMIT)
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.9])
+def test_averages_of_weights(keep: float) -> None:
+    """Six batches: the plain mean of the first two or all of them, and no other weights than without averages."""
+    recipe = SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=keep)
+    for which in range(3):
+        before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
+        given = examples(which, 40)
+        trainer = KernelTrainer(networks, which, recipe, averages)
+        for count, part in ((1, slice(0, 14)), (2, slice(14, 40))):
+            with threads(count):
+                some = Examples(given.boards[part], given.targets[part])
+                trainer.learn(trainer.prepare(some), [0.05, 0.05])
+        boards, targets = given.boards.tolist(), given.targets.tolist()
+        wanted = trained_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
+        old = matrices(unpacked(before, which))
+        for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
+            assert np.abs(found - expected).max() <= 0.02 * np.abs(expected - start).max() + 1e-6
+        train(plain, which, given, recipe=SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05))
+        assert np.array_equal(plain.weights, networks.weights)
+        assert not np.array_equal(averages.weights, networks.weights)
+        for other in {0, 1, 2} - {which}:
+            assert unpacked(averages, other) == unpacked(before, other)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_any_number_of_threads(optimizer: str) -> None:
+    """Shared among all threads or on one, the same to the last bit, what Adam remembers too; units beyond a block."""
+    recipe = SupervisedRecipe(batch_size=16, optimizer=optimizer, learning_rate=0.01)
+    results = []
+    for count in (1, 2):
+        networks = random_floats(2)  # 33 units
+        with threads(count):
+            trainer = train(networks, 2, examples(2, 100), recipe)
+        results.append([values.tobytes() for values in (*networks, trainer.means, trainer.squares)])
+    assert results[0] == results[1]
+    assert results[0][1] != random_floats(2).weights.tobytes()
+
+
+def test_weights_stay_in_the_range_of_a_player() -> None:
+    networks = random_floats(0)
+    given = examples(2, 40)
+    for _ in range(30):
+        train(networks, 2, Examples(given.boards, (given.targets > 0.5).astype(np.float32)), SupervisedRecipe(
+            batch_size=4, optimizer="sgd", learning_rate=10.0))  # fmt: skip
+    check_limits(networks)

@@ -1,0 +1,321 @@
+"""Training from the first game on: deterministic, and to a player whose numbers are sane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.evaluation.answers import evaluations, network_of
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import AnswerSource, cubeless_equities
+from bgdata.evaluation.networks.inference import Networks
+from bgdata.evaluation.networks.player import NetworkPlayer
+from bgdata.evaluation.player import PubEval, RandomPlayer
+from bgdata.game.board_kernels import position_classes
+from bgdata.game.codec import check_legal_boards
+from bgdata.game.position import START
+from bgdata.kernel import threads
+from bgdata.selfplay.games import play_games, result_of
+from bgdata.training.kinds.network import DATASET
+from bgdata.training.networks import rounded_networks
+from bgdata.training.temporal_difference import (
+    MOST_TURNS,
+    SAMPLE,
+    BearoffSample,
+    Record,
+    Trainer,
+    bearoff_sample,
+    fill_targets,
+    learning_order,
+    new_record,
+    play_record,
+    result_against_pubeval,
+)
+from tests.evaluation.sample_networks import random_networks
+from tests.reference.bearoff import layouts
+from tests.reference.games import stream_bits
+from tests.reference.networks import Chances, equity
+from tests.reference.self_play import Board, Evaluator, lambda_returns, replay
+from tests.training.conftest import TINY, trained
+
+
+def test_the_start_position_is_about_even(tiny: Trainer) -> None:
+    """To see the value after a play with the wrong side on roll lets chances run away to 0 or 1."""
+    board = np.array([START.board], np.int8)
+    chances = evaluations(rounded_networks(tiny.networks), NO_TABLES, board).chances
+    assert 0.45 < chances[0, 0] < 0.60
+    assert 0.1 < chances[0, 1] < 0.3
+    assert 0.1 < chances[0, 3] < 0.3
+    assert abs(cubeless_equities(chances)[0]) < 0.2
+
+
+def test_chances_are_what_happens(tiny: Trainer) -> None:
+    """Those of the start position against the outcomes of games, seen by whoever begins."""
+    networks, record = rounded_networks(tiny.networks), new_record(1000)
+    play_record(networks, NO_TABLES, 99, 0, record)
+    shares = [(record.outcomes > least).mean() for least in (0, 1, 2)]
+    shares += [(record.outcomes < most).mean() for most in (-1, -2)]
+    chances = evaluations(networks, NO_TABLES, record.boards[0, :1]).chances[0]
+    assert chances.tolist() == pytest.approx(shares, abs=0.08)
+
+
+def test_games_come_to_an_end(tiny: Trainer) -> None:
+    trainer = trained(replace(TINY, round_games=10), rounds=1)
+    points = np.abs(trainer.record.outcomes)
+    assert trainer.tally.tolist() == [10, *((points == won).sum() for won in (2, 3)), trainer.record.turns.sum()]
+    assert (tiny.record.outcomes != 0).all()
+    assert 40 < tiny.record.turns.mean() < 110
+    assert 0.25 < (tiny.record.outcomes > 0).mean() < 0.75
+
+
+def test_it_beats_random_play(tiny: Trainer) -> None:
+    player = NetworkPlayer(rounded_networks(tiny.networks), NO_TABLES)
+    result = result_of(play_games(player, RandomPlayer(), 2000, seed=5))
+    assert result.points_per_game > 1.0 + 5 * result.standard_error
+    assert result.win_share > 0.9
+
+
+@pytest.mark.parametrize("trace", [0.0, 0.7])
+def test_same_networks_on_any_number_of_threads(trace: float) -> None:
+    recipe, found = replace(TINY, round_games=20, td_lambda=trace, hidden="4-3"), []
+    for count in (1, 2):
+        with threads(count):
+            trainer = trained(recipe, rounds=2)
+        found.append([values.tobytes() for values in (*trainer.networks, *trainer.record)])
+    assert found[0] == found[1]
+
+
+def test_a_run_goes_on_where_it_stopped() -> None:
+    """The weights and the number of the round are all that it needs."""
+    recipe = replace(TINY, round_games=10, learning_rate=0.3)
+    whole, second = trained(recipe, rounds=3), Trainer(recipe, NO_TABLES)
+    first = trained(recipe, rounds=2)
+    second.networks.weights[:], second.networks.biases[:] = first.networks.weights, first.networks.biases
+    second.play_round(2)
+    assert second.networks.weights.tobytes() == whole.networks.weights.tobytes()
+    assert second.networks.biases.tobytes() == whole.networks.biases.tobytes()
+
+
+def test_every_number_of_the_recipe_matters() -> None:
+    base = replace(TINY, round_games=10)
+    changes: list[dict[str, Any]] = [{"seed": 2}, {"td_lambda": 0.4}, {"learning_rate": 0.2}, {"round_games": 11}]
+    weights = {trained(replace(base, **change), rounds=2).networks.weights.tobytes() for change in [{}, *changes]}
+    assert len(weights) == 1 + len(changes)
+
+
+def test_learning_order() -> None:
+    """Every turn of every game once, those of a network together, sorted by 62 random bits of their place."""
+    trainer = Trainer(replace(TINY, round_games=20), NO_TABLES)
+    trainer.play_round(0)
+    boards, turns = trainer.record.boards.reshape(-1, 26), trainer.record.turns.copy()
+    turns[3] = 0
+    rows, ends = learning_order(boards, turns, seed=6, number=4)
+    expected = [game * MOST_TURNS + turn for game in range(20) for turn in range(turns[game])]
+    which = [network_of(number) for number in position_classes(boards[expected]).tolist()]
+    keys = [(w, stream_bits(6, (-1 - 4) % 2**64, item) >> 2) for item, w in enumerate(which)]
+    assert rows.tolist() == [row for _, row in sorted(zip(keys, expected, strict=True))]
+    assert ends.tolist() == [0, *np.cumsum([which.count(network) for network in range(3)])]
+    assert min(np.diff(ends)) > 0
+    assert rows.tolist() != learning_order(boards, turns, seed=6, number=5)[0].tolist()
+
+
+def test_rates_that_are_too_high_end_in_one_clear_line() -> None:
+    trainer = Trainer(replace(TINY, round_games=20), NO_TABLES)
+    trainer.recipe = replace(
+        trainer.recipe, learning_rate=1e38, final_learning_rate=1e38
+    )  # `check` allows no more than 1
+    message = r"^expected finite weights after 0 games, found others; try a learning rate below 1e\+38$"
+    with pytest.raises(CheckFailedError, match=message):
+        trainer.play_round(0)
+
+
+@pytest.mark.parametrize("place", ["weights", "biases"])
+def test_infinite_weights_are_noticed(place: str) -> None:
+    trainer = Trainer(replace(TINY, round_games=2), NO_TABLES)
+    getattr(trainer.networks, place)[0] = np.inf
+    with pytest.raises(CheckFailedError, match="expected finite weights after 0 games"):
+        trainer.play_round(0)
+
+
+def test_a_recipe_that_cannot_be_followed_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="expected round_games of at least 1, got 0"):
+        Trainer(replace(TINY, round_games=0), NO_TABLES)
+
+
+SEED, GAMES = 12, 40
+
+
+def record_of(networks: Networks, games: int, first: int = 0, most_turns: int = MOST_TURNS) -> Record:
+    record = new_record(games)
+    record = Record(
+        np.ascontiguousarray(record.boards[:, :most_turns]),
+        np.ascontiguousarray(record.chances[:, : most_turns + 1]),
+        np.ascontiguousarray(record.sources[:, : most_turns + 1]),
+        record.turns,
+        record.outcomes,
+    )
+    play_record(networks, NO_TABLES, SEED, first, record)
+    return record
+
+
+def evaluator(networks: Networks) -> Evaluator:
+    def evaluate(boards: Sequence[Board]) -> tuple[list[Chances], list[float]]:
+        chances = evaluations(networks, NO_TABLES, np.array(boards, np.int8)).chances
+        return chances.tolist(), cubeless_equities(chances).tolist()
+
+    return evaluate
+
+
+@pytest.fixture(scope="module")
+def networks(tiny: Trainer) -> Networks:
+    """Networks whose games come to an end."""
+    return rounded_networks(tiny.networks)
+
+
+@pytest.fixture(scope="module")
+def record(networks: Networks) -> Record:
+    """Some of these games."""
+    return record_of(networks, GAMES)
+
+
+def check_replay(networks: Networks, games: int, most_turns: int) -> Record:
+    """Every game as plain Python plays it."""
+    record, first = record_of(networks, games, first=3, most_turns=most_turns), 3
+    for game in range(games):
+        expected = replay(evaluator(networks), SEED, first + game, most_turns)
+        turns = record.turns[game]
+        assert turns == len(expected.boards)
+        assert record.boards[game, :turns].tolist() == expected.boards
+        assert record.chances[game, 1 : turns + 1].tolist() == expected.chances
+        assert record.outcomes[game] == expected.outcome
+    return record
+
+
+def test_replay(networks: Networks) -> None:
+    assert (check_replay(networks, 4, MOST_TURNS).outcomes != 0).all()
+
+
+def test_replay_of_games_that_are_cut() -> None:
+    record = check_replay(random_networks(1), 3, 25)
+    assert record.turns.tolist() == [25] * 3
+    assert not record.outcomes.any()
+
+
+def test_record(record: Record, networks: Networks) -> None:
+    """Every value is that of the player on roll after the play, the opponent of whoever chose it."""
+    for game, turns in enumerate(record.turns.tolist()):
+        boards = check_legal_boards(record.boards[game, :turns])
+        found = evaluations(networks, NO_TABLES, boards)
+        assert boards[0].tolist() == list(START.board)
+        assert np.array_equal(found.chances[1:], record.chances[game, 1:turns])
+        assert np.array_equal(found.sources[1:], record.sources[game, 1:turns])
+        assert record.sources[game, turns] == AnswerSource.OVER
+        worth = cubeless_equities(record.chances[game, turns : turns + 1])[0]  # to the opponent of who played last
+        assert worth == (-record.outcomes[game] if turns % 2 else record.outcomes[game])
+        assert worth < 0
+        assert not record.boards[game, turns:].any()
+    assert 30 < record.turns.mean() < 100
+    assert {-2, -1, 1, 2} <= set(record.outcomes.tolist())
+
+
+def test_any_threads_and_batches(record: Record, networks: Networks) -> None:
+    for count in (1, 2):
+        with threads(count):
+            again = record_of(networks, GAMES)
+            for name, expected in record._asdict().items():
+                assert getattr(again, name).tobytes() == expected.tobytes()
+    some = record_of(networks, 5, first=7)
+    for name, expected in record._asdict().items():
+        assert np.array_equal(getattr(some, name), expected[7:12])
+
+
+@pytest.mark.parametrize("trace", [0.0, 0.3, 0.7, 1.0])
+def test_lambda_returns(trace: float) -> None:
+    """By brute force from random values, with a table that knows one position in ten; one game is cut."""
+    generator = np.random.default_rng(5)
+    turns = np.array([1, 2, 3, 8, 25, 25], np.int32)
+    chances = generator.random((len(turns), 26, 5), np.float32)
+    known = generator.random((len(turns), 26)) < 0.1
+    sources = np.where(
+        known,
+        generator.integers(AnswerSource.EXACT, AnswerSource.COMBINED + 1, known.shape),
+        AnswerSource.RACE_NETWORK,
+    )
+    for game, last in enumerate(turns.tolist()[:-1]):
+        chances[game, last], sources[game, last] = [0, 0, 0, 1, 0], AnswerSource.OVER
+        known[game, last] = False
+    record = Record(np.zeros((6, 25, 26), np.int8), chances, sources.astype(np.int8), turns, np.zeros(6, np.int8))
+    targets = np.full((6, 25, 5), 7, np.float32)
+    fill_targets(record, np.float32(trace), targets)
+    for game, last in enumerate(turns.tolist()):
+        values = chances[game, : last + 1].tolist()
+        assert targets[game, :last] == pytest.approx(np.array(lambda_returns(values, known[game], trace)), abs=1e-5)
+        assert (targets[game, last:] == 7).all()
+    assert known[3:, 1:8].any()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> TwoSidedTable:
+    """Four points, five checkers."""
+    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("curve"))
+    return TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5)))
+
+
+@pytest.fixture(scope="module")
+def sample(table: TwoSidedTable) -> BearoffSample:
+    return bearoff_sample(table, seed=3)
+
+
+def test_sample(table: TwoSidedTable, sample: BearoffSample) -> None:
+    """Random pairs of layouts that are not empty, by the documented generator, with the equities of the table."""
+    every = layouts(4, 5)
+    for row, (board, exact) in enumerate(zip(sample.boards.tolist(), sample.equities.tolist(), strict=True)):
+        indexes = [1 + ((stream_bits(3, 0, 2 * row + side) >> 32) * (len(every) - 1) >> 32) for side in range(2)]
+        assert board[1:5] == list(every[indexes[0]])
+        assert [-count for count in board[24:20:-1]] == list(every[indexes[1]])
+        assert exact == table.probe(*indexes).cubeless
+    assert len(sample.boards) == SAMPLE
+    assert len(np.unique(check_legal_boards(sample.boards), axis=0)) > 0.9 * SAMPLE
+    assert not sample.boards[:, [0, *range(5, 21), 25]].any()
+    assert not np.array_equal(bearoff_sample(table, seed=4).boards, sample.boards)
+
+
+def test_bearoff_error(sample: BearoffSample) -> None:
+    """The race network alone, whatever tables there are; 0 for one that is always right."""
+    networks = random_networks(0)
+    found = evaluations(networks, NO_TABLES, sample.boards)
+    assert set(found.sources.tolist()) == {AnswerSource.RACE_NETWORK}
+    equities = [equity(chances) for chances in found.chances.tolist()]
+    expected = sum(abs(value - right) for value, right in zip(equities, sample.equities.tolist(), strict=True)) / SAMPLE
+    assert sample.error_of(networks) == pytest.approx(expected, abs=1e-6)
+    assert 0.1 < expected < 2
+    right = BearoffSample(sample.boards, np.array(equities, np.float32))
+    assert right.error_of(networks) < 1e-6
+
+
+def test_row(tiny: Trainer, sample: BearoffSample) -> None:
+    """Of all games since the last row."""
+    tiny.tally[:] = 8, 3, 2, 920
+    row = tiny.curve_row(1000, sample, 60)
+    networks = rounded_networks(tiny.networks)
+    result = result_of(play_games(NetworkPlayer(networks, NO_TABLES), PubEval(), 60, seed=0))
+    assert dict(zip((column.name for column in DATASET.columns), row, strict=True)) == {
+        "games": 1000,
+        "rate": tiny.recipe.rate_after(1000),
+        "turns_per_game": 115,
+        "gammon_share": 3 / 8,
+        "backgammon_share": 2 / 8,
+        "points_per_game": result.points_per_game,
+        "standard_error": result.standard_error,
+        "bearoff_error": sample.error_of(networks),
+    }
+    assert result_against_pubeval(networks, NO_TABLES, 60) == result
+    assert not tiny.tally.any()

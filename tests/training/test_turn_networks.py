@@ -1,0 +1,109 @@
+"""Networks told whose turn it is: every game against a twin, and what the wrong telling does to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bgdata.kernel import threads
+from bgdata.training.kinds import turn_input as declared
+from bgdata.training.temporal_difference import MOST_TURNS
+from bgdata.training.turn_networks import (
+    Arm,
+    TurnNetworks,
+    chances_at_start,
+    new_turn_networks,
+    train_arms,
+)
+from tests.reference.turn_input import ARMS, Network
+
+UNITS, SEED, RATE = 4, 1, 0.25
+START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]
+
+
+def trained(games: int, *, units: int = UNITS, seed: int = SEED) -> tuple[TurnNetworks, NDArray[np.int64]]:
+    """The arms after these games, and their totals."""
+    networks, totals = new_turn_networks(units, seed), np.zeros((3, 3), np.int64)
+    train_arms(networks, RATE, seed, 0, games, totals)
+    return networks, totals
+
+
+def twin_of(networks: TurnNetworks, arm: Arm) -> Network:
+    """The network of an arm, unpacked."""
+    weights, biases = networks.weights[arm], networks.biases[arm]
+    end = 198 * UNITS
+    first, later = weights[:end].reshape(198, UNITS), weights[end:].reshape(5, UNITS)
+    return Network(ARMS[arm], first, later, biases[:UNITS], biases[UNITS:])
+
+
+def test_names_of_arms() -> None:
+    assert list(declared.ARMS) == list(ARMS) == [arm.name.lower().replace("_", " ") for arm in Arm]
+
+
+@pytest.mark.parametrize("arm", Arm)
+def test_games_are_those_of_the_twin(arm: Arm) -> None:
+    """Game by game: their turns and ends, all weights after them, and what is said of the start."""
+    networks, twin = new_turn_networks(UNITS, SEED), twin_of(new_turn_networks(UNITS, SEED), arm)
+    for game in range(2):
+        totals = np.zeros((3, 3), np.int64)
+        train_arms(networks, RATE, SEED, game, 1, totals)
+        points, turns = twin.play(SEED, game, RATE)
+        assert totals[arm].tolist() == [turns, points == 2, points == 3]
+        for found, expected in zip(twin_of(networks, arm).numbers, twin.numbers, strict=True):
+            assert found == pytest.approx(expected, abs=1e-4)
+    for side in (0, 1):
+        expected = twin.answer(twin.inputs(START, 0, side))[1]
+        assert chances_at_start(networks)[arm, side] == pytest.approx(expected, abs=1e-4)
+
+
+def test_games_without_an_end_are_cut() -> None:
+    """As those of new networks are, which do not bear off yet."""
+    assert trained(1, seed=6)[1].tolist() == [[MOST_TURNS, 0, 0]] * 3
+
+
+def test_arms_begin_alike() -> None:
+    networks = new_turn_networks(UNITS, SEED)
+    assert (networks.weights == networks.weights[0]).all()
+    assert (networks.biases == 0).all()
+    assert (networks.weights != new_turn_networks(UNITS, SEED + 1).weights).any()
+    kept, passed, none = chances_at_start(networks)
+    assert np.array_equal(kept, passed)
+    assert np.array_equal(none[0], none[1])
+    assert not np.array_equal(kept[0], kept[1])
+
+
+def test_inputs_that_an_arm_lacks_are_not_learned() -> None:
+    before, (after, _) = new_turn_networks(UNITS, SEED), trained(5)
+    for arm in Arm:
+        told = [networks.weights[arm].reshape(-1, UNITS)[196:198] for networks in (before, after)]
+        assert np.array_equal(*told) == (arm is Arm.NO_INPUT)
+    none = chances_at_start(after)[Arm.NO_INPUT]
+    assert np.array_equal(none[0], none[1])
+
+
+def test_one_game_after_the_other_on_any_number_of_threads() -> None:
+    """All at once, or in two parts; each arm for itself."""
+    whole, totals = trained(6)
+    with threads(1):
+        alone, _ = trained(6)
+    parts, sums = new_turn_networks(UNITS, SEED), np.zeros((3, 3), np.int64)
+    for first, count in ((0, 2), (2, 4)):
+        train_arms(parts, RATE, SEED, first, count, sums)
+    assert np.array_equal(totals, sums)
+    for networks in (alone, parts):
+        assert np.array_equal(networks.weights, whole.weights)
+        assert np.array_equal(networks.biases, whole.biases)
+
+
+@pytest.mark.slow
+def test_kept_dice_run_away_and_passed_dice_do_not() -> None:
+    """Whoever keeps the dice wins a gammon; then nobody is said to lose. Otherwise chances become sane."""
+    networks, totals = trained(1500, units=20)
+    kept, passed, none = chances_at_start(networks)
+    assert kept[0, 0] > 0.9
+    assert kept[1, 0] < 0.1
+    for sane in (passed[0], none[0]):
+        assert 0.4 < sane[0] < 0.6
+    assert passed[0, 0] > passed[1, 0]
+    assert (totals[:, 0] / 1500 < 200).all()
