@@ -20,9 +20,9 @@ import duckdb
 import numpy as np
 from click.testing import CliRunner
 
+from bgdata import open_player
 from bgdata.cli import main
 from bgdata.equity.cube import CubeRules
-from bgdata.players import open_player
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import UbgiEngine
 from tests.test_readme import (

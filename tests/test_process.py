@@ -22,6 +22,7 @@ from bgdata.process import forget, free_memory, keep, keeping, keeping_nothing, 
 from bgdata.warehouse import Warehouse
 from tests.pipelines.conftest import environment
 from tests.store.processes import bgdata_command
+from tests.together import each
 
 NOTHING = "error: interrupted; nothing was kept"
 HANGS_SECONDS = 300
@@ -232,20 +233,19 @@ def test_processes_below_never_hear_ctrl_c(tmp_path: Path) -> None:
     assert int(done.stdout) & 1 << (signal.SIGINT - 1)
 
 
+ROWS = ["query", "select * from range(100000)"]
 READERS = [
     ["list"],
     ["--help"],
     ["build", "--help"],
     ["explain", "bearoff_error"],
-    ["query", "select * from range(100000)"],
-    ["query", "select * from range(100000)", "--format", "csv"],
-    ["query", "select * from range(100000)", "--format", "json"],
+    *(ROWS, [*ROWS, "--format", "csv"], [*ROWS, "--format", "json"]),
     ["show", "4HPwATDgc/ABMA", "--roll", "31"],
     ["met", "show", "published-12"],
 ]
 
 
-@pytest.mark.parametrize("arguments", READERS, ids=" ".join)
+@each("arguments", READERS)
 def test_pipes_that_break(small_root: Path, arguments: list[str]) -> None:
     """As `| head -1` breaks them: silence, and the exit code of a program that a broken pipe ends."""
     reader, writer = os.pipe()
@@ -257,7 +257,7 @@ def test_pipes_that_break(small_root: Path, arguments: list[str]) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("arguments", READERS, ids=" ".join)
+@each("arguments", READERS)
 def test_devices_that_are_full(small_root: Path, arguments: list[str]) -> None:
     command = bgdata_command("--warehouse", small_root, *arguments)
     with Path("/dev/full").open("wb") as full:

@@ -60,27 +60,21 @@ def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
     return model(DEFAULT_INDEX if index is None else index)
 
 
-def is_met_file(text: str) -> bool:
-    """Whether a text names a file of a match equity table, and not one of the warehouse."""
-    from bgdata.equity.kinds.met_xml import DATASET
-
-    is_named_so = unpacked_name(text.lower()).endswith(DATASET.endings)
-    return is_named_so or (not is_name("variant", text) and Path(text).is_file())
-
-
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     """The match equity table of this name in the warehouse (the default one for an empty name), or that of an .xml or
     .met file.
 
     Raises MissingTableError, StorageError, and CorruptFileError for a file that holds no table of chances.
     """
+    from bgdata.equity.kinds.met_xml import DATASET, met_name
+
     if not text:
         build_default_met(warehouse)
-    if not (text and is_met_file(text)):
+    is_named_so = unpacked_name(text.lower()).endswith(DATASET.endings)
+    if not text or not (is_named_so or (not is_name("variant", text) and Path(text).is_file())):
         from bgdata.equity.match_equity import find_met
 
         return find_met(warehouse, text)
-    from bgdata.equity.kinds.met_xml import met_name
     from bgdata.equity.kinds.met_xml_compute import describe_table
     from bgdata.formats.lines import read_bytes
     from bgdata.formats.met_files import parse_met_file

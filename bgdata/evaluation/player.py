@@ -97,6 +97,8 @@ def load_callable(place: str) -> Any:
         raise PluginError(
             f"expected a module of Python for the player {shown(place)}, got {reason}; try: PYTHONPATH=its folder"
         ) from error
+    if found is None:
+        raise PluginError(f"expected a function {shown(name)} in the module {shown(module)}, found no such name")
     version = getattr(found, "version", None)
     if not callable(found) or not isinstance(version, str) or not version:
         raise PluginError(

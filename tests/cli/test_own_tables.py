@@ -31,17 +31,14 @@ def ask(*arguments: str) -> Result:
     return result
 
 
-def test_the_own_folder_follows_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_that_of_the_system_unless_there_is_one_here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert default_folder() == home / "data/bgdata/warehouse"
     monkeypatch.setenv("HOME", "/home/ann")
     for named in ("", "not/absolute"):
         monkeypatch.setenv("XDG_DATA_HOME", named)
         assert own_folder() == Path("/home/ann/.local/share/bgdata/warehouse")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
     assert own_folder() == Path("/data/bgdata/warehouse")
-
-
-def test_a_warehouse_in_the_current_folder_comes_first(home: Path) -> None:
-    assert default_folder() == home / "data/bgdata/warehouse"
     Path("warehouse").mkdir()
     assert default_folder() == Path("warehouse")
 

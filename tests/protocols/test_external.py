@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata import open_player
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.cube import CubeRules
 from bgdata.errors import ExternalProgramError
@@ -21,7 +22,6 @@ from bgdata.game.codec import Boards
 from bgdata.game.fibs_board import parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
-from bgdata.players import open_player
 from bgdata.protocols.decisions import Answer, Decisions
 from bgdata.protocols.external import REFUSED, ExternalPlayer, Question, QuestionKind, color_to_decide, parse_question
 from tests.beside_gnubg import MET

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bgdata import open_player
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import ExternalProgramError
@@ -29,7 +30,6 @@ from bgdata.game.match_state import MatchState, Offer, Side
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.game.xgid import Xgid
-from bgdata.players import open_player
 from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import KEYS, UbgiEngine, format_moves
 from tests.evaluation.sample_evaluators import Scrambled

@@ -15,10 +15,10 @@ import pytest
 from bgdata.errors import CheckFailedError, StorageError
 from bgdata.store.arrays import ArrayWriter, save_array
 from bgdata.store.storage import (
+    is_locked,
     locked,
     publish,
     remove_folder,
-    remove_unheld,
     sha256_file,
     storage_errors,
     write_file,
@@ -199,12 +199,12 @@ def test_a_dead_holder_blocks_nobody(tmp_path: Path) -> None:
 
 def test_only_locks_that_nobody_holds_are_removed(tmp_path: Path) -> None:
     with locked(tmp_path / "lock"):
-        remove_unheld(tmp_path / "lock")
+        is_locked(tmp_path / "lock", remove=True)
         assert (tmp_path / "lock").exists()
     (tmp_path / "lock").touch()
-    remove_unheld(tmp_path / "lock")
+    is_locked(tmp_path / "lock", remove=True)
     assert not (tmp_path / "lock").exists()
-    remove_unheld(tmp_path / "lock")
+    is_locked(tmp_path / "lock", remove=True)
 
 
 def test_waiting_build_is_told(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from bgdata.errors import (
     StorageError,
 )
 from bgdata.store.arrays import save_array
-from bgdata.store.dataset import Build, Recheck, drawn, sampled
+from bgdata.store.dataset import Build, Recheck, drawn_text, sample_text
 from bgdata.store.linked import move_aside
 from bgdata.store.lockfile import save_lock
 from bgdata.store.manifest import FileEntry
@@ -38,7 +38,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import Comparison, Finding, Status, finding_of, verify, verify_files
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands import verify as cli_verify
-from bgdata.warehouse.commands.verify import _in_order_of_repair, repair_version, verify_warehouse
+from bgdata.warehouse.commands.verify import in_order_of_repair, repair_version, verify_warehouse
 from tests.kept import own
 from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
 from tests.together import each
@@ -258,15 +258,15 @@ def test_rows_are_compared_as_they_are_written(toys: Warehouse) -> None:
 @each(
     ("text_of", "count", "total", "text"),
     [
-        (sampled, 10, 10, "all 10 rows"),
-        (sampled, 1000, 10_000, "1,000 of 10,000 rows: finds 1 bad one in 217 with 99%"),
+        (sample_text, 10, 10, "all 10 rows"),
+        (sample_text, 1000, 10_000, "1,000 of 10,000 rows: finds 1 bad one in 217 with 99%"),
         # 300 bad ones in 100 million are 1 in 333,333
-        (sampled, 1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
-        (drawn, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
+        (sample_text, 1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
+        (drawn_text, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
         # however many are drawn, they need not be all
-        (drawn, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
-        (drawn, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
-        (drawn, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
+        (drawn_text, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
+        (drawn_text, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
+        (drawn_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
     ],
 )
 def test_sample_text(text_of: Callable[[int, int], str], count: int, total: int, text: str) -> None:
@@ -436,9 +436,9 @@ def test_versions_that_name_each_other_are_repaired_in_the_order_given(
     tables = {table.name: table for table in (toys.build("square_sums", TEN), toys.open("squares", "10"))}
     titles = {"square_sums": "squares/10", "squares": "square_sums/10"}
     monkeypatch.setattr(cli_verify, "inputs_of", lambda _, table: [titles[table.folder.parts[-3]]])
-    assert _in_order_of_repair(toys, tables) == list(tables.values())
+    assert in_order_of_repair(toys, tables) == list(tables.values())
     monkeypatch.setattr(cli_verify, "inputs_of", lambda _, table: ["/".join(table.folder.parts[-3:-1])])
-    assert _in_order_of_repair(toys, tables) == list(tables.values())
+    assert in_order_of_repair(toys, tables) == list(tables.values())
 
 
 def test_refused_repair_moves_nothing(toys: Warehouse) -> None:

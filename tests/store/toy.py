@@ -15,7 +15,17 @@ import pytest
 
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.kinds import all_kinds
-from bgdata.store.dataset import Build, Column, Computation, Computed, Dataset, Estimate, FlatArray, Recheck, sampled
+from bgdata.store.dataset import (
+    Build,
+    Column,
+    Computation,
+    Computed,
+    Dataset,
+    Estimate,
+    FlatArray,
+    Recheck,
+    sample_text,
+)
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.registry import Kinds
@@ -92,7 +102,7 @@ class Squares(Toy):
         for number in recheck.generator.integers(0, len(squares), recheck.rows).tolist():
             if squares[number] != number**2:
                 raise CheckFailedError(f"expected {number**2} at {number}, found {squares[number]}")
-        return sampled(recheck.rows, len(squares))
+        return sample_text(recheck.rows, len(squares))
 
 
 class SquareSums(Toy):

@@ -18,7 +18,7 @@ from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kinds.column_values import chance_columns, position_columns
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.parameters import number_text
 
 NOTICE = "Built by bgdata; in the public domain (CC0-1.0)."
@@ -89,7 +89,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
                 raise CheckFailedError(f"expected {name} of {table.name} as they are computed again, found others")
         if gone:
             raise CheckSkippedError(gone)
-        return sampled(table.manifest.rows, table.manifest.rows)
+        return sample_text(table.manifest.rows, table.manifest.rows)
 
 
 def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:

@@ -13,7 +13,7 @@ from bgdata.kinds.column_values import class_column, position_columns
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.measures.benchmark import RolledOutDecisions, losses_of, rank_choices, score_of
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
 
@@ -64,7 +64,7 @@ class BenchmarkScoresComputation(Computation[ScoreParameters]):
                     f"expected a loss of {losses[row]} for decision {row} of {table.name}, "
                     f"found {table.array('losses')[row]}"
                 )
-        return sampled(min(recheck.rows, len(ranks)), len(ranks), "decisions")
+        return sample_text(min(recheck.rows, len(ranks)), len(ranks), "decisions")
 
 
 def decisions_of(table: Table) -> RolledOutDecisions:

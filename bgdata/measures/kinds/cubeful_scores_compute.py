@@ -16,7 +16,7 @@ from bgdata.selfplay.kinds.cubeful_selfplay import MET
 from bgdata.selfplay.kinds.shared.rollouts_compute import first_met
 from bgdata.selfplay.series import CubefulRules, play_cubeful
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 
 STEP_GAMES = 100  # played at a time, between which a killed run goes on; matches are fewer
 MOST_CHECKED = 20  # games or matches that a verification plays again
@@ -74,7 +74,7 @@ class CubefulScoresComputation(Computation[CubefulScoreParameters]):
         count = min(recheck.rows, MOST_CHECKED, parameters.games)
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
             check_rows(table, np.array([number]), play_series(recheck, players, number, 1))
-        return sampled(count, parameters.games, "games")
+        return sample_text(count, parameters.games, "games")
 
 
 def play_series(

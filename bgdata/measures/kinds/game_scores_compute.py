@@ -18,7 +18,7 @@ from bgdata.measures.kinds.shared.players import PairingParameters
 from bgdata.selfplay.games import Games, pair_error, play_games, play_games_with_luck, result_of
 from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
@@ -83,7 +83,7 @@ class GameScoresComputation(Computation[GameParameters]):
         count = min(recheck.rows, MOST_JUDGED) if judge else recheck.rows
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
             check_rows(table, np.array([number]), play_series(players, judge, 1, parameters.seed, number))
-        return sampled(min(count, parameters.games), parameters.games, "games")
+        return sample_text(min(count, parameters.games), parameters.games, "games")
 
 
 def play_series(

@@ -14,7 +14,7 @@ from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.measures.kinds.ladder import SMALLEST, LadderParameters
 from bgdata.measures.ratings import Pairing, Ratings, expected_points, fit_ratings
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 
 LEVEL = 1.959964  # standard errors to either side of a 95 % interval
@@ -100,7 +100,7 @@ class LadderComputation(Computation[LadderParameters]):
         for name, values in expected.items():
             if not np.array_equal(values, table.array(name)):
                 raise CheckFailedError(f"expected the {name} of {table.name} as the games have them, found others")
-        return sampled(table.manifest.rows, table.manifest.rows, "ratings")
+        return sample_text(table.manifest.rows, table.manifest.rows, "ratings")
 
 
 def scale_of(parameters: LadderParameters) -> float:

@@ -20,7 +20,7 @@ from bgdata.measures.kinds.referee_scores import RefereeParameters
 from bgdata.measures.referee import Decisions, Verdicts, contact_decisions, contact_verdicts, exact_decisions, verdicts
 from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
 QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_of_worst_thousandth": 0.999}
@@ -79,7 +79,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         expected = {**decisions._asdict(), **verdicts._asdict()}
         rows = recheck.generator.permutation(parameters.decisions)[: recheck.rows]
         check_rows(table, rows, {name: values[rows] for name, values in expected.items()})
-        return sampled(min(recheck.rows, parameters.decisions), parameters.decisions, "decisions")
+        return sample_text(min(recheck.rows, parameters.decisions), parameters.decisions, "decisions")
 
 
 def tolerance(parameters: RefereeParameters) -> float:

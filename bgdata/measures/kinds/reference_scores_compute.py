@@ -21,7 +21,7 @@ from bgdata.selfplay.kinds.shared.games_compute import slices
 from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS
 from bgdata.selfplay.splits import SPLITS
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 
 STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start
@@ -85,7 +85,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         chosen = np.sort(recheck.generator.permutation(len(found))[: min(recheck.rows, 10 * SAMPLE_ROWS)])
         expected = evaluator.evaluate_many(np.ascontiguousarray(reference.array("boards")[chosen])).chances
         check_chances(table, chosen, expected)
-        return sampled(len(chosen), len(found))
+        return sample_text(len(chosen), len(found))
 
 
 def open_evaluator(context: Context[ReferenceScoreParameters]) -> Evaluator:

@@ -14,7 +14,7 @@ from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.measures.kinds.scores import ScoresParameters, role_of
 from bgdata.measures.kinds.shared.measures import UNITS, Measure, measures_of
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 
 VERSION = re.compile(r"([a-z_]+)/([A-Za-z0-9-]+)(/r\d+-[0-9a-f]{8})?")
 TEXTS = ("measures", "against", "units", "sources")
@@ -71,7 +71,7 @@ class ScoresComputation(Computation[ScoresParameters]):
         for name, values in expected.items():
             if not np.array_equal(values, table.array(name)):
                 raise CheckFailedError(f"expected the {name} of {table.name} as its sources have them, found others")
-        return sampled(table.manifest.rows, table.manifest.rows, "figures")
+        return sample_text(table.manifest.rows, table.manifest.rows, "figures")
 
 
 def rows_of(context: Context[ScoresParameters]) -> list[Measure]:

@@ -30,7 +30,7 @@ from bgdata.selfplay.kinds.shared.games_compute import game_columns, save_games,
 from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.job import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
@@ -72,7 +72,7 @@ class PlayedGamesComputation(Computation[P]):
                 )
             check_replayed(table, what, games, {name: expected[name] for name in self.game_parts})
             check_replayed(table, what, turns, {name: expected[name] for name in self.turn_parts})
-        return sampled(count, total, self.unit[1])
+        return sample_text(count, total, self.unit[1])
 
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         arrays, seed = computed.arrays, computed.parameters.seed

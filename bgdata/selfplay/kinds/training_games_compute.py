@@ -25,7 +25,7 @@ from bgdata.selfplay.kinds.training_games import STARTS, TrainingGameParameters
 from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
 from bgdata.selfplay.training_games import NO_POSITIONS, training_games
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sample_text
 from bgdata.store.job import Settings, Work, compute_shards, ranges
 from bgdata.store.table import Table
 
@@ -78,7 +78,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
             check_replayed(
                 table, f"game {game}", rows, play_and_label(player, parameters, range(game, game + 1), doubts)
             )
-        return sampled(count, parameters.games, "games")
+        return sample_text(count, parameters.games, "games")
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:

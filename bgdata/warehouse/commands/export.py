@@ -13,6 +13,7 @@ import numpy as np
 from bgdata.bearoff.index import check_size
 from bgdata.cli.completion import complete_mets, complete_networks, complete_tables
 from bgdata.cli.options import output_option, threads_option
+from bgdata.cli.output import build_version
 from bgdata.equity.commands import export_met
 from bgdata.errors import QueryError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import write_one_sided, write_one_sided_normal, write_two_sided
@@ -83,8 +84,7 @@ def gnubg_bd(warehouse: Warehouse, /, hypergammon: int | None, **options: Any) -
     else:
         if any(value for name, value in options.items() if name != "output"):
             raise UsageError("expected --hypergammon without another option than --output")
-        with progress_bars() as progress:
-            table = warehouse.build("hypergammon", EndgameParameters(hypergammon), progress=progress)
+        table = build_version(warehouse, warehouse.kind("hypergammon"), EndgameParameters(hypergammon))
         equities = table.array("equities")[:, :, HYPERGAMMON_EQUITIES]
         write_hypergammon(output, hypergammon, table.array("chances"), equities)
     click.echo(describe_file(output, with_hash=True))
