@@ -77,10 +77,10 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
         return find_met(warehouse, text)
     from bgdata.equity.kinds.met_xml_compute import describe_table
     from bgdata.formats.lines import read_bytes
-    from bgdata.formats.met_files import parse_met_file
+    from bgdata.formats.met_files import parse_met
 
     path = Path(text)
-    found = parse_met_file(read_bytes(path))
+    found = parse_met(read_bytes(path))
     for problem in found.quarantined:
         if not problem.reason.startswith("expected a table that is whole"):
             raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")

@@ -105,7 +105,8 @@ def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
 def command(arguments: list[str], told: Path, reading: int | None = None) -> None:
     """In another process: run a command of bgdata by a player that needs no table."""
     from bgdata.__main__ import main
-    from bgdata.protocols.commands import external, fibs, ubgi
+    from bgdata.protocols.commands import external, fibs
+    from bgdata.protocols.commands.external import ubgi
 
     for module in (external, fibs, ubgi):
         vars(module)["decisions_of"] = lambda *_: Decisions(LookaheadPlayer(Scrambled()), CubeRules())

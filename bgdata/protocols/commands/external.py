@@ -1,4 +1,4 @@
-"""`bgdata external`: gnubg plays against the player."""
+"""`bgdata external` and `bgdata ubgi`: gnubg plays against the player; the player as an engine of other programs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.options import (
-    OUTPUT,
-    beavers_option,
-    jacoby_option,
-    met_option,
-    player_options,
-)
+from bgdata.cli.options import OUTPUT, beavers_option, jacoby_option, met_option, player_options
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
@@ -160,7 +154,7 @@ class Saver:
     StorageError where it cannot be written."""
 
     def __init__(self, path: Path) -> None:
-        from bgdata.protocols.external_record import ExternalRecord
+        from bgdata.protocols.external import ExternalRecord
 
         check_place(path)
         self.path, self.record = path, ExternalRecord()
@@ -259,3 +253,26 @@ def as_row(exchange: Exchange) -> dict[str, Any]:
         "reply": exchange.reply,
         "line": exchange.line,
     }
+
+
+@click.command()
+@met_option
+@player_options
+@click.pass_obj
+def ubgi(warehouse: Warehouse, /, **options: Any) -> None:
+    """Answer as an engine, in lines of UBGI.
+
+    UBGI is the Universal Backgammon Interface: programs that let engines play start this command, and speak to it by
+    its standard input and output. The word keys lists what they may set: plies, trials of rollouts, their seed and
+    others.
+
+    \b
+      bgdata ubgi
+      bgdata ubgi --ply 1 --network diverse-19
+    """
+    from bgdata.evaluation.talk import Talk
+    from bgdata.protocols.ubgi import UbgiEngine
+
+    engine = UbgiEngine(decisions_of(warehouse, options))
+    for _ in engine.conversation(Talk(0, 1, "the asking program")):
+        pass
