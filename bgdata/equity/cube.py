@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,12 @@ from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI, JANOWSKI_FIRST, JUM
 from bgdata.equity.curves import NEVER, OPPONENT, OWNER_CODES, Points
 from bgdata.equity.doubling import DEFAULT_STRATEGY, NOT_ALLOWED, Action, CubeEquities, Strategy
 from bgdata.equity.match_cube import MatchGame, fill_match_equities, match_equities, match_points
-from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import InvalidParameterError, shown
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
+
+if TYPE_CHECKING:
+    from bgdata.equity.match_equity import MatchEquity
 
 TIE = 1e-9  # equities that are no further apart are equal
 

@@ -141,7 +141,7 @@ WRONG: dict[str, Cases] = {
         ({"source": VersionRef("position_sample", "x")}, "a default variant of position_sample, or parameters beside"),
         ({"source_recipe": Given((("colour", 1),))}, "the parameters .* for position_sample/"),
         (
-            {"source_recipe": Given.of(all_kinds()["position_sample"].parameters())},
+            {"source_recipe": Given.of(all_kinds()["position_sample"].parameters().to_json())},
             "parameters of position_sample/.*, got those of network",
         ),
         ({"least_change": -1.0}, "a least change of 0 to 6 points, got -1"),
