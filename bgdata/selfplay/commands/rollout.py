@@ -19,8 +19,8 @@ import click
 import numpy as np
 
 from bgdata.cli import options as cli
+from bgdata.cli.defaults import chosen_rules
 from bgdata.cli.output import say_left_out, write_rows
-from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
 from bgdata.game.board_text import format_board_text
