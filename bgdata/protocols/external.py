@@ -16,10 +16,10 @@ from enum import StrEnum
 
 from bgdata.errors import BgdataError, ExternalProgramError, InvalidMessageError, InvalidScoreError
 from bgdata.evaluation.talk import Talk
+from bgdata.game.classes import check_in_progress
 from bgdata.game.dice import Roll
 from bgdata.game.fibs_board import FibsBoard, parse_fibs_board
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.outcome import check_in_progress
 from bgdata.game.position import Position
 from bgdata.protocols.decisions import Answer, Decisions
 

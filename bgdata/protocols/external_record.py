@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bgdata.formats.matches import Match, TurnKind
+from bgdata.game.classes import game_outcome, is_over
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.match import CubeOwner
-from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import NO_PLAY, Play, legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.protocols.external import Exchange, Question, QuestionKind
