@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from bgdata.bearoff.index import layout_at, layout_count, position_index
     from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable
     from bgdata.equity.match_equity import MatchEquity
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.game.plays import Play, legal_plays
     from bgdata.game.position import Position
     from bgdata.kinds import all_kinds
-    from bgdata.players import open_player
     from bgdata.warehouse import Warehouse
 
 Folder = str | os.PathLike[str]
@@ -59,7 +59,6 @@ _HOMES = {
     "bgdata.kinds": ("all_kinds",),
     "bgdata.game.plays": ("Play", "legal_plays"),
     "bgdata.game.position": ("Position",),
-    "bgdata.players": ("open_player",),
     "bgdata.warehouse": ("Warehouse",),
 }
 
@@ -106,6 +105,17 @@ def open_met(root: Folder, name: str = "") -> MatchEquity:
     from bgdata.equity.stored_met import find_met
 
     return find_met(open_warehouse(root), name)
+
+
+def open_player(root: Folder = "warehouse", network: Folder = "", ply: int = 0) -> LookaheadPlayer:
+    """Map a player: the bearoff tables of a warehouse and one of its networks, or those that come with the package.
+
+    `ply` is how many rolls it looks ahead, 0 to 3. Raises MissingWarehouseError, MissingTableError for a network that
+    is not there, CorruptFileError for a damaged one, and UsageError for a wrong ply.
+    """
+    from bgdata.evaluation.networks.player import map_player
+
+    return map_player(open_warehouse(root), network, ply)
 
 
 def __getattr__(name: str) -> Any:

@@ -6,11 +6,8 @@ Messages are lower case, say what was expected, then what was found, then what t
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def shown(value: object, most: int = 80) -> str:

@@ -231,7 +231,14 @@ def _cut_off(number: int) -> NoReturn:
     _stop.number = _stop.number or number
     if _stop.said.acquire(blocking=False):
         line = [f"error: {WORDS[signal.Signals(number)]}"]
-        tidying = threading.Thread(target=_tidy, args=(number, line), daemon=True)
+
+        def tidy() -> None:
+            for action in reversed(_stop.actions):
+                with suppress(Exception):
+                    action()
+            line.append(sentence(number))
+
+        tidying = threading.Thread(target=tidy, daemon=True)
         tidying.start()
         tidying.join(TIDY_SECONDS)
         with suppress(OSError):
@@ -242,18 +249,15 @@ def _cut_off(number: int) -> NoReturn:
     _leave(128 + number)
 
 
-def _tidy(number: int, lines: list[str]) -> None:
-    """Do what would else stay undone, and add the line that is true then."""
-    for action in reversed(_stop.actions):
-        with suppress(Exception):
-            action()
-    lines.append(sentence(number))
-
-
 def _leave(code: int) -> NoReturn:
     """Exit at once, with all processes below this one: Python would tidy up for seconds, or wait for threads."""
     with suppress(Exception):
-        _end_children()
+        import psutil
+
+        for child in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):  # Python's tracker of semaphores gives these back and ends
+                if not any("resource_tracker" in word for word in child.cmdline()):
+                    child.kill()
     # safe, since files that count are renamed into place when they are whole
     os._exit(code)
 
@@ -270,14 +274,6 @@ def data_bytes() -> int:
     import psutil
 
     return int(psutil.Process().memory_info().data)
-
-
-def check_address_space() -> None:
-    """Exit with one line where this process may take less address space than what it loads needs."""
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most != resource.RLIM_INFINITY and most < LEAST_ADDRESS_BYTES:
-        least, found = LEAST_ADDRESS_BYTES >> 20, most >> 20
-        sys.exit(f"error: expected {least} MiB of address space or more, found a limit of {found} MiB; see ulimit -v")
 
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -309,20 +305,13 @@ def _left_in(group: Path, otherwise: int) -> int:
         return otherwise
 
 
-def _end_children() -> None:
-    """Kill every process below this one, but for Python's tracker of semaphores, which gives these back and ends."""
-    import psutil
-
-    for child in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):
-            if not any("resource_tracker" in word for word in child.cmdline()):
-                child.kill()
-
-
 def run(work: Callable[[], object]) -> NoReturn:
     """Do the work of a command line and exit with what it returns, or exits with: 128 and the signal where one ends it,
     141 where nobody reads the output, 1 where it cannot be written."""
-    check_address_space()
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY and most < LEAST_ADDRESS_BYTES:
+        least, found = LEAST_ADDRESS_BYTES >> 20, most >> 20
+        sys.exit(f"error: expected {least} MiB of address space or more, found a limit of {found} MiB; see ulimit -v")
     begin()
     gc.set_threshold(COLLECTED_OBJECTS)
     compilation.tell = print_line

@@ -15,7 +15,10 @@ from typing import Any, NamedTuple, get_type_hints
 import numba
 import numpy as np
 import pytest
+from llvmlite import ir
+from numba import types
 from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from bgdata import kernel, kernel_cache
@@ -27,6 +30,7 @@ from bgdata.kernel_cache import (
     kernel_sources,
     module_cache,
 )
+from bgdata.vectors import splat, unpack, vector_at
 from tests.together import Together, each
 
 PACKAGE = Path(kernel.__file__).parent
@@ -125,27 +129,26 @@ def fingerprint() -> str:
     return kernel_fingerprint.__wrapped__()
 
 
+COMPILED, FOUND = [[0, 1], [0, 1]], [[1, 0], [1, 0]]  # hits and misses of both kernels
+
+
 def test_the_next_process_finds_compiled_kernels(calling: Path, tmp_path: Path) -> None:
-    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
+    """A copy of the package too; what is cut off is compiled anew, and what changed with all that calls it: Numba alone
+    would go on with the old one inside its callers, whose own files have not changed."""
+    assert run(calling, tmp_path / "cache") == (COMPILED, DOUBLES)
     files = compiled_files(tmp_path)
     folders = {module_cache.__wrapped__(calling / name).name for name in ("inner.py", "outer.py")}
     assert {path.relative_to(tmp_path / "cache" / "kernels").parts[0] for path in files} == folders
-    assert run(calling, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES)
+    assert run(calling, tmp_path / "cache") == (FOUND, DOUBLES)
     assert compiled_files(tmp_path) == files
-
-
-def test_changed_kernels_are_compiled_anew_with_all_that_call_them(calling: Path, tmp_path: Path) -> None:
-    """Numba alone would go on with the old one inside its callers, whose own files have not changed."""
-    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
+    assert run(Path(shutil.copytree(calling, tmp_path / "copy" / "bgdata")), tmp_path / "cache") == (FOUND, DOUBLES)
+    for path in (tmp_path / "cache").rglob("*.nbc"):
+        path.write_bytes(path.read_bytes()[:100])
+    assert run(calling, tmp_path / "cache")[1] == DOUBLES
+    assert run(calling, tmp_path / "cache") == (FOUND, DOUBLES)
+    assert not list((tmp_path / "cache").rglob("*.lock"))
     (calling / "inner.py").write_text(INNER.format(factor=3))
-    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], TRIPLES)
-
-
-def test_a_copy_of_the_package_finds_the_same_compiled_kernels(calling: Path, tmp_path: Path) -> None:
-    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
-    copy = tmp_path / "elsewhere" / "bgdata"
-    shutil.copytree(calling, copy)
-    assert run(copy, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES)
+    assert run(calling, tmp_path / "cache") == (COMPILED, TRIPLES)
 
 
 def test_processes_that_compile_for_other_types_at_once_keep_both(calling: Path, tmp_path: Path) -> None:
@@ -167,27 +170,21 @@ def test_processes_that_compile_for_other_types_at_once_keep_both(calling: Path,
             assert process.communicate(timeout=600)[0].split() == ["0", "2", "4", "6", "8", str(hits)]
 
 
-@pytest.mark.parametrize("source", ["other.py", "errors.py", "game/dice.py"])
-def test_kernels_that_cannot_reach_a_change_are_not_compiled_anew(calling: Path, tmp_path: Path, source: str) -> None:
-    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
-    with (calling / source).open("a") as file:
-        file.write("from bgdata.kernel import kernel\n\n\n@kernel()\ndef added(value):\n    return value\n")
-    assert run(calling, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES)
+def test_kernels_that_cannot_reach_a_change_are_not_compiled_anew(calling: Path, tmp_path: Path) -> None:
+    assert run(calling, tmp_path / "cache") == (COMPILED, DOUBLES)
+    for source in ("other.py", "errors.py", "game/dice.py"):
+        with (calling / source).open("a") as file:
+            file.write("from bgdata.kernel import kernel\n\n\n@kernel()\ndef added(value):\n    return value\n")
+        assert run(calling, tmp_path / "cache") == (FOUND, DOUBLES)
 
 
 def test_kernels_run_where_no_folder_can_be_written(calling: Path, tmp_path: Path) -> None:
+    """And none that is old."""
     (tmp_path / "cache").write_text("a file in its place")
     assert run(calling, tmp_path / "cache")[1] == DOUBLES
     assert (tmp_path / "cache").read_text() == "a file in its place"
-
-
-def test_a_file_that_is_cut_off_is_compiled_anew(calling: Path, tmp_path: Path) -> None:
-    assert run(calling, tmp_path / "cache") == ([[0, 1], [0, 1]], DOUBLES)
-    for path in (tmp_path / "cache").rglob("*.nbc"):
-        path.write_bytes(path.read_bytes()[:100])
-    assert run(calling, tmp_path / "cache")[1] == DOUBLES
-    assert run(calling, tmp_path / "cache") == ([[1, 0], [1, 0]], DOUBLES)
-    assert not list((tmp_path / "cache").rglob("*.lock"))
+    (calling / "inner.py").write_text(INNER.format(factor=3))
+    assert run(calling, tmp_path / "cache")[1] == TRIPLES
 
 
 @pytest.fixture
@@ -203,19 +200,14 @@ def file_of(kernel: str, cache: Path) -> Path:
 
 @pytest.mark.usefixtures("all_are_large")
 def test_large_kernels_are_called_where_they_are(calling: Path, tmp_path: Path) -> None:
+    """Their callers are compiled anew where one is gone, or has another symbol: the process would end where a symbol is
+    missing, and Numba numbers functions in the order in which a process compiles them."""
     cache = tmp_path / "cache"
-    assert run(calling, cache) == ([[0, 1], [0, 1]], DOUBLES)
-    assert run(calling, cache) == ([[1, 0], [1, 0]], DOUBLES)
+    assert run(calling, cache) == (COMPILED, DOUBLES)
+    assert run(calling, cache) == (FOUND, DOUBLES)
     needs = pickle.loads(file_of("fill_doubles", cache).read_bytes())
     assert list(needs) == [file_of("doubled", cache).relative_to(cache / "kernels").as_posix()]
     assert [len(symbols) for symbols in needs.values()] == [1]
-
-
-@pytest.mark.usefixtures("all_are_large")
-def test_kernels_are_compiled_anew_where_a_large_one_that_they_call_is_gone(calling: Path, tmp_path: Path) -> None:
-    """The process would end where a symbol is missing."""
-    cache = tmp_path / "cache"
-    assert run(calling, cache) == ([[0, 1], [0, 1]], DOUBLES)
     for is_gone in (True, False):
         file = file_of("doubled", cache)
         if is_gone:
@@ -223,14 +215,7 @@ def test_kernels_are_compiled_anew_where_a_large_one_that_they_call_is_gone(call
         else:
             file.write_bytes(file.read_bytes()[:100])
         assert run(calling, cache)[1] == DOUBLES
-        assert run(calling, cache) == ([[1, 0], [1, 0]], DOUBLES)
-
-
-@pytest.mark.usefixtures("all_are_large")
-def test_kernels_are_compiled_anew_where_a_large_one_has_another_symbol(calling: Path, tmp_path: Path) -> None:
-    """Numba numbers functions in the order in which a process compiles them."""
-    cache = tmp_path / "cache"
-    assert run(calling, cache) == ([[0, 1], [0, 1]], DOUBLES)
+        assert run(calling, cache) == (FOUND, DOUBLES)
     file_of("doubled", cache).unlink()
     script = (
         "import numba, bgdata.kernel_cache; bgdata.kernel_cache.LARGE_BYTES = 0; "
@@ -239,8 +224,8 @@ def test_kernels_are_compiled_anew_where_a_large_one_has_another_symbol(calling:
     )
     variables = os.environ | {"BGDATA_CACHE": str(cache), "PYTHONPATH": str(calling.parent)}
     assert subprocess.check_output([sys.executable, "-c", script], env=variables, cwd=calling.parent) == b"8\n"
-    assert run(calling, cache) == ([[0, 1], [0, 1]], DOUBLES)
-    assert run(calling, cache) == ([[1, 0], [1, 0]], DOUBLES)
+    assert run(calling, cache) == (COMPILED, DOUBLES)
+    assert run(calling, cache) == (FOUND, DOUBLES)
 
 
 def test_whoever_contains_a_caller_of_a_large_kernel_needs_it_too(calling: Path, tmp_path: Path) -> None:
@@ -257,25 +242,13 @@ def test_whoever_contains_a_caller_of_a_large_kernel_needs_it_too(calling: Path,
         "{kernel}(np.arange(5), doubles); print(doubles.tolist(), sum({kernel}.stats.cache_hits.values()))"
     )
     variables = os.environ | {"BGDATA_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(calling.parent)}
-    for module, name, hits in (
-        ("middle", "fill_middle", 0),
-        ("outermost", "fill_all", 0),
-        ("outermost", "fill_all", 1),
-    ):
+    for module, name, hits in (("middle", "fill_middle", 0), *(("outermost", "fill_all", hits) for hits in (0, 1))):
         command = [sys.executable, "-c", script.format(module=module, kernel=name)]
         said = subprocess.check_output(command, env=variables, cwd=calling.parent, text=True)
         assert said == f"{DOUBLES[0]} {hits}\n"
     needs = pickle.loads(file_of("fill_all", tmp_path / "cache").read_bytes())
-    assert list(needs) == [
-        file_of("doubled", tmp_path / "cache").relative_to(tmp_path / "cache" / "kernels").as_posix()
-    ]
-
-
-def test_without_a_cache_no_stale_kernel_runs(calling: Path, tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file in its place")
-    assert run(calling, tmp_path / "cache")[1] == DOUBLES
-    (calling / "inner.py").write_text(INNER.format(factor=3))
-    assert run(calling, tmp_path / "cache")[1] == TRIPLES
+    doubled = file_of("doubled", tmp_path / "cache").relative_to(tmp_path / "cache" / "kernels")
+    assert list(needs) == [doubled.as_posix()]
 
 
 def test_the_cache_has_a_folder_for_each_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,18 +311,16 @@ def test_a_kernel_can_reach_what_the_closure_of_its_module_holds() -> None:
     assert seen > 100
 
 
-def test_a_copy_has_the_same_fingerprint(package: Path) -> None:
+def test_a_changed_kernel_changes_the_fingerprint(package: Path) -> None:
+    """And one that is added or moved; a copy has the same, and other files change nothing."""
     assert {path.relative_to(package).as_posix() for path in kernel_sources()} >= {
         "kernel.py",  # its options
         "bearoff/race.py",
         "bearoff/two_sided.py",
         "game/codec.py",
     }
-    assert fingerprint() == kernel_fingerprint()
-
-
-def test_a_changed_kernel_changes_the_fingerprint(package: Path) -> None:
     before = fingerprint()
+    assert before == kernel_fingerprint()
     with Together() as together:
         for path in kernel_sources():
             content = path.read_bytes()
@@ -357,21 +328,14 @@ def test_a_changed_kernel_changes_the_fingerprint(package: Path) -> None:
             with together.case(path.relative_to(package)):
                 assert fingerprint() != before
             path.write_bytes(content)
-    assert fingerprint() == before
-
-
-def test_a_moved_or_added_kernel_changes_the_fingerprint(package: Path) -> None:
+    for source in ("cli.py", "bearoff/index.py", "studies/claims/definitions/A1.toml", "errors.py", "no_kernel.py"):
+        with (package / source).open("a") as file:
+            file.write("\n# changed\n")
+        assert fingerprint() == before
     (package / "new.py").write_text("@kernel()\ndef nothing():\n    pass\n")
     added = fingerprint()
     (package / "new.py").rename(package / "renamed.py")
     assert len({kernel_fingerprint(), added, fingerprint()}) == 3
-
-
-@each("source", ["cli.py", "bearoff/index.py", "studies/claims/definitions/A1.toml", "errors.py", "new.py"])
-def test_other_files_do_not_change_the_fingerprint(package: Path, source: str) -> None:
-    with (package / source).open("a") as file:
-        file.write("\n# changed\n")
-    assert fingerprint() == kernel_fingerprint()
 
 
 def test_threads_are_limited_and_restored() -> None:
@@ -384,23 +348,11 @@ def test_threads_are_limited_and_restored() -> None:
     with threads(10_000):
         assert numba.get_num_threads() == config.NUMBA_NUM_THREADS
     assert numba.get_num_threads() == most
-
-
-def test_threads_are_restored_after_an_error() -> None:
-    most = numba.get_num_threads()
+    with threads(1), threads(2):
+        assert numba.get_num_threads() == min(2, config.NUMBA_NUM_THREADS)
     with pytest.raises(ZeroDivisionError), threads(1):
         1 / 0  # noqa: B018
     assert numba.get_num_threads() == most
-
-
-@pytest.mark.skipif(config.NUMBA_NUM_THREADS < 2, reason="needs two cores")
-def test_a_limit_may_be_raised_again_inside() -> None:
-    with threads(1), threads(2):
-        assert numba.get_num_threads() == 2
-
-
-def test_impossible_thread_counts_are_refused() -> None:
-    most = numba.get_num_threads()
     with pytest.raises(ValueError, match="number of threads"), threads(-1):
         pass
     assert numba.get_num_threads() == most
@@ -576,3 +528,37 @@ def test_two_threads_in_parallel_kernels() -> None:
     sizes, layer = done.stdout.split()
     assert sizes == f"{{{462 * 21 + 1}}}"
     assert layer != "workqueue"
+
+
+LANES = 8  # of the vectors of an instruction that adds a number to some items of an array
+
+
+@intrinsic
+def _add_to_lanes(_context: Any, items: Any, _first: Any, _more: Any) -> Any:
+    """items[first + lane] += more."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        items_, first, more = unpack(context, builder, signature, arguments)
+        wide = ir.VectorType(ir.IntType(32), LANES)
+        address = vector_at(builder, items_, first, wide.element, LANES)
+        builder.store(builder.add(builder.load(address, align=4), splat(builder, more, wide)), address, align=4)
+        return context.get_dummy_value()
+
+    return types.void(items, types.intp, types.int32), emit
+
+
+add_to_lanes: Any = _add_to_lanes
+
+
+@kernel.kernel()
+def added(items: NDArray[np.int32], first: int, more: np.int32) -> None:
+    """The same for Python."""
+    add_to_lanes(items, first, more)
+
+
+@each("first", [0, 1, 5, 12])
+def test_a_vector_begins_anywhere(first: int) -> None:
+    items = np.arange(20, dtype=np.int32)
+    expected = items + 7 * ((items >= first) & (items < first + LANES))
+    added(items, first, np.int32(7))
+    assert items.tolist() == expected.tolist()

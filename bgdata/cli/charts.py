@@ -92,23 +92,15 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
 def write_figure(figure: Figure, path: Path) -> None:
     """Write a figure, as SVG if the name ends in .svg, else as PNG, and say so to people. Raises StorageError."""
-    is_svg = path.suffix.lower() == ".svg"
-    write_file(path, svg_of(figure) if is_svg else png_of(figure))
+    write_file(path, _file_of(figure, "svg" if path.suffix.lower() == ".svg" else "png"))
     click.echo(f"wrote {path}", err=True)
 
 
-def png_of(figure: Figure) -> bytes:
-    """The bytes of a figure as PNG, without the name of the program that drew it."""
+def _file_of(figure: Figure, form: str, *, transparent: bool = False) -> bytes:
+    """The content of a file, without date and without the name of the program that drew it."""
     file = io.BytesIO()
-    figure.savefig(file, format="png", metadata={"Software": None})
-    return file.getvalue()
-
-
-def svg_of(figure: Figure, *, transparent: bool = False) -> bytes:
-    """The text of a figure as SVG, without date and without the name of the program that drew it."""
-    file = io.BytesIO()
-    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure.savefig(file, format="svg", metadata=nothing, transparent=transparent)
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type") if form == "svg" else ("Software",))
+    figure.savefig(file, format=form, metadata=nothing, transparent=transparent)
     return file.getvalue()
 
 
@@ -157,23 +149,18 @@ def format_chart_svg(chart: Chart) -> str:
 
 
 def format_figure_svg(figure: Figure, title: str, description: str, size: tuple[float, float]) -> str:
-    """A figure of a size in inches as such an element."""
-    text = svg_of(figure, transparent=True).decode()
+    """A figure of a size in inches as such an element. Its identifiers have a prefix of their own, as a page holds
+    several, and its colours are those of the page."""
+    svg = _file_of(figure, "svg", transparent=True).decode()
     name = "chart-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {72 * size[0]:g} {72 * size[1]:g}" '
-        f'role="img" aria-labelledby="{name}-title {name}-desc">\n'
-        f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-desc">{escape(description)}</desc>\n'
-        f"{inlined(text, name)}</svg>\n"
-    )
-
-
-def inlined(svg: str, name: str) -> str:
-    """The content of an SVG file, for a page that holds several: its identifiers are prefixed with `name`, and its
-    colours are those of the page."""
     text = svg[svg.index("<g ") : svg.rindex("</svg>")]
     text = text.replace(' id="', f' id="{name}-').replace("url(#", f"url(#{name}-")
     text = text.replace('xlink:href="#', f'href="#{name}-')
     for colour, role in ROLES.items():
         text = text.replace(colour, f"var({role})")
-    return text
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {72 * size[0]:g} {72 * size[1]:g}" '
+        f'role="img" aria-labelledby="{name}-title {name}-desc">\n'
+        f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-desc">{escape(description)}</desc>\n'
+        f"{text}</svg>\n"
+    )

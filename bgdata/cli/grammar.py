@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,21 +16,24 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from bgdata.cli.own_tables import OWN, default_folder
+from bgdata.cli.defaults import OWN, default_folder
 from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
+from bgdata.store.storage import is_want_of_memory
 
 VARIABLE = "BGDATA_WAREHOUSE"
 LONGEST_WORD = 200  # characters of an error that stand together: paths may be long
-WANTS = ("can't start new thread", "allocate memory", "failed to map", "error return without exception set")
 MORE_MEMORY = "try: --threads 1 where there is such an option, a smaller table, or a machine that has more"
 LONGEST = 380  # of a whole error
 _GIVEN = "bgdata.warehouse"  # folders that the command line has named so far
 
 
-class Sections(click.Group):
-    """A group whose help lists its commands by section. The module of a command is imported only when the command is
-    wanted.
+BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # how most begin that are copied without XGID=: no option does
+
+
+class Commands(click.Group):
+    """The command line: its help lists the commands by section, and imports none of them; errors are one line. Exit
+    codes: 2 wrong usage, 1 failure, 130 interrupted, 141 output pipe closed.
 
     `sections` has for each title the commands below it: name, module of `bgdata`, and the first line of the help.
     """
@@ -68,14 +71,6 @@ class Sections(click.Group):
         named = [CompletionItem(name, help=line) for name, (_, line) in self.entries.items() if name.startswith(typed)]
         return named + click.Command.shell_complete(self, context, typed)
 
-
-BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # how most begin that are copied without XGID=: no option does
-
-
-class Commands(Sections):
-    """A command line that prints errors in one line. Exit codes: 2 wrong usage, 1 failure, 130 interrupted, 141 output
-    pipe closed."""
-
     def main(self, *arguments: Any, **options: Any) -> Any:
         forget()
         try:
@@ -88,8 +83,12 @@ class Commands(Sections):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        if not extra.get("resilient_parsing"):  # completion never fails
-            check_text((*args, os.environ.get(VARIABLE, "")))
+        for word in (*args, os.environ.get(VARIABLE, "")) if not extra.get("resilient_parsing") else ():
+            try:
+                word.encode()
+            except UnicodeEncodeError:  # SQL, JSON and names in a warehouse cannot hold it
+                step = "try: a terminal in UTF-8, or another name for the file"
+                fail(f"expected text in UTF-8, got {shown(word)}; {step}", 2)
         args = [f"XGID={word}" if BARE_XGID.match(word) else word for word in args]
         try:
             return super().make_context(info_name, args, parent, **extra)
@@ -125,27 +124,6 @@ class Commands(Sections):
             meant = f"; do you mean {' or '.join(near)}?" if near else "; see: bgdata --help"
             fail(f"expected a command, got {args[0]}{meant}", 2)
         return super().resolve_command(context, args)
-
-
-def is_want_of_memory(error: BaseException) -> bool:
-    """Whether an error says that this process may not take more memory, or start another thread."""
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOMEM
-    if isinstance(error, RuntimeError | ImportError | SystemError):  # of libraries that do not say it in another way
-        return any(words in str(error) for words in WANTS)
-    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"  # of DuckDB
-
-
-def check_text(words: Iterable[str]) -> None:
-    """Print an error and exit where one of the words is of bytes that are no text: SQL, JSON and names in a warehouse
-    cannot hold it."""
-    for word in words:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            fail(
-                f"expected text in UTF-8, got {shown(word)}; try: a terminal in UTF-8, or another name for the file", 2
-            )
 
 
 def fail_as_click(error: click.ClickException) -> None:
@@ -188,11 +166,6 @@ def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[
         context.obj.mend_catalog()
 
 
-def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Folders, which the shell itself completes."""
-    return [CompletionItem(typed, type="dir")]
-
-
 WAREHOUSE = click.Option(
     ["--warehouse"],
     multiple=True,
@@ -200,7 +173,7 @@ WAREHOUSE = click.Option(
     metavar="DIR",
     expose_value=False,
     callback=choose_warehouse,
-    shell_complete=complete_folders,
+    shell_complete=lambda _, __, typed: [CompletionItem(typed, type="dir")],  # the shell itself completes folders
     help=f"Folder of the tables.  [env var: {VARIABLE}; default: warehouse, else {OWN}/bgdata/warehouse]",
 )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
 import click
 
 from bgdata.cli.completion import complete_tables
+from bgdata.cli.options import Option, added
 from bgdata.store.manifest import Manifest
 from bgdata.store.parameters import number_text
 from bgdata.training.kinds.network import DATASET as NETWORK
@@ -17,7 +18,6 @@ from bgdata.training.kinds.network import NetworkParameters
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters
 from bgdata.training.recipes import CHOICES
 
-Command = Callable[..., None]
 TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument
     "games": "Games to play.",
     "seed": "Seed of the dice and of all other random choices.",
@@ -65,43 +65,38 @@ METAVARS = {  # of options that are no numbers
 }
 
 
-def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str] = ()) -> Callable[[Command], Command]:
+def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str] = ()) -> Option:
     """An option for each parameter of a recipe that `helps` describes (or of those, for `names`), with its default."""
 
-    def decorate(function: Command) -> Command:
-        wanted = names or helps
-        for field in reversed([field for field in fields(recipe) if field.name in wanted]):
-            option = f"--{field.name.replace('_', '-')}"
-            settings: dict[str, Any] = {"default": field.default, "show_default": field.default != ""}
-            if field.name in CHOICES and helps is SL_RECIPE:
-                settings["type"] = click.Choice(CHOICES[field.name])
-            elif field.name == "tables":
-                option, settings["default"] = "--tables/--no-tables", bool(field.default)
-            elif isinstance(field.default, bool):
-                settings["is_flag"] = True
-            else:
-                settings |= {"type": type(field.default), "metavar": METAVARS.get(field.name, "N")}
-            function = click.option(option, field.name, help=helps[field.name], **settings)(function)
-        return function
-
-    return decorate
+    options = []
+    for field in (field for field in fields(recipe) if field.name in (names or helps)):
+        option = f"--{field.name.replace('_', '-')}"
+        settings: dict[str, Any] = {"default": field.default, "show_default": field.default != ""}
+        if field.name in CHOICES and helps is SL_RECIPE:
+            settings["type"] = click.Choice(CHOICES[field.name])
+        elif field.name == "tables":
+            option, settings["default"] = "--tables/--no-tables", bool(field.default)
+        elif isinstance(field.default, bool):
+            settings["is_flag"] = True
+        else:
+            settings |= {"type": type(field.default), "metavar": METAVARS.get(field.name, "N")}
+        options.append(click.option(option, field.name, help=helps[field.name], **settings))
+    return added(*options)
 
 
-def label_options(function: Command) -> Command:
-    """The options that say what is learned from."""
-    function = click.option(
-        "--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold."
-    )(function)
-    return click.option(
+label_options = added(  # what is learned from
+    click.option(
         "--labels",
         multiple=True,
         required=True,
         metavar="KIND[/VARIANT[/VERSION]][:WEIGHT]",
         shell_complete=complete_tables,
         help="Positions to learn from; several of them are mixed in batches by their weights.",
-    )(function)
-
-
+    ),
+    click.option(
+        "--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold."
+    ),
+)
 BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options are not their names
 
 
@@ -123,16 +118,11 @@ def recipe_command(manifest: Manifest) -> str:
     words += ["--start", NEW] * (is_supervised and not recipe["start"])
     if recipe["start"]:
         words += ["--start", f"{NETWORK.name}/{recipe['start']['variant']}"]
-    words += changed_options(recipe, names, SupervisedParameters if is_supervised else NetworkParameters)
+    defaults = SupervisedParameters if is_supervised else NetworkParameters
+    for name in names:
+        if recipe.get(name, getattr(defaults, name)) != getattr(defaults, name):  # recipes leave some out
+            words.append(f"--{name.replace('_', '-')}")
+            words += [str(recipe[name])] if recipe[name] is not True else []  # a flag has no value
     words += ["--no-guard"] * (is_supervised and not recipe["guard"])
     words += ["--no-tables"] * (not is_supervised and not recipe["tables"])
     return shlex.join(words)
-
-
-def changed_options(recipe: dict[str, Any], names: tuple[str, ...], defaults: type[Any]) -> Iterator[str]:
-    """The options, with values, of those parameters that differ from their defaults."""
-    for name in names:
-        if recipe.get(name, getattr(defaults, name)) != getattr(defaults, name):  # recipes leave some out
-            yield f"--{name.replace('_', '-')}"
-            if recipe[name] is not True:  # of a flag
-                yield str(recipe[name])

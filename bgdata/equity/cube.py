@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -36,10 +36,12 @@ from bgdata.equity.doubling import (
     money_points_of,
 )
 from bgdata.equity.match_cube import MatchGame, match_equities, match_points
-from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import InvalidParameterError, shown
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
+
+if TYPE_CHECKING:
+    from bgdata.equity.match_equity import MatchEquity
 
 TIE = 1e-9  # equities that are no further apart are equal
 

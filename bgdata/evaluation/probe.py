@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from math import isclose
 from typing import Any
 
@@ -91,12 +90,6 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
             **equities,
             **gammons,
         }
-
-
-def smallest_rows(warehouse: Versions, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """What the smallest table of each kind has for a position that it covers."""
-    for find in (exact_rows, one_sided_rows):
-        yield from islice(find(partial(covering, warehouse), on_roll, opponent), 1)
 
 
 def gammon_chances(

@@ -6,9 +6,8 @@ plays both sides for wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,15 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.selfplay.rollout import (
     Limits,
+    RolloutResult,
     RolloutSettings,
     Values,
     difference_error,
     equities_of,
-    mean_and_error,
+    result_of,
     rolled_blocks,
 )
 from bgdata.selfplay.rollout_decisions import own_blocks
-from bgdata.selfplay.rollout_kernels import BLOCK
 
 LEAST_PLAYS = 2  # candidates, where there are as many plays
 SURE = 3.0  # standard errors of a difference, beyond which it is taken to be one
@@ -61,13 +60,9 @@ class RolledPlays(NamedTuple):
     """Candidates, the best first; chances and equities are those of the player who moves."""
 
     boards: Boards  # [k, 26] after the play, the OPPONENT on roll
-    chances: Values  # [k, 5]
-    chance_errors: Values  # [k, 5] standard errors
-    equities: Values  # [k]
-    standard_errors: Values  # [k]
+    result: RolloutResult  # [k]
     losses: Values  # [k] points behind the best, 0 and up
     loss_standard_errors: Values  # [k] 0 for the best
-    trials: NDArray[np.int64]  # [k]
 
 
 def candidates_of(
@@ -101,34 +96,24 @@ def roll_out_candidates(
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         found = rolled_plays(boards, blocks, objective)
-        return ~is_known(found.standard_errors, found.losses, found.loss_standard_errors, wanted)
+        errors = found.result.equity_standard_errors
+        return ~is_known(errors, found.losses, found.loss_standard_errors, wanted)
 
     items = np.full(len(boards), item, np.int64)
     blocks = rolled_blocks(boards, chooser, seed, settings, wanted.limits, items, still_open)
     found = rolled_plays(boards, blocks, objective)
     order = np.argsort(found.losses, kind="stable")
-    columns: Iterator[Any] = (column[order] for column in found)
-    return RolledPlays(*columns)
+    return RolledPlays(boards[order], found.result.rows(order), found.losses[order], found.loss_standard_errors[order])
 
 
 def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> RolledPlays:
     """What the opponent's float64[blocks, 2, 5] of each candidate say, in the given order. Candidates may have
     different numbers of blocks, at least two."""
-    found = [each[:, 0] - each[:, 1] for each in map(own_blocks, blocks)]
-    worth = [objective.equities(chances) for chances in found]
-    columns = [np.concatenate([chances, each[:, None]], axis=1) for chances, each in zip(found, worth, strict=True)]
-    means, errors = (np.stack(each) for each in zip(*map(mean_and_error, columns), strict=True))
-    equities, best = means[:, 5], int(np.argmax(means[:, 5]))
-    return RolledPlays(
-        boards,
-        means[:, :5],
-        errors[:, :5],
-        equities,
-        errors[:, 5],
-        equities[best] - equities,
-        np.array([0.0 if row == best else difference_error(worth[best], each) for row, each in enumerate(worth)]),
-        np.array([len(each) * BLOCK for each in worth], np.int64),
-    )
+    own = [own_blocks(each) for each in blocks]
+    result = RolloutResult.joined([result_of(each[None], objective.equities) for each in own])
+    worth, best = [objective.equities(each[:, 0] - each[:, 1]) for each in own], int(np.argmax(result.equities))
+    errors = [0.0 if row == best else difference_error(worth[best], each) for row, each in enumerate(worth)]
+    return RolledPlays(boards, result, result.equities[best] - result.equities, np.array(errors))
 
 
 def is_known(errors: Values, losses: Values, loss_errors: Values, wanted: Wanted) -> NDArray[np.bool_]:

@@ -50,8 +50,8 @@ DEFAULTS = OpeningParameters()
 
 
 @click.command()
-@click.argument("roll", required=False)
-@click.argument("reply", required=False)
+@click.argument("roll", default="")
+@click.argument("reply", default="")
 @click.option("--after", default="", metavar="PLAY", help="The play of ROLL that is answered.  [default: the best one]")
 @click.option(
     "--objective",
@@ -241,13 +241,12 @@ def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
     UnknownPlayerError."""
     from bgdata.evaluation.player import open_named_evaluator
     from bgdata.measures.steps.scores import full_name, opponent_of
-    from bgdata.openings.published import published_openings
-    from bgdata.openings.steps import evaluator_differences, published_differences
+    from bgdata.openings.steps import evaluator_differences, published_differences, published_sources
 
     if name == PUBLISHED:
         if objective != OBJECTIVES[0]:
             raise UsageError(f"expected --objective {OBJECTIVES[0]} beside published tables, got {objective}")
-        sources = published_openings()
+        sources = published_sources()
         return lambda decisions: (row for source in sources for row in published_differences(decisions, source))
     player, ply = opponent_of(name)
     evaluator = open_named_evaluator(full_name(player), ply, warehouse)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from math import hypot
-from typing import TypeAlias
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,13 +17,45 @@ from bgdata.evaluation.chances import Evaluator, turned_chances
 from bgdata.game.position import Position
 from bgdata.openings.candidates import SURE, Objective
 from bgdata.openings.kinds.openings import DATASET
-from bgdata.openings.published import PublishedOpenings
 from bgdata.store.parquet import RowReader
 from bgdata.store.table import Table
 from bgdata.warehouse import Row
 
 Decision: TypeAlias = list[Row]  # the candidates, the best first
 NAMES = ("first_roll", "first_play", "reply_roll")
+FILE = Path(__file__).with_name("opening_plays.toml")
+
+
+class PublishedEquity(NamedTuple):
+    """The equity of a play without a cube, and its standard error, in points."""
+
+    roll: str
+    play: str
+    equity: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class PublishedOpenings:
+    """What one source says of first rolls in money play: the best plays of a roll, about equal ones together, and
+    rollouts."""
+
+    name: str
+    source: str
+    date: str
+    place: str
+    plays: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    equities: tuple[PublishedEquity, ...] = ()
+
+
+def published_sources() -> list[PublishedOpenings]:
+    """What others say, `opening_plays.toml`, in the order of the file."""
+    found = []
+    for record in tomllib.loads(FILE.read_text())["source"]:
+        plays = {roll: tuple(plays) for roll, plays in record.pop("plays", {}).items()}
+        equities = tuple(PublishedEquity(*row) for row in record.pop("equities", ()))
+        found.append(PublishedOpenings(**record, plays=plays, equities=equities))
+    return found
 
 
 def decisions_of(tables: Iterable[Table]) -> list[Decision]:
@@ -85,27 +120,28 @@ def evaluator_differences(decisions: Sequence[Decision], name: str, evaluator: E
 
 def play_difference(decision: Decision, name: str, plays: Sequence[str]) -> Iterator[Row]:
     """A row if the best of the plays that somebody prefers is not a candidate, or loses surely."""
-    found = [row for row in decision if row["play"] in plays]
-    if not found:
-        yield difference_row(decision, name, " or ".join(plays), "loss", {})
-    elif found[0]["loss"] > SURE * found[0]["loss_standard_error"]:
-        values = {"difference": found[0]["loss"], "standard_error": found[0]["loss_standard_error"]}
-        yield difference_row(decision, name, found[0]["play"], "loss", values)
+    found = next((row for row in decision if row["play"] in plays), None)
+    if found is None:
+        yield difference_row(decision, name, " or ".join(plays), "loss")
+    elif found["loss"] > SURE * found["loss_standard_error"]:
+        yield difference_row(decision, name, found["play"], "loss", found["loss"], found["loss_standard_error"])
 
 
 def equity_difference(decision: Decision, name: str, play: str, equity: float, error: float) -> Iterator[Row]:
     """A row if the equity of a play is surely another one, or not known; the difference is theirs less ours."""
     found = next((row for row in decision if row["play"] == play), None)
     if found is None:
-        yield difference_row(decision, name, play, "equity", {})
+        yield difference_row(decision, name, play, "equity")
         return
-    values = {"difference": equity - found["equity"], "standard_error": hypot(error, found["standard_error"])}
-    if abs(values["difference"]) > SURE * values["standard_error"]:
-        yield difference_row(decision, name, play, "equity", values)
+    difference, error = equity - found["equity"], hypot(error, found["standard_error"])
+    if abs(difference) > SURE * error:
+        yield difference_row(decision, name, play, "equity", difference, error)
 
 
-def difference_row(decision: Decision, name: str, play: str, quantity: str, values: Mapping[str, float]) -> Row:
-    """A row of a comparison: the decision, who says what, and by how much it differs (null where that is not known)."""
+def difference_row(
+    decision: Decision, name: str, play: str, quantity: str, difference: float | None = None, error: float | None = None
+) -> Row:
+    """A row of a comparison: the decision, who says what, and by how much it differs, None where that is not known."""
     best = decision[0]
     return {
         "source": name,
@@ -113,6 +149,6 @@ def difference_row(decision: Decision, name: str, play: str, quantity: str, valu
         "best_play": best["play"],
         "play": play,
         "quantity": quantity,
-        "difference": values.get("difference"),
-        "standard_error": values.get("standard_error"),
+        "difference": difference,
+        "standard_error": error,
     }

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-import numpy as np
-
 from bgdata.equity.cube import DEFAULT_RULES, CubeRules
 from bgdata.equity.doubling import Action, CubeEquities, best_action, best_equity
 from bgdata.errors import UsageError
@@ -141,9 +139,8 @@ class Decisions:
         evaluator = self.player.evaluator
         if not isinstance(evaluator, NetworkPlayer):
             raise UsageError(f"expected a player with networks to roll out, got {evaluator.label}")
-        items = np.zeros(len(starts), np.int64)
         played = replace(rules, has_beavers=False)
-        found = roll_out_with_cube(starts, evaluator.chooser, played, Limits(self.trials), self.seed, items=items)
+        found = roll_out_with_cube(starts, evaluator.chooser, played, Limits(self.trials), self.seed)
         return [Worth(*row) for row in zip(found.values.tolist(), found.standard_errors.tolist(), strict=True)]
 
 

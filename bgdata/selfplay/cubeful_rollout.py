@@ -102,16 +102,16 @@ def roll_out_with_cube(
     limits: Limits,
     seed: int = 0,
     settings: RolloutSettings = PLAIN,
-    items: NDArray[np.int64] | None = None,
+    item: int = 0,
 ) -> CubefulRollout:
     """Roll out positions, at least one, all for the same score, in rounds of `limits.trials` until every standard error
     is at most `limits.until` points of normalised equity, up to `limits.most_trials`. In matches both sides go by the
     score unless `rules` are as for money.
 
-    Position i has the dice of items[i] of the seed (by default i). The result does not depend on the number of threads.
-    Of the settings, games are not cut short: they go to their end, in money play to an exact table. Raises UsageError
-    for numbers out of range, a player without networks and games that are cut short, InvalidParameterError for rules
-    that do not fit the stakes, and InvalidPositionError.
+    All have the dice of `item` of the seed. The result does not depend on the number of threads. Of the settings, games
+    are not cut short: they go to their end, in money play to an exact table. Raises UsageError for numbers out of
+    range, a player without networks and games that are cut short, InvalidParameterError for rules that do not fit the
+    stakes, and InvalidPositionError.
     """
     limits.check()
     if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
@@ -120,14 +120,15 @@ def roll_out_with_cube(
         )
     require_networks(chooser, "to handle the cube")
     boards = np.array([start.board for start in starts], np.int8)
-    numbers, stakes = numbers_of(boards, items), starts[0].stakes
+    numbers_of(boards, None)  # refuses what is no position
+    stakes = starts[0].stakes
     terms = rollout_terms(stakes, rules, with_luck=settings.with_luck, ply=settings.play_ply)
     rows = []
     for start in starts:
         cube, score = start.stakes.cube, start.stakes.score
         game = (0, 0, False) if isinstance(score, Money) else (score.away, score.opponent_away, score.is_crawford)
         rows.append((cube.value, _OWNERS[cube.owner], start.may_double, *game))
-    arrays = boards, np.array(rows, np.int64), numbers
+    arrays = boards, np.array(rows, np.int64), item
     kernel_settings, count = settings.for_kernels(seed), 0
     blocks = np.empty((len(boards), 0, 2))
     while True:
@@ -182,15 +183,6 @@ def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, flo
     return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
 
 
-class Start(NamedTuple):
-    """Where trials begin: with the first player on roll, player 0."""
-
-    game: MatchGame  # seen by player 0; of no meaning in money play
-    cube_value: int
-    owner: int  # 0, 1 or NOBODY
-    may_double: bool  # whether player 0 may turn the cube before the first roll
-
-
 @kernel()
 def fill_cubeful_blocks(
     begin: int,
@@ -200,28 +192,28 @@ def fill_cubeful_blocks(
     settings: KernelSettings,
     boards: Boards,
     starts: NDArray[np.int64],
-    items: NDArray[np.int64],
+    item: int,
     first: int,
     blocks: Values,
 ) -> None:
     """Fills blocks[row, block, 0] with the mean value for the player on roll of the 36 trials of block first + block of
-    item items[row], from boards[row, slot] and starts[row, (cube value, owner, whether it may double, fields of a
+    an item, from boards[row, slot] and starts[row, (cube value, owner, whether it may double, fields of a
     `MatchGame`)], and blocks[row, block, 1] with the mean of its luck in them; for the pairs of row and block
     begin:end, in their order."""
     tree, order = new_cube_tree(chooser.networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
+    stream: Any = random_stream(settings.seed, item)  # the seed of others
     for place in range(begin, end):
         row, column = place // blocks.shape[1], place % blocks.shape[1]
         block, given = first + column, starts[row]
-        start = Start(MatchGame(given[3], given[4], given[5] != 0), given[0], given[1], given[2] != 0)
-        stream: Any = random_stream(settings.seed, items[row])  # the seed of others
+        start = Moment(0, given[0], given[1], MatchGame(given[3], given[4], given[5] != 0))
         fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), order)
         total, luck = 0.0, 0.0
         for trial in range(block * BLOCK, (block + 1) * BLOCK):
             for slot in range(26):
                 board[slot] = boards[row, slot]
             dice = random_stream(stream, trial), first_rolls(trial, order)
-            found = trial_of(chooser, terms, settings, start, dice, tree, board, chosen)
+            found = trial_of(chooser, terms, settings, start, given[2] != 0, dice, tree, board, chosen)
             total, luck = total + found[0], luck + found[1]
         blocks[row, column, 0], blocks[row, column, 1] = total / BLOCK, luck / BLOCK
 
@@ -231,20 +223,22 @@ def trial_of(
     chooser: Chooser,
     terms: Terms,
     settings: KernelSettings,
-    start: Start,
+    start: Moment,
+    may_double: bool,
     dice: tuple[np.uint64, tuple[int, int]],
     tree: CubeTree,
     board: Boards,
     chosen: Boards,
 ) -> tuple[float, float]:
-    """(value at the end, luck of all rolls) of player 0 in one game from board[slot], which it overwrites as it does
-    chosen[slot]. `dice` are the stream of rolls, and the places of the first two among all 36. Values are points, or
-    from -1 to 1 in a match. In money play a game ends where the two-sided table knows its value."""
+    """(value at the end, luck of all rolls) of player 0, first on roll, in one game from board[slot], which it
+    overwrites as it does chosen[slot]. `dice` are the stream of rolls, and the places of the first two among all 36.
+    Values are points, or from -1 to 1 in a match. In money play a game ends where the two-sided table knows its
+    value."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
     over = outcome_of(board, CHECKERS)
     if over != 0:  # after a play that ends the game
         winner = 0 if over > 0 else 1
-        value = won(terms, Moment(winner, start.cube_value, start.owner, seen[winner]), abs(over))
+        value = win_value(terms, Moment(winner, start.cube_value, start.owner, seen[winner]), abs(over))
         return value if winner == 0 else -value, 0.0
     on_roll, cube_value, owner, turn, luck = 0, start.cube_value, start.owner, 0, 0.0
     networks, tables, evaluation = chooser.networks, chooser.tables, tree.rolls.evaluation
@@ -253,33 +247,32 @@ def trial_of(
         sign = 1.0 if on_roll == 0 else -1.0
         moment = Moment(on_roll, cube_value, owner, seen[on_roll])
         source = fill_chances(networks, tables, board, evaluation, chances)
-        may_double = turn > 0 or start.may_double
+        may_double = may_double or turn > 0
         if terms.length == 0 and source == _EXACT:
             known = exact_equities(tables, board, owner_code(moment))
             return sign * cube_value * (best_equity(known) if may_double else known.no_double), luck
         if may_double and doubles(terms, moment, chances, terms.sides[on_roll, 2]):
             if not takes(terms, moment, chances):
-                return sign * result(terms, moment, cube_value), luck
+                return sign * points_value(terms, moment, cube_value), luck
             cube_value, owner = 2 * cube_value, 1 - on_roll
         place = dice[1][turn] if turn < 2 else roll_at(dice[0], turn)
-        opponent = Moment(1 - on_roll, cube_value, owner, seen[1 - on_roll])
-        roll = place // 6 + 1, place % 6 + 1
+        opponent, roll = Moment(1 - on_roll, cube_value, owner, seen[1 - on_roll]), (place // 6 + 1, place % 6 + 1)
         found, _ = play_roll(chooser, terms, likely, opponent, board, roll, False, tree.rolls, tree, chosen)
         luck += sign * found
         outcome, turn = outcome_of(chosen, CHECKERS), turn + 1
         if outcome != 0:
-            return sign * won(terms, Moment(on_roll, cube_value, owner, seen[on_roll]), outcome), luck
+            return sign * win_value(terms, Moment(on_roll, cube_value, owner, seen[on_roll]), outcome), luck
         flip_into(chosen, board)
         on_roll = 1 - on_roll
 
 
 @kernel(borrows=True)
-def won(terms: Terms, moment: Moment, outcome: int) -> float:
+def win_value(terms: Terms, moment: Moment, outcome: int) -> float:
     """The value of a single game, gammon or backgammon (1 to 3) for the player on roll who has won it."""
-    return result(terms, moment, way_of(terms, moment.owner, outcome) * moment.cube_value)
+    return points_value(terms, moment, way_of(terms, moment.owner, outcome) * moment.cube_value)
 
 
 @kernel(borrows=True)
-def result(terms: Terms, moment: Moment, points: int) -> float:
+def points_value(terms: Terms, moment: Moment, points: int) -> float:
     """The value of winning points for the player on roll."""
     return 2.0 * mwc_after(terms.cells, moment.game, points) - 1.0 if terms.length > 0 else float(points)

@@ -160,7 +160,7 @@ def roll_out(
     return RolloutResult.joined([result_of(np.empty((0, 2, 2, 5))), *(result_of(found[None]) for found in blocks)])
 
 
-def rolling(
+def rollout_rounds(
     board: Boards, chooser: Chooser, trials: int, most_trials: int, seed: int = 0, settings: RolloutSettings = PLAIN
 ) -> Iterator[RolloutResult]:
     """The result of `roll_out` for one int8[26] board after each round of `trials`, up to `most_trials` in all: whoever
@@ -296,16 +296,15 @@ def numbers_of(boards: Boards, items: NDArray[np.int64] | None) -> NDArray[np.in
     return numbers
 
 
-def result_of(blocks: Values) -> RolloutResult:
+def result_of(blocks: Values, worth: Callable[[Values], Values] | None = None) -> RolloutResult:
     """Means and standard errors from the float64[n, blocks, 2, 5] of `rolled_blocks`, at least two blocks for each
-    board."""
+    board. `worth` gives equities of float64[..., 5 or more] chances, by default cubeless ones in money play."""
+    worth = worth or equities_of
     n, count = blocks.shape[:2]
-    values = np.empty((n, count, 7))
-    plain, luck = blocks[:, :, 0], blocks[:, :, 1]
-    values[:, :, :5] = plain - luck
-    for place, chances in ((5, values), (6, plain)):
-        values[:, :, place] = equities_of(chances)
-    means, errors = np.empty((n, 7)), np.empty((n, 7))
+    values, plain = np.empty((n, count, 7)), blocks[:, :, 0]
+    values[:, :, :5] = plain - blocks[:, :, 1]
+    values[:, :, 5], values[:, :, 6] = worth(values), worth(plain)
+    means, errors = np.empty((2, n, 7))
     fill_statistics(values, means, errors)
     trials = np.full(n, count * BLOCK, np.int64)
     return RolloutResult(means[:, :5], errors[:, :5], means[:, 5], errors[:, 5], errors[:, 6], trials)

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -34,7 +34,7 @@ from bgdata.process import free_memory, keep, keeping
 from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Build, Computed, Dataset, Estimate, ImportedDataset, Input, TableShape
-from bgdata.store.job import Job, finished_part, intact_arrays, read_sealed, seal_record, tidy
+from bgdata.store.job import Job, finished_part, intact_arrays, kernels_here, read_sealed, seal_record, tidy
 from bgdata.store.linked import chosen_place, discard, link, link_again, place_of, prepare, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import (
@@ -67,6 +67,90 @@ from bgdata.store.versions import Versions, deleting, input_digests
 COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and how long that took
 
 
+@dataclass(frozen=True)
+class Plan:
+    """One version to build: everything that its recipe names, and how it is to be built."""
+
+    warehouse: Versions
+    kind: Dataset[Any]
+    parameters: Parameters
+    inputs: Mapping[str, Table]
+    files: tuple[Source, ...] = ()
+    executor: Executor | None = None  # who computes shards; no part of the recipe
+    elsewhere: Path | None = None  # the folder of the variant's versions, where that is not in the warehouse
+    progress: Progress = field(default_factory=Progress)
+    strict: bool = False
+    force: bool = False
+
+    @property
+    def raw_files(self) -> tuple[RawFile, ...]:
+        """What the files to import are."""
+        return tuple(source.file for source in self.files)
+
+    @property
+    def key(self) -> str:
+        """The recipe key."""
+        recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
+        return recipe_key(*recipe, self.raw_files)
+
+    @property
+    def title(self) -> str:
+        """`dataset/variant`, for messages."""
+        return f"{self.kind.name}/{self.kind.slug(self.parameters)}"
+
+    @property
+    def lock(self) -> Path:
+        """Held while a version of this variant is built."""
+        return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
+
+    @property
+    def staging_link(self) -> Path:
+        """The folder of the unfinished build, or the link to it. Its name holds recipe and kernels: others do not go on
+        from it."""
+        return self.lock.with_name(f"{self.lock.stem}-{self.key[:12]}-{kernels_here()}")
+
+    @property
+    def place(self) -> Path:
+        """The folder of the variant's versions."""
+        return self.elsewhere or self.warehouse.root / self.title
+
+    @property
+    def staging(self) -> Path:
+        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place."""
+        return self.beside(self.staging_link)
+
+    def beside(self, staged: Path) -> Path:
+        """What something in the staging folder is called on the disk of the versions."""
+        return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
+
+    def staged_builds(self) -> list[Path]:
+        """What killed builds of this variant left in the staging folder: folders, and links to other disks."""
+        return sorted(self.warehouse.staging.glob(f"{self.lock.stem}-{'?' * 12}-{'?' * 12}"))
+
+    def with_place(self) -> Plan:
+        """The plan of a version that goes where the others of its variant are, unless a folder was chosen for it.
+        Raises StorageError where these are on a disk that is not there."""
+        if self.elsewhere:
+            return self
+        place = place_of(self.warehouse, self.title, self.staged_builds())
+        return replace(self, elsewhere=place if place != self.place else None)
+
+    def find(self) -> Table | None:
+        """The finished version of this recipe, unless it is to be built whatever there is."""
+        return None if self.force else self.warehouse.find(self.kind, self.parameters, self.raw_files, self.inputs)
+
+    def open_published(self, version: str) -> Table:
+        """A version that was just put into its place, as it is found in the warehouse."""
+        if self.elsewhere:
+            link(self.warehouse, self.title, self.elsewhere)
+        return Table(self.warehouse.root / self.title / version)
+
+    def arrays(self) -> dict[str, Array]:
+        """The finished arrays in the staging folder."""
+        names = [entry.name for entry in self.kind.arrays_of(self.parameters)]
+        return {name: map_array(self.staging / f"{name}.npy") for name in names}
+
+
 def build(
     warehouse: Versions,
     kind: Dataset[Any],
@@ -96,26 +180,27 @@ def build(
         link_again(warehouse, title, elsewhere)
     if inputs is None:
         inputs = {
-            role: input_table(warehouse, wanted, progress, executor, with_catalog=with_catalog)
+            role: _input_table(warehouse, wanted, progress, executor, with_catalog=with_catalog)
             for role, wanted in kind.inputs(parameters).items()
         }
     paths = tuple(sorted(files, key=lambda path: (unpacked_name(path.name), path)))  # in whatever order they are given
-    plan = Plan(warehouse, kind, parameters, inputs, sources_of(kind, paths), executor, elsewhere)
-    found = None if force else warehouse.find(kind, parameters, plan.raw_files, plan.inputs)
+    sources = _read_sources(kind, paths)
+    plan = Plan(warehouse, kind, parameters, inputs, sources, executor, elsewhere, progress, strict, force)
+    found = plan.find()
     if found is not None:
         progress.note(f"{plan.title}: already built ({found.folder.name})")
         if strict:
             kind.computation.check_strict(found.arrays())
         is_changed = warehouse.use(found)
     else:
-        found = make(plan, progress, strict=strict, force=force)
+        found = _make(plan)
         is_changed = True
     if is_changed and with_catalog:
         refresh_catalog(warehouse)
     return found
 
 
-def input_table(
+def _input_table(
     warehouse: Versions, wanted: Input, progress: Progress, executor: Executor | None, *, with_catalog: bool
 ) -> Table:
     """A version that another is computed from: the one there is, or a new one."""
@@ -136,14 +221,14 @@ def input_table(
     return build(warehouse, kind, parameters, progress, executor=executor, with_catalog=with_catalog)
 
 
-def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
+def _make(plan: Plan) -> Table:
     """Build the version alone, or wait for whoever builds it already, and make it the current one."""
-    warehouse, kind, parameters = plan.warehouse, plan.kind, plan.parameters
+    warehouse, kind, progress = plan.warehouse, plan.kind, plan.progress
     warehouse.check_staging()
     if not plan.elsewhere or (warehouse.root / kind.name).is_symlink():
         require_own(warehouse.root, *plan.title.split("/"))
-    plan = with_place(plan)
-    published = None if force else published_version(kind, parameters, plan.key)
+    plan = plan.with_place()
+    published = None if plan.force else published_version(kind, plan.parameters, plan.key)
     if published is None:
         check_estimate(plan)
     with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
@@ -155,26 +240,26 @@ def make(plan: Plan, progress: Progress, *, strict: bool, force: bool) -> Table:
                         f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; "
                         "try again"
                     )
-        plan = with_place(plan)  # another process may have begun elsewhere
+        plan = plan.with_place()  # another process may have begun elsewhere
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
-        found = None if force else warehouse.find(kind, parameters, plan.raw_files, plan.inputs)
+        found = plan.find()
         if found is None and published is not None:
-            found = install_published(plan, published, progress)
+            found = _install_published(plan, published)
         elif found is None:
-            with keeping(lambda: kept_part(plan)):
-                found = build_alone(plan, progress, strict=strict)
-            for staged in staged_builds(plan):  # of killed builds, with other recipes and kernels too
+            with keeping(lambda: _kept_part(plan)):
+                found = _build_alone(plan)
+            for staged in plan.staged_builds():  # of killed builds, with other recipes and kernels too
                 discard(plan.warehouse, staged)
-            if not force:
+            if not plan.force:
                 keep("what is finished is kept")
-        elif strict:
+        elif plan.strict:
             kind.computation.check_strict(found.arrays())
         warehouse.use(found)
     return found
 
 
-def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...]:
+def _read_sources(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...]:
     """The files to import, each read once. Raises UsageError for files too many or too few."""
     if not isinstance(kind, ImportedDataset):
         if files:
@@ -190,48 +275,43 @@ def sources_of(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...
     )
 
 
-def build_alone(plan: Plan, progress: Progress, *, strict: bool) -> Table:
+def _build_alone(plan: Plan) -> Table:
     """Compute, write, check and publish; the caller holds the lock."""
-    begin = time.perf_counter()
+    begin, staging = time.perf_counter(), plan.staging
     if not plan.elsewhere and plan.staging_link.is_symlink():  # to what is not ours
         discard(plan.warehouse, plan.staging_link)
-    if plan.elsewhere and stage(plan.warehouse, plan.staging_link, plan.staging):
-        progress.note(f"{plan.title}: begins anew in {plan.elsewhere}; what a stopped build kept elsewhere is deleted")
-    with storage_errors("create", plan.staging):
-        if (plan.staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
-            remove_folder(plan.staging)
-        make_folder(plan.staging)
-        tidy(plan.staging)
-        for partial in plan.staging.glob(".*.partial"):
+    if plan.elsewhere and stage(plan.warehouse, plan.staging_link, staging):
+        plan.progress.note(
+            f"{plan.title}: begins anew in {plan.elsewhere}; what a stopped build kept elsewhere is deleted"
+        )
+    with storage_errors("create", staging):
+        if (staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
+            remove_folder(staging)
+        make_folder(staging)
+        tidy(staging)
+        for partial in staging.glob(".*.partial"):
             partial.unlink()
     try:
-        computed = compute_arrays(plan, progress, strict=strict)
+        saved = _compute_arrays(plan)
     except BgdataError:
-        if plan.files and not (plan.staging / COMPUTED).exists():  # nothing of it is finished, and may never be
-            remove_folder(plan.staging)
+        if plan.files and not (staging / COMPUTED).exists():  # nothing of it is finished, and may never be
+            remove_folder(staging)
         raise
     try:
-        manifest = finish(plan, computed, progress)
+        manifest = _finish(plan, saved)
     except StorageError:
         raise
     except Exception:  # of values that no build would publish, whatever found it out
-        (plan.staging / COMPUTED).unlink(missing_ok=True)  # the next build computes the arrays anew
+        (staging / COMPUTED).unlink(missing_ok=True)  # the next build computes the arrays anew
         raise
-    publish(plan.staging, plan.place / manifest.version)
+    publish(staging, plan.place / manifest.version)
     where = f", in {plan.place}" if plan.elsewhere else ""
     seconds = time.perf_counter() - begin  # the manifest has those of computing alone
-    progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {seconds:.1f} s{where}")
-    return open_linked(plan, manifest.version)
+    plan.progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {seconds:.1f} s{where}")
+    return plan.open_published(manifest.version)
 
 
-def open_linked(plan: Plan, version: str) -> Table:
-    """A version that was published, as it is found in the warehouse."""
-    if plan.elsewhere:
-        link(plan.warehouse, plan.title, plan.elsewhere)
-    return Table(plan.warehouse.root / plan.title / version)
-
-
-def kept_part(plan: Plan) -> str:
+def _kept_part(plan: Plan) -> str:
     """What a stopped build goes on from, as a clause; nothing where it begins anew."""
     if (plan.staging / COMPUTED).exists():
         return f"all values of {plan.title} are kept"
@@ -239,45 +319,45 @@ def kept_part(plan: Plan) -> str:
     return f"{plan.title} is kept {part}" if part else ""
 
 
-def install_published(plan: Plan, published: Table, progress: Progress) -> Table:
+def _install_published(plan: Plan, published: Table) -> Table:
     """Copy a version that comes with the package; what a killed build of the recipe left behind stays."""
     version, staged = published.manifest.version, plan.lock.with_suffix(".published")
     if plan.elsewhere:
         stage(plan.warehouse, staged, plan.beside(staged))
     install(published, plan.beside(staged), plan.place / version)
     discard(plan.warehouse, staged)
-    progress.note(f"{plan.title}: comes with the package ({version})")
-    return open_linked(plan, version)
+    plan.progress.note(f"{plan.title}: comes with the package ({version})")
+    return plan.open_published(version)
 
 
-def compute_arrays(plan: Plan, progress: Progress, *, strict: bool) -> dict[str, Any]:
+def _compute_arrays(plan: Plan) -> dict[str, Any]:
     """Save every declared array in the staging folder, unless a killed build got that far.
 
     Returns `seconds`, and the SHA-256 of the file of every array as `arrays`.
     """
-    job = Job(plan.staging, progress, plan.files,
-              title=plan.title, strict=strict, recipe=plan.key, executor=plan.executor)  # fmt: skip
-    computed = load_computed(plan, progress)
+    job = Job(plan.staging, plan.progress, plan.files,
+              title=plan.title, strict=plan.strict, recipe=plan.key, executor=plan.executor)  # fmt: skip
+    computed = _load_computed(plan)
     if computed:
-        progress.note(f"going on with {plan.title} from finished arrays")
-        if strict:
-            plan.kind.computation.check_strict(arrays_of(plan))
+        plan.progress.note(f"going on with {plan.title} from finished arrays")
+        if plan.strict:
+            plan.kind.computation.check_strict(plan.arrays())
     else:
         start = time.perf_counter()
         plan.kind.computation.compute(Build(plan.parameters, plan.inputs, plan.warehouse, job))
         seconds = time.perf_counter() - start
+        paths = {entry.name: plan.staging / f"{entry.name}.npy" for entry in plan.kind.arrays_of(plan.parameters)}
         with storage_errors("write", plan.staging):
-            for entry in plan.kind.arrays_of(plan.parameters):
-                sync(plan.staging / f"{entry.name}.npy")
-        names = [entry.name for entry in plan.kind.arrays_of(plan.parameters)]
-        hashes = {name: sha256_file(plan.staging / f"{name}.npy") for name in names}
+            for path in paths.values():
+                sync(path)
+        hashes = {name: sha256_file(path) for name, path in paths.items()}
         computed = {"seconds": seconds, "arrays": hashes, "recipe": plan.key}
         write_file(plan.staging / COMPUTED, seal_record(computed))
     job.clear_checkpoints()
     return computed
 
 
-def load_computed(plan: Plan, progress: Progress) -> dict[str, Any] | None:
+def _load_computed(plan: Plan) -> dict[str, Any] | None:
     """What a build that got so far says of its finished arrays; None without one, or where they changed since."""
     marker = plan.staging / COMPUTED
     if not marker.exists():
@@ -290,29 +370,48 @@ def load_computed(plan: Plan, progress: Progress) -> dict[str, Any] | None:
     except (CorruptFileError, DigestMismatchError, MissingTableError, StorageError) as error:
         if is_want(error):
             raise
-        progress.note(f"{error}; the finished arrays are damaged and computed again")
+        plan.progress.note(f"{error}; the finished arrays are damaged and computed again")
         marker.unlink()
         return None
     return computed
 
 
-def arrays_of(plan: Plan) -> dict[str, Array]:
-    """The arrays in the staging folder."""
-    names = [entry.name for entry in plan.kind.arrays_of(plan.parameters)]
-    return {name: map_array(plan.staging / f"{name}.npy") for name in names}
-
-
-def finish(plan: Plan, saved: Mapping[str, Any], progress: Progress) -> Manifest:
+def _finish(plan: Plan, saved: Mapping[str, Any]) -> Manifest:
     """Hash the arrays, write the Parquet file, run the SQL checks and save the manifest; returns it."""
-    kind, staging = plan.kind, plan.staging
-    arrays = arrays_of(plan)
+    kind, staging, parameters = plan.kind, plan.staging, plan.parameters
+    arrays = plan.arrays()
     digest = values_digest(arrays)
-    progress.start(f"{plan.title}: writing Parquet", kind.estimate(plan.parameters).rows, "rows")
-    computed = Computed(plan.parameters, arrays)
-    rows = write_tables(kind, computed, staging, progress, digest=digest, recipe_key=plan.key)
-    run_sql_checks(plan.warehouse.kinds.sql, kind, plan.parameters, staging)
-    statistics = dict(kind.computation.statistics(computed))
-    manifest = describe(plan, digest, rows, statistics, saved)
+    plan.progress.start(f"{plan.title}: writing Parquet", kind.estimate(parameters).rows, "rows")
+    computed = Computed(parameters, arrays)
+    rows = write_tables(kind, computed, staging, plan.progress, digest=digest, recipe_key=plan.key)
+    run_sql_checks(plan.warehouse.kinds.sql, kind, parameters, staging)
+    hashes = {shape.file: sha256_file(staging / shape.file) for shape in kind.tables_of(parameters)}
+    hashes |= {f"{name}.npy": found for name, found in saved["arrays"].items()}
+    software = {name: installed_version(name) for name in ("bgdata", "numpy", "numba", "pyarrow", "duckdb")}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    manifest = Manifest(
+        dataset=kind.name,
+        variant=kind.slug(parameters),
+        revision=kind.revision,
+        parameters=parameters.to_json(),
+        recipe_key=plan.key,
+        digest=digest,
+        inputs=input_digests(plan.inputs),
+        raw_files=list(plan.raw_files),
+        warnings=kind.computation.warnings(plan.raw_files),
+        rows=rows,
+        files=[FileEntry(name, (staging / name).stat().st_size, found) for name, found in hashes.items()],
+        statistics=dict(kind.computation.statistics(computed)),
+        licence=kind.licence,
+        source=kind.source,
+        kernel_fingerprint=kernels_here(),
+        software=software | {"python": platform.python_version()},
+        source_commit=_source_commit(),
+        created=datetime.now(UTC).isoformat(timespec="microseconds"),
+        seconds=round(saved["seconds"], 3),
+        peak_memory_bytes=peak if sys.platform == "darwin" else peak * 1024,
+        machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+    )
     (staging / COMPUTED).unlink()
     manifest.save(staging)
     return manifest
@@ -359,53 +458,18 @@ def write_tables(
     return rows[0] if rows else kind.estimate(computed.parameters).rows
 
 
-def describe(plan: Plan, digest: str, rows: int, statistics: dict[str, float], computed: Mapping[str, Any]) -> Manifest:
-    """The manifest of the arrays and the Parquet file in the staging folder."""
-    from bgdata.kernel_cache import kernel_fingerprint
-
-    hashes = {shape.file: sha256_file(plan.staging / shape.file) for shape in plan.kind.tables_of(plan.parameters)}
-    hashes |= {f"{name}.npy": digest for name, digest in computed["arrays"].items()}
-    return Manifest(
-        dataset=plan.kind.name,
-        variant=plan.kind.slug(plan.parameters),
-        revision=plan.kind.revision,
-        parameters=plan.parameters.to_json(),
-        recipe_key=plan.key,
-        digest=digest,
-        inputs=input_digests(plan.inputs),
-        raw_files=list(plan.raw_files),
-        warnings=plan.kind.computation.warnings(plan.raw_files),
-        rows=rows,
-        files=[FileEntry(name, (plan.staging / name).stat().st_size, found) for name, found in hashes.items()],
-        statistics=statistics,
-        licence=plan.kind.licence,
-        source=plan.kind.source,
-        kernel_fingerprint=kernel_fingerprint(),
-        software={name: installed_version(name) for name in ("bgdata", "numpy", "numba", "pyarrow", "duckdb")}
-        | {"python": platform.python_version()},
-        source_commit=source_commit(),
-        created=datetime.now(UTC).isoformat(timespec="microseconds"),
-        seconds=round(computed["seconds"], 3),
-        peak_memory_bytes=peak_memory_bytes(),
-        machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-    )
-
-
 def check_estimate(plan: Plan) -> None:
     """Raise TooLargeError when the build would not fit into memory or onto the disk.
 
     What a killed build of the recipe has left there is used or replaced by this one, so it counts as free.
     """
     estimate = plan.kind.estimate(plan.parameters)
-    memory = free_memory()
-    folder = plan.place
-    while not folder.exists():
-        folder = folder.parent
+    folder = next(path for path in (plan.place, *plan.place.absolute().parents) if path.exists())
     disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
     space = f"disk space in {plan.elsewhere}" if plan.elsewhere else "disk space"
     fewer = f"build fewer {' or '.join(plan.parameters.size_names)}" if plan.parameters.size_names else "ask for less"
     for need, have, what, step in (
-        (estimate.memory_bytes, memory, "memory", fewer),
+        (estimate.memory_bytes, free_memory(), "memory", fewer),
         (estimate.building_bytes, disk, space, f"{fewer}, or on another disk: bgdata build --directory DIR"),
     ):
         if need > have:
@@ -454,7 +518,7 @@ def mend_catalog(warehouse: Versions) -> None:
         refresh_catalog(warehouse)
 
 
-def source_commit() -> str:
+def _source_commit() -> str:
     """The commit of the source tree that this package runs from, `-dirty` with local changes; empty when installed."""
     folder = Path(__file__).parents[2]
     if not (folder / ".git").exists():
@@ -467,79 +531,3 @@ def source_commit() -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return result.stdout.strip()
-
-
-def peak_memory_bytes() -> int:
-    """Most memory that this process has held so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One version to build: everything that its recipe names."""
-
-    warehouse: Versions
-    kind: Dataset[Any]
-    parameters: Parameters
-    inputs: Mapping[str, Table]
-    files: tuple[Source, ...] = ()
-    executor: Executor | None = None  # who computes shards; no part of the recipe
-    elsewhere: Path | None = None  # the folder of the variant's versions, where that is not in the warehouse
-
-    @property
-    def raw_files(self) -> tuple[RawFile, ...]:
-        """What the files to import are."""
-        return tuple(source.file for source in self.files)
-
-    @property
-    def key(self) -> str:
-        """The recipe key."""
-        recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
-        return recipe_key(*recipe, self.raw_files)
-
-    @property
-    def title(self) -> str:
-        """`dataset/variant`, for messages."""
-        return f"{self.kind.name}/{self.kind.slug(self.parameters)}"
-
-    @property
-    def staging_link(self) -> Path:
-        """The folder of the unfinished build, or the link to it: another recipe or another kernel does not go on from
-        it."""
-        from bgdata.kernel_cache import kernel_fingerprint
-
-        return self.warehouse.staging / f"{self.title.replace('/', '-')}-{self.key[:12]}-{kernel_fingerprint()}"
-
-    @property
-    def place(self) -> Path:
-        """The folder of the variant's versions."""
-        return self.elsewhere or self.warehouse.root / self.title
-
-    @property
-    def staging(self) -> Path:
-        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place."""
-        return self.beside(self.staging_link)
-
-    def beside(self, staged: Path) -> Path:
-        """What something in the staging folder is called on the disk of the versions."""
-        return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
-
-    @property
-    def lock(self) -> Path:
-        """Held while a version of this variant is built."""
-        return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
-
-
-def with_place(plan: Plan) -> Plan:
-    """The plan of a version that goes where the others of its variant are, unless a folder was chosen for it. Raises
-    StorageError where these are on a disk that is not there."""
-    if plan.elsewhere:
-        return plan
-    place = place_of(plan.warehouse, plan.title, staged_builds(plan))
-    return replace(plan, elsewhere=place if place != plan.place else None)
-
-
-def staged_builds(plan: Plan) -> list[Path]:
-    """What killed builds of this variant left in the staging folder: folders, and links to other disks."""
-    return sorted(plan.warehouse.staging.glob(f"{plan.lock.stem}-{'?' * 12}-{'?' * 12}"))

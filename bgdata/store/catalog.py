@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 
@@ -44,10 +44,6 @@ from bgdata.store.storage import is_want, locked, open_regular, storage_errors, 
 from bgdata.store.table import Table
 from bgdata.store.versions import CATALOG, Versions
 
-if TYPE_CHECKING:
-    from bgdata.store.versions import Versions
-
-
 # the oldest layout that holds all we write: clients from 1.2 on can open the catalog
 STORAGE_VERSION = "v1.2.0"
 MANIFESTS = "Manifests of all versions as JSON; see the view versions"
@@ -69,6 +65,21 @@ create macro is_in_place(folder) as getvariable('warehouse') is not null or (
 comment on macro is_in_place is 'Whether the catalog lies in the folder in which it was written; else an error'
 """
 KEEP_FOOTERS = "set parquet_metadata_cache = true"  # versions never change
+WRITE_ANEW = "try: bgdata catalog"
+DEFINED = {  # everything that a catalog defines, by what holds it
+    "views": "select view_name, sql, comment from duckdb_views() where not internal and",
+    "tables": "select table_name, sql, comment from duckdb_tables() where not internal and",
+    "macros": "select function_name, concat(parameters::varchar, macro_definition), comment from duckdb_functions()"
+    " where not internal and",
+    "types": "select type_name, logical_type, comment from duckdb_types() where not internal and",
+    "schemas": "select schema_name, '', comment from duckdb_schemas() where not internal and",
+    "sequences": "select sequence_name, '', comment from duckdb_sequences() where",
+    "columns": "select concat(table_name, '.', column_name), data_type, comment from duckdb_columns()"
+    " where not internal and",
+}
+SEAL_NAME = ".catalog.seal"
+KEY_BYTES = 32
+_MOST_SEAL_BYTES = 1000
 
 
 def write_catalog(warehouse: Versions) -> None:
@@ -78,7 +89,7 @@ def write_catalog(warehouse: Versions) -> None:
     with storage_errors("write", warehouse.catalog), locked(warehouse.staging / "catalog.lock"):
         try:
             state = catalog_state(warehouse)  # what is published while it is written may be missing in it
-            write_catalog_to(partial, warehouse)
+            _write_catalog_to(partial, warehouse)
             content = partial.read_bytes()
             partial.replace(warehouse.catalog)
             write_file(warehouse.catalog_place, str(warehouse.root.resolve()).encode())
@@ -86,45 +97,42 @@ def write_catalog(warehouse: Versions) -> None:
         except duckdb.Error as error:
             raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
         finally:
-            remove_database(partial)
+            _remove_database(partial)
 
 
-def write_catalog_to(path: Path, warehouse: Versions) -> None:
+def _write_catalog_to(path: Path, warehouse: Versions) -> None:
     """Write a catalog of the warehouse to a new file. Raises duckdb.Error."""
-    remove_database(path)
+    _remove_database(path)
     tables = list(warehouse.versions())
     with open_memory() as connection:
-        keep_to(connection, [*parquet_files(warehouse, tables), *database_files(path.absolute())])
+        keep_to(connection, [*_parquet_files(warehouse, tables), *_database_files(path.absolute())])
         connection.execute(f"attach {quoted(str(path))} as catalog (storage_version '{STORAGE_VERSION}')")
         connection.execute("use catalog; begin transaction")  # each alone would wait for the disk
         fill_catalog(connection, warehouse, tables, is_file=True)
         connection.execute("commit; use memory; detach catalog")
 
 
-def database_files(path: Path) -> list[Path]:
+def _database_files(path: Path) -> list[Path]:
     """The files that DuckDB keeps for a database while it is written."""
     return [path, *(path.with_name(path.name + end) for end in (".wal", ".wal.checkpoint"))]
 
 
-def remove_database(path: Path) -> None:
-    """Delete a database, and what a killed process left beside it."""
-    for file in database_files(path):
+def _remove_database(path: Path) -> None:
+    for file in _database_files(path):
         file.unlink(missing_ok=True)
 
 
-def parquet_files(warehouse: Versions, tables: Iterable[Table]) -> Iterator[Path]:
+def _parquet_files(warehouse: Versions, tables: Iterable[Table]) -> Iterator[Path]:
     """The Parquet files of versions that are as their manifests say: what a connection may open."""
     for table in tables:
         kind = warehouse.kinds[table.folder.parts[-3]]
         for shape in kind.tables:
-            try:
-                if is_stored(kind, shape, table):
+            with suppress(BgdataError):
+                if _is_stored(kind, shape, table):
                     yield table.check_file(shape.file).resolve()
-            except BgdataError:
-                continue
 
 
-def is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
+def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
     """Whether a version has a Parquet file of this table, or should have one, as far as one can see."""
     try:
         return shape in kind.tables_of(kind.recorded(table.manifest))
@@ -150,48 +158,53 @@ def fill_catalog(
     sql = warehouse.kinds.sql
     generated = [parse_script(text) for text in warehouse.kinds.views(warehouse.kinds.values())]
     wanted = sql.needed_by(for_query, generated) if for_query else None
-    opened = {table.folder: table for table in versions}
-    current, flaws = current_versions(warehouse, opened)
+    current, flaws = _current_versions(warehouse, {table.folder: table for table in versions})
     connection.execute(KEEP_FOOTERS)
     sql.run(connection, "macros", wanted=wanted)
     connection.execute(IS_IN_PLACE)
     if wanted is None or "manifests" in wanted:
-        readable = [table for table in versions if is_readable(table)]
-        create_manifests(connection, readable, {table.folder for table in current})
+        _create_manifests(connection, versions, {table.folder for table in current})
         if not is_relative:
             written = WRITTEN_IN + str(warehouse.root.resolve())
             connection.execute(f"comment on table manifests is {quoted(written)}")
     taken = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
     taken |= {name for script in (*generated, *sql.scripts("lookups", "views")) for name in script.creates}
+    shapes: dict[str, TableShape] = {}  # a shared table is declared by several kinds
     selects: dict[str, list[str]] = {}
-    shown: set[str] = set()
-    declared = [(kind, shape) for kind in warehouse.kinds.values() for shape in kind.tables if is_wanted(shape, wanted)]
-    for kind, shape in declared:
-        for table in (table for table in current if table.folder.parts[-3] == kind.name):
-            if not is_stored(kind, shape, table):
-                continue
-            try:
-                if table.folder in flaws:
-                    raise flaws[table.folder]
-                query = whole_select(connection, warehouse, kind, shape, table, is_file, is_relative)
-            except (duckdb.Error, BgdataError) as error:
-                if is_want(error):
-                    raise
-                query = damaged_select(kind, shape, table, error)
-            selects.setdefault(shape.name, []).append(
-                create_source(connection, shape, table, query, taken, has_comments=wanted is None)
-            )
-    for _, shape in declared:
-        if shape.name not in shown:  # a shared table is declared by several kinds
-            create_view(connection, shape, selects.get(shape.name, []), has_comments=wanted is None)
-            shown.add(shape.name)
+    for kind in warehouse.kinds.values():
+        for shape in (each for each in kind.tables if _is_wanted(each, wanted)):
+            shapes.setdefault(shape.name, shape)
+            for table in (each for each in current if each.folder.parts[-3] == kind.name):
+                if not _is_stored(kind, shape, table):
+                    continue
+                try:
+                    if table.folder in flaws:
+                        raise flaws[table.folder]
+                    query = _whole_select(connection, warehouse, kind, shape, table, is_file, is_relative)
+                except (duckdb.Error, BgdataError) as error:
+                    if is_want(error):
+                        raise
+                    query = _damaged_select(kind, shape, table, error)
+                variant = table.folder.parent.name
+                name = f"{shape.name}_{variant.replace('-', '_')}"
+                if not shape.shared and name not in taken:  # a view of the variant's own
+                    taken.add(name)
+                    comment = f"{shape.summary} Variant {variant}, {table.folder.name}."
+                    _create_view(connection, name, shape, query, comment if wanted is None else "")
+                    query = f"select * from {identifier(name)}"
+                selects.setdefault(shape.name, []).append(query)
+    for name, shape in shapes.items():
+        columns = [*_leading_columns(shape), *shape.columns]
+        empty = ", ".join(f"null::{column.type} as {identifier(column.name)}" for column in columns)
+        query = " union all ".join(selects.get(name, ())) or f"select {empty} where false"
+        _create_view(connection, name, shape, query, shape.summary if wanted is None else "")
     for script in generated:
         if wanted is None or script.creates & wanted:
             connection.execute(script.text)
     sql.run(connection, "lookups", "views", wanted=wanted)
 
 
-def is_wanted(shape: TableShape, wanted: frozenset[str] | None) -> bool:
+def _is_wanted(shape: TableShape, wanted: frozenset[str] | None) -> bool:
     """Whether a table, or that of one of its variants, is among the names that a query needs; all are for None."""
     return wanted is None or shape.name in wanted or any(name.startswith(f"{shape.name}_") for name in wanted)
 
@@ -204,22 +217,22 @@ def is_readable(table: Table) -> bool:
         return False
 
 
-def create_manifests(connection: duckdb.DuckDBPyConnection, tables: list[Table], current: set[Any]) -> None:
-    """The table behind the view `versions`: one row per version, its manifest as JSON."""
+def _create_manifests(connection: duckdb.DuckDBPyConnection, tables: Iterable[Table], current: set[Path]) -> None:
+    """The table behind the view `versions`: one row per version whose manifest can be read, with that as JSON."""
     connection.execute("create table manifests (version varchar, is_current boolean, manifest json)")
-    connection.execute(f"comment on table manifests is {quoted(MANIFESTS)}")
-    for column, text in {
-        "version": "Folder of the version: r<revision>-<digest8>",
-        "is_current": "Whether the views show this version of its variant",
-        "manifest": "The whole manifest.json",
+    for place, text in {
+        "table manifests": MANIFESTS,
+        "column manifests.version": "Folder of the version: r<revision>-<digest8>",
+        "column manifests.is_current": "Whether the views show this version of its variant",
+        "column manifests.manifest": "The whole manifest.json",
     }.items():
-        connection.execute(f"comment on column manifests.{identifier(column)} is {quoted(text)}")
-    for table in tables:
+        connection.execute(f"comment on {place} is {quoted(text)}")
+    for table in filter(is_readable, tables):
         row = [table.folder.name, table.folder in current, json.dumps(table.manifest.values())]
         connection.execute("insert into manifests values (?, ?, ?)", row)
 
 
-def current_versions(warehouse: Versions, opened: dict[Path, Table]) -> tuple[list[Table], dict[Path, BgdataError]]:
+def _current_versions(warehouse: Versions, opened: dict[Path, Table]) -> tuple[list[Table], dict[Path, BgdataError]]:
     """The version that answers for each variant; and by its folder what is wrong, where `current` names none, or one
     that is not there."""
     found, flaws = [], dict[Path, BgdataError]()
@@ -238,92 +251,60 @@ def current_versions(warehouse: Versions, opened: dict[Path, Table]) -> tuple[li
     return found, flaws
 
 
-def create_source(
-    connection: duckdb.DuckDBPyConnection,
-    shape: TableShape,
-    table: Table,
-    query: str,
-    taken: set[str],
-    *,
-    has_comments: bool,
-) -> str:
-    """The query of one table of a version; behind a view of the variant's own, unless the table is shared or another
-    view has that name, which `taken` lists."""
-    variant = table.folder.parent.name
-    name = f"{shape.name}_{variant.replace('-', '_')}"
-    if shape.shared or name in taken:
-        return query
-    taken.add(name)
-    connection.execute(f"create view {identifier(name)} as {query}")
-    if has_comments:
-        comment_on(connection, name, shape, f"{shape.summary} Variant {variant}, {table.folder.name}.")
-    return f"select * from {identifier(name)}"
+def _create_view(connection: duckdb.DuckDBPyConnection, name: str, shape: TableShape, query: str, comment: str) -> None:
+    """Create a view of a table's rows; with a comment, its columns are commented from the declaration too."""
+    statements = [f"create view {identifier(name)} as {query}"]
+    if comment:
+        statements.append(f"comment on view {identifier(name)} is {quoted(comment)}")
+        for column in (*_leading_columns(shape), *shape.columns):
+            place = f"{identifier(name)}.{identifier(column.name)}"
+            statements.append(f"comment on column {place} is {quoted(column.comment)}")
+    connection.execute("; ".join(statements))  # a call for each would take a third longer
 
 
-def whole_select(
+def _leading_columns(shape: TableShape) -> list[Column]:
+    """The columns that tell versions apart."""
+    variant = Column("variant", "VARCHAR", "", "Name of the parameters, such as 6x9")
+    return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
+
+
+def _whole_select(
     connection: duckdb.DuckDBPyConnection,
     warehouse: Versions,
     kind: Dataset[Any],
     shape: TableShape,
     table: Table,
     is_file: bool,
-    is_relative: bool = False,
+    is_relative: bool,
 ) -> str:
     """The query that reads the Parquet file. Raises BgdataError or duckdb.Error for one that is not as declared."""
-    parameters = kind.recorded(table.manifest)
     path = table.check_file(shape.file)
-    columns = select_columns(kind, parameters, shape)
+    columns = select_columns(kind, kind.recorded(table.manifest), shape)
     with connection.cursor() as aside:  # an error would end the transaction
         check_columns(aside, kind, shape, table)
     if not is_file:
         return f"select {columns} from {parquet_source(path if is_relative else path.resolve())}"
     root = quoted(str(warehouse.root.resolve()))
-    place = quoted("/" + table.folder.relative_to(warehouse.root).as_posix() + "/" + shape.file)
+    place = quoted("/" + path.relative_to(warehouse.root).as_posix())
     # DuckDB resolves relative paths against the client's folder, not the database file: so the path is absolute, and a
     # variable overrides it after a move
     source = read_parquet(f"coalesce(getvariable('warehouse'), {root}) || {place}")
     return f"select {columns} from {source} where is_in_place({root})"
 
 
-def damaged_select(kind: Dataset[Any], shape: TableShape, table: Table, error: Exception) -> str:
+def _damaged_select(kind: Dataset[Any], shape: TableShape, table: Table, error: Exception) -> str:
     """A query with the columns of a table that fails as soon as it is read: it names the version and what is wrong."""
     columns = {column.name: f"null::{column.type}" for column in shape.columns}
     columns["variant"] = quoted(table.folder.parent.name)
     if shape.shared:
         columns["dataset"] = quoted(kind.name)
-    shown = ", ".join(f"{columns[c.name]} as {identifier(c.name)}" for c in (*leading_columns(shape), *shape.columns))
+    shown = ", ".join(f"{columns[c.name]} as {identifier(c.name)}" for c in (*_leading_columns(shape), *shape.columns))
     flaw = str(error).splitlines()[0]
     said = f"{table.name} is damaged: {flaw}"
     if table.folder.name == CURRENT:
         said = f"{table.name.removesuffix('/' + CURRENT)} is not there: {flaw}"
     reason = quoted(flaw if isinstance(error, OlderTableError) else said)
     return f"select {shown} where error({reason}) is null"
-
-
-def create_view(
-    connection: duckdb.DuckDBPyConnection, shape: TableShape, selects: list[str], *, has_comments: bool
-) -> None:
-    """One view over all variants of a table, an empty one where there is none."""
-    columns = [(identifier(column.name), column.type) for column in (*leading_columns(shape), *shape.columns)]
-    empty = "select " + ", ".join(f"null::{type_} as {name}" for name, type_ in columns) + " where false"
-    connection.execute(f"create view {identifier(shape.name)} as {' union all '.join(selects) or empty}")
-    if has_comments:
-        comment_on(connection, shape.name, shape, shape.summary)
-
-
-def leading_columns(shape: TableShape) -> list[Column]:
-    """The columns that tell versions apart."""
-    variant = Column("variant", "VARCHAR", "", "Name of the parameters, such as 6x9")
-    return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
-
-
-def comment_on(connection: duckdb.DuckDBPyConnection, view: str, shape: TableShape, text: str) -> None:
-    """Comment a view and its columns from the declaration."""
-    comments = [f"comment on view {identifier(view)} is {quoted(text)}"]
-    for column in (*leading_columns(shape), *shape.columns):
-        place = f"{identifier(view)}.{identifier(column.name)}"
-        comments.append(f"comment on column {place} is {quoted(column.comment)}")
-    connection.execute("; ".join(comments))  # a call for each would take a third longer
 
 
 def connect(
@@ -357,10 +338,10 @@ def connect(
     is_read = mend and limits is not None and not allow_files and not is_relative
     connection = open_memory(is_relative=is_relative)
     try:
-        if not (is_read and is_own(warehouse, state) and take_catalog(connection, warehouse, outputs)):
+        if not (is_read and _is_own(warehouse, state) and _take_catalog(connection, warehouse, outputs)):
             tables = list(warehouse.versions())
             if not allow_files:
-                keep_to(connection, [*parquet_files(warehouse, tables), *outputs])
+                keep_to(connection, [*_parquet_files(warehouse, tables), *outputs])
             connection.execute("begin transaction")
             fill_catalog(connection, warehouse, tables, is_file=False, is_relative=is_relative, for_query=for_query)
             connection.execute("commit")
@@ -374,14 +355,14 @@ def connect(
     return connection
 
 
-def take_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Versions, outputs: Iterable[Path]) -> bool:
+def _take_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Versions, outputs: Iterable[Path]) -> bool:
     """Open catalog.duckdb, and no other files than those that its views read and the outputs; returns false where
     another program keeps it from being opened."""
     try:
         connection.execute(f"attach {quoted(str(warehouse.catalog.resolve()))} as catalog (read_only)")
     except duckdb.Error:
         return False
-    files = [folder / name for folder, name in version_files(warehouse) if name.endswith(".parquet")]
+    files = [folder / name for folder, name in _version_files(warehouse) if name.endswith(".parquet")]
     keep_to(connection, [*(path.resolve() for path in files if not path.is_symlink()), *outputs])
     connection.execute("use catalog")
     connection.execute(KEEP_FOOTERS)
@@ -394,21 +375,7 @@ def is_stale(warehouse: Versions, state: str = "") -> bool:
     known."""
     if not warehouse.catalog.exists():
         return next(warehouse.versions(), None) is not None
-    return warehouse.is_moved() or read_seal(warehouse)[0] != (state or catalog_state(warehouse))
-
-
-WRITE_ANEW = "try: bgdata catalog"
-SHOWN = "not internal and"
-DEFINED = {  # everything that a catalog defines, by what holds it
-    "views": f"select view_name, sql, comment from duckdb_views() where {SHOWN}",
-    "tables": f"select table_name, sql, comment from duckdb_tables() where {SHOWN}",
-    "macros": f"select function_name, concat(parameters::varchar, macro_definition), comment from duckdb_functions()"
-    f" where {SHOWN}",
-    "types": f"select type_name, logical_type, comment from duckdb_types() where {SHOWN}",
-    "schemas": f"select schema_name, '', comment from duckdb_schemas() where {SHOWN}",
-    "sequences": "select sequence_name, '', comment from duckdb_sequences() where",
-    "columns": f"select concat(table_name, '.', column_name), data_type, comment from duckdb_columns() where {SHOWN}",
-}
+    return warehouse.is_moved() or _read_seal(warehouse)[0] != (state or catalog_state(warehouse))
 
 
 def check_catalog(warehouse: Versions) -> None:
@@ -423,15 +390,15 @@ def check_catalog(warehouse: Versions) -> None:
         pass
     with tempfile.TemporaryDirectory() as folder, open_memory() as connection:
         paths = {"expected": Path(folder).resolve() / "catalog.duckdb", "found": warehouse.catalog.resolve()}
-        write_catalog_to(paths["expected"], warehouse)
-        keep_to(connection, [file for path in paths.values() for file in database_files(path)])
+        _write_catalog_to(paths["expected"], warehouse)
+        keep_to(connection, [file for path in paths.values() for file in _database_files(path)])
         try:
             for name, path in paths.items():
                 connection.execute(f"attach {quoted(str(path))} as {name} (read_only)")
             for what, query in DEFINED.items():
                 owned = f"{query} database_name = $1"
                 expected, found = (set(connection.execute(owned, [name]).fetchall()) for name in paths)
-                if expected == found or differ_in_place(expected, found):
+                if expected == found or _differ_in_place(expected, found):
                     continue
                 names = shown(", ".join(sorted({str(name) for name, *_ in expected ^ found})))
                 raise CheckFailedError(f"expected its {what} as the manifests say, differing: {names}; {WRITE_ANEW}")
@@ -444,7 +411,7 @@ def check_catalog(warehouse: Versions) -> None:
             ) from error
 
 
-def differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]) -> bool:
+def _differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]) -> bool:
     """Whether what catalogs define differs by nothing but the folder of the warehouse, which has several names."""
     text = r"'(?:[^']|'')*'"
     place = re.compile(
@@ -452,11 +419,6 @@ def differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]])
     )
     sides = ({tuple(place.sub("", str(part)) for part in each) for each in side} for side in (expected, found))
     return next(sides) == next(sides)
-
-
-SEAL_NAME = ".catalog.seal"
-KEY_BYTES = 32
-MOST_BYTES = 1000
 
 
 def catalog_state(warehouse: Versions) -> str:
@@ -467,38 +429,36 @@ def catalog_state(warehouse: Versions) -> str:
     scripts = (path for part in PARTS for path in kinds.sql.files(part))
     for path in sorted({*Path(__file__).parent.glob("*.py"), *scripts, *kinds.files()}):
         digest.update(path.read_bytes())
-    for folder, name in version_files(warehouse):
+    for folder, name in _version_files(warehouse):
         with suppress(CorruptFileError, OSError):  # it is being removed, or is a link
             path = folder / name
             found = path.lstat()
             said: object = (found.st_mode, found.st_size, found.st_mtime_ns)
             if name == CURRENT and stat.S_ISREG(found.st_mode):
                 with open_regular(path) as file:
-                    said = file.read(MOST_BYTES)
+                    said = file.read(_MOST_SEAL_BYTES)
             digest.update(repr((path.relative_to(warehouse.root).parts, said)).encode())
     return digest.hexdigest()
 
 
-def version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:
+def _version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:
     """(folder, name) of the files of versions that a catalog depends on, in order."""
     for kind in sorted(warehouse.kinds):
         for variant in warehouse.variant_folders(kind):
             if variant.is_symlink():  # which may lead nowhere
                 yield variant.parent, variant.name
-            for name in names_in(variant):
+            for name in _names_in(variant):
                 if name == CURRENT:
                     yield variant, name
                 elif is_name("version", name):
-                    yield from ((variant / name, file) for file in names_in(variant / name) if is_shown(file))
+                    yield from (
+                        (variant / name, file)
+                        for file in _names_in(variant / name)
+                        if file == MANIFEST or file.endswith(".parquet")
+                    )
 
 
-def is_shown(name: str) -> bool:
-    """Whether a catalog depends on a file of this name in the folder of a version."""
-    return name == MANIFEST or name.endswith(".parquet")
-
-
-def names_in(folder: Path) -> list[str]:
-    """The names in a folder, sorted; none where it cannot be read."""
+def _names_in(folder: Path) -> list[str]:
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 (three times as fast as Path.iterdir)
     except OSError:
@@ -507,32 +467,32 @@ def names_in(folder: Path) -> list[str]:
 
 def seal(warehouse: Versions, state: str, catalog: bytes) -> None:
     """Say for which state this catalog of the warehouse was written. Raises StorageError."""
-    write_file(warehouse.root / SEAL_NAME, f"{state} {code_of(warehouse, state, catalog)}".encode())
+    write_file(warehouse.root / SEAL_NAME, f"{state} {_code_of(warehouse, state, catalog)}".encode())
 
 
-def read_seal(warehouse: Versions) -> tuple[str, str]:
+def _read_seal(warehouse: Versions) -> tuple[str, str]:
     """(state, code) as they are written beside a catalog; empty where nothing is."""
     try:
         with open_regular(warehouse.root / SEAL_NAME) as file:
-            state, code = file.read(MOST_BYTES).decode().split(" ")
+            state, code = file.read(_MOST_SEAL_BYTES).decode().split(" ")
     except (CorruptFileError, OSError, ValueError):  # ValueError: no UTF-8, or not two words
         return "", ""
     return state, code
 
 
-def is_own(warehouse: Versions, state: str) -> bool:
+def _is_own(warehouse: Versions, state: str) -> bool:
     """Whether catalog.duckdb was written by this user, here, for this state, and of kinds whose sources tell all."""
-    written, code = read_seal(warehouse)
+    written, code = _read_seal(warehouse)
     if not code or written != state or not warehouse.kinds.has_modules_alone:
         return False
     try:
         with open_regular(warehouse.catalog) as file:
-            return code == code_of(warehouse, state, file.read())
+            return code == _code_of(warehouse, state, file.read())
     except (CorruptFileError, OSError):
         return False
 
 
-def code_of(warehouse: Versions, state: str, catalog: bytes) -> str:
+def _code_of(warehouse: Versions, state: str, catalog: bytes) -> str:
     """A code of a catalog, the state for which it was written, and the folder; empty where this user has no key."""
     key = own_key()
     title = f"{warehouse.root.resolve()}\0{state}\0".encode()

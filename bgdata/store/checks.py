@@ -128,24 +128,18 @@ class ColumnChange(NamedTuple):
     key_of_largest: str
 
 
-class RowsOnly(NamedTuple):
-    """How many rows, by key, only one of two tables has."""
-
-    before: int
-    after: int
-
-
 class Comparison(NamedTuple):
     """What is different in one of the tables of two versions."""
 
     shape: TableShape
-    only: RowsOnly
+    only_before: int  # rows, by key
+    only_after: int
     changes: list[ColumnChange]
 
     @property
     def is_same(self) -> bool:
         """Whether both have the same rows."""
-        return not any(self.only) and all(change.rows_changed == 0 for change in self.changes)
+        return not (self.only_before or self.only_after or any(change.rows_changed for change in self.changes))
 
     @property
     def has_common(self) -> bool:
@@ -156,8 +150,8 @@ class Comparison(NamedTuple):
 def define_version(
     connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], shape: TableShape, table: Table
 ) -> None:
-    """Create a temporary view of one of the tables of a version, with the declared columns. Raises OlderTableError or
-    CorruptFileError for a version with other columns."""
+    """Create a temporary view of one of the tables of a version. Raises OlderTableError or CorruptFileError for a
+    version with other columns than the declared ones."""
     parameters: Parameters = kind.recorded(table.manifest)
     if not kind.tables_of(parameters):
         raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
@@ -167,46 +161,33 @@ def define_version(
     connection.execute(f"create or replace temp view {identifier(name)} as select {columns} from {source}")
 
 
-def comparison(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Comparison:
-    """Compare the views `before` and `after` of a table."""
-    return Comparison(shape, rows_only(connection, shape), list(column_changes(connection, shape)))
-
-
-def rows_only(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> RowsOnly:
-    """Count the rows whose keys only one of the views `before` and `after` has."""
-
-    def count(one: str, other: str) -> int:
-        rows = connection.sql(f"select count(*) from {one} anti join {other} on {same_key(shape)}").fetchall()
-        return int(rows[0][0])
-
-    return RowsOnly(count("before", "after"), count("after", "before"))
-
-
-def same_key(shape: TableShape) -> str:
-    """SQL for whether rows of `before` and `after` have the same key, also where a part of it is null."""
-    names = map(identifier, shape.key)
-    return " and ".join(f"before.{name} is not distinct from after.{name}" for name in names)
-
-
-def column_changes(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Iterator[ColumnChange]:
-    """Compare the views `before` and `after` over their common keys, for each declared column that both have."""
+def compare_views(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Comparison:
+    """Compare the views `before` and `after` of a table: which keys only one has, and over their common keys each
+    declared column that both have."""
+    keys = [identifier(name) for name in shape.key]
+    same_key = " and ".join(f"before.{name} is not distinct from after.{name}" for name in keys)  # also where null
+    alone = []
+    for one, other in (("before", "after"), ("after", "before")):
+        ((count,),) = connection.sql(f"select count(*) from {one} anti join {other} on {same_key}").fetchall()
+        alone.append(count)
     common = set(connection.sql("from before").columns) & set(connection.sql("from after").columns)
-    key = ", ".join(f"before.{identifier(name)}" for name in shape.key)
-    join = f"from before join after on {same_key(shape)}"
+    key = ", ".join(f"before.{name}" for name in keys)
+    changes = []
     for column in shape.columns:
         if column.name in shape.key or column.name not in common:
             continue
         old, new = (f"{side}.{identifier(column.name)}" for side in ("before", "after"))
-        size = change_size(column, old, new)
-        row = connection.sql(
-            f"select count(*), count(*) filter ({new} is distinct from {old}), max({size}), avg({size}), "
-            f"arg_max(concat_ws(' ', {key}), {size}) filter ({new} is distinct from {old}) {join}"
-        ).fetchall()[0]
-        compared, changed, largest, mean, where = row
-        yield ColumnChange(column.name, compared, changed, largest or 0.0, mean or 0.0, where or "")
+        size, is_changed = _change_size(column, old, new), f"{new} is distinct from {old}"
+        ((compared, changed, largest, mean, where),) = connection.sql(
+            f"select count(*), count(*) filter ({is_changed}), max({size}), avg({size}), "
+            f"arg_max(concat_ws(' ', {key}), {size}) filter ({is_changed}) "
+            f"from before join after on {same_key}"
+        ).fetchall()
+        changes.append(ColumnChange(column.name, compared, changed, largest or 0.0, mean or 0.0, where or ""))
+    return Comparison(shape, alone[0], alone[1], changes)
 
 
-def change_size(column: Column, old: str, new: str) -> str:
+def _change_size(column: Column, old: str, new: str) -> str:
     """SQL for the size of a difference: of numbers how far they are apart, of lists the largest such difference, of
     other values 0 or 1."""
     if column.type in NUMBERS:

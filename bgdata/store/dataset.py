@@ -98,12 +98,12 @@ class Estimate(NamedTuple):
         return self.checkpoint_bytes + max(self.disk_bytes, self.checkpoint_bytes)
 
 
-def sampled(count: int, total: int, unit: str = "rows") -> str:
+def sample_text(count: int, total: int, unit: str = "rows") -> str:
     """What recomputing `count` random ones of `total` can find, as `1,000 of 10,000 games: finds 1 bad one in 217`."""
     return f"all {total:,} {unit}" if count >= total else f"{count:,} of {total:,} {unit}: {finds(count, total)}"
 
 
-def drawn(count: int, total: int) -> str:
+def drawn_text(count: int, total: int) -> str:
     """The same of rows that are drawn one by one: some may come twice, so that as many as there are need not be all."""
     return f"{count:,} rows drawn of {total:,}: {finds(count, total)}"
 
@@ -334,7 +334,7 @@ class Computation(ABC, Generic[P]):
         return None
 
     def check_sample(self, recheck: Recheck[P]) -> str:
-        """Recompute a random sample of rows from their successors, and say of how many: see `sampled`.
+        """Recompute a random sample of rows from their successors, and say of how many: see `sample_text`.
 
         Raises CheckFailedError naming the first bad row, and CheckSkippedError where what it takes is not here.
         """

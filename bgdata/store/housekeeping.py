@@ -14,7 +14,7 @@ from bgdata.store.linked import discard, drop_variant, is_removable, move_aside
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import read_lock
 from bgdata.store.names import CURRENT
-from bgdata.store.storage import is_locked, is_want, remove_unheld, storage_errors
+from bgdata.store.storage import is_locked, is_want, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.versions import DELETING, VERSION, Versions, deleting, newest
 
@@ -34,11 +34,11 @@ class Rubbish(NamedTuple):
 def needed_by(warehouse: Versions, table: Table) -> list[str]:
     """Names of the versions that are made from one, and of the lock if it states its digest. Raises ManifestFormatError
     for a damaged lock."""
-    wanted = identities(table)
-    return [who for who, needs in all_needs(warehouse).items() if needs & wanted and who != table.name]
+    wanted = _identities(table)
+    return [who for who, needs in _all_needs(warehouse).items() if needs & wanted and who != table.name]
 
 
-def all_needs(warehouse: Versions) -> dict[str, set[str]]:
+def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
     """For every readable version, and for the lock, what it is made from: `kind/variant@digest` (inputs) or
     `rN-digest8` (versions that parameters name). Raises ManifestFormatError for a damaged lock."""
     found: dict[str, set[str]] = {}
@@ -56,7 +56,7 @@ def all_needs(warehouse: Versions) -> dict[str, set[str]]:
     return found
 
 
-def identities(table: Table) -> set[str]:
+def _identities(table: Table) -> set[str]:
     """The names by which others refer to a version; a damaged one is only known by its folder."""
     kind, variant, version = table.folder.parts[-3:]
     try:
@@ -117,43 +117,40 @@ def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
     """What `sweep` would delete: staging folders that no process holds, and undamaged versions that are neither current
     nor locked, nor needed by one that is; of what links lead to, only what this warehouse put there. With `damaged`
     also what a repair has set aside. Raises ManifestFormatError for a damaged lock."""
-    unheld = [path for path in staged_paths(warehouse) if path.suffix != ".lock" and not is_held(path)]
+    unheld = [path for path in _staged_paths(warehouse) if path.suffix != ".lock" and not _is_held(path)]
     aside = [path for path in unheld if path.name.startswith(DAMAGED)]
     found = [Rubbish(path, "no process holds it", size(path)) for path in unheld if path not in aside]
     found += [Rubbish(path, "a repair has set it aside", size(path)) for path in aside if damaged]
-    kept = kept_versions(warehouse)
+    kept = _kept_versions(warehouse)
     unneeded = [table for table in warehouse.versions() if table.name not in kept and is_removable(warehouse, table)]
     return found + [Rubbish(table.folder, "nothing needs it", size(table.folder)) for table in unneeded]
 
 
-def staged_paths(warehouse: Versions) -> list[Path]:
+def _staged_paths(warehouse: Versions) -> list[Path]:
     """What is in the staging folder, sorted; nothing where that is a link, which may lead anywhere."""
     return [] if warehouse.staging.is_symlink() else sorted(warehouse.staging.glob("*"))
 
 
-def kept_versions(warehouse: Versions) -> set[str]:
+def _kept_versions(warehouse: Versions) -> set[str]:
     """Names of the versions that are current, locked or damaged, and of those that these are made from."""
-    needs = all_needs(warehouse)
+    needs = _all_needs(warehouse)
+    kept: set[str] = set()
     names: dict[str, set[str]] = {}  # by what others name them by: equal values give equal names
     for table in warehouse.versions():
-        for identity in identities(table):
+        for identity in _identities(table):
             names.setdefault(identity, set()).add(table.name)
-    kept = {table.name for table in warehouse.versions() if is_damaged(table) or is_current(warehouse, table)}
+        try:
+            table.check_sizes()  # hashes would take long
+            if is_current(warehouse, table):
+                kept.add(table.name)
+        except BgdataError:
+            kept.add(table.name)
     waiting = [LOCK_NAME, *kept]
     while waiting:
         needed = {name for each in needs.get(waiting.pop(), ()) for name in names.get(each, ())} - kept
         waiting += needed
         kept |= needed
     return kept
-
-
-def is_damaged(table: Table) -> bool:
-    """Whether a version has no readable manifest, or a file of another size than that says: hashes would take long."""
-    try:
-        table.check_sizes()
-    except BgdataError:
-        return True
-    return False
 
 
 def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
@@ -168,9 +165,9 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
                 continue
             with storage_errors("delete", entry.path):
                 discard(warehouse, entry.path)
-        for path in staged_paths(warehouse):
+        for path in _staged_paths(warehouse):
             if path.suffix == ".lock":
-                remove_unheld(path)
+                is_locked(path, remove=True)
     return swept
 
 
@@ -179,8 +176,8 @@ def no_builds(warehouse: Versions) -> Iterator[None]:
     """While the block deletes, no build begins: those that want to wait, and look for what they are made from again.
     Raises VersionInUseError if one is running: it may need what is about to be deleted."""
     with deleting(warehouse):
-        locks = [path for path in staged_paths(warehouse) if path.suffix == ".lock"]
-        held = [lock.stem for lock in locks if lock.stem not in ("catalog", DELETING) and is_held(lock)]
+        locks = [path for path in _staged_paths(warehouse) if path.suffix == ".lock"]
+        held = [lock.stem for lock in locks if lock.stem not in ("catalog", DELETING) and _is_held(lock)]
         if held:
             raise VersionInUseError(
                 f"expected no running build in {warehouse.root}, found {', '.join(held)}; try again then"
@@ -188,7 +185,7 @@ def no_builds(warehouse: Versions) -> Iterator[None]:
         yield
 
 
-def is_held(path: Path) -> bool:
+def _is_held(path: Path) -> bool:
     """Whether a process holds the lock of something in the staging folder."""
     match = STAGED.fullmatch(path.name)
     return is_locked(path.with_name(f"{match[1] if match else path.name}.lock"))

@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
     from bgdata.store.versions import Versions
 
-
-def is_own(warehouse: Versions, place: Path) -> bool:
-    """Whether this warehouse put what is in a folder on another disk there."""
-    return is_owned(warehouse.root, place)
+OWNER = ".warehouse"
+MOST_PATH_BYTES = 1 << 16
 
 
-def visible(folder: Path) -> list[str]:
-    """What is in the folder of a variant beside `current` and hidden files, sorted; nothing where there is none."""
+def _visible(folder: Path) -> list[str]:
     names = (path.name for path in folder.iterdir()) if folder.is_dir() else ()
     return sorted(name for name in names if name != CURRENT and not name.startswith("."))
 
@@ -44,10 +41,10 @@ def place_of(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
     folder = warehouse.root / title
     for path in (folder, *staged):
         if path.is_symlink():
-            place = leads_to(path) if path == folder else leads_to(path).parent
+            place = _target(path) if path == folder else _target(path).parent
             if not place.is_dir():
-                raise StorageError(gone(path, place))
-            if path == folder or is_own(warehouse, place) or is_left(place):
+                raise StorageError(_gone(path, place))
+            if path == folder or _is_own(warehouse.root, place) or _is_left(place):
                 return place.resolve()
     inside = warehouse.root.resolve() / title
     return folder if folder.resolve() == inside else folder.resolve()
@@ -64,12 +61,12 @@ def chosen_place(warehouse: Versions, title: str, directory: Path) -> Path:
         raise UsageError(f"expected a folder outside the warehouse {warehouse.root}, got {directory}")
     folder, place = warehouse.root / title, (directory / title).resolve()
     is_linked = folder.is_dir() and place.is_dir() and folder.samefile(place)
-    if not is_linked and (others := visible(folder)):
+    if not is_linked and (others := _visible(folder)):
         step = f"try: bgdata rm {title}/{others[0]}" if is_name("version", others[0]) else "move it away"
         raise UsageError(
             f"expected {title} nowhere but in {directory}, found {others[0]} in {folder.resolve()}; {step}"
         )
-    if (there := versions_in(place)) and not (is_own(warehouse, place) or is_left(place)):
+    if (there := _versions_in(place)) and not (_is_own(warehouse.root, place) or _is_left(place)):
         raise UsageError(
             f"expected no version of {title} in {directory}, found {there[0]} of another warehouse; "
             "choose another folder"
@@ -77,18 +74,17 @@ def chosen_place(warehouse: Versions, title: str, directory: Path) -> Path:
     return place
 
 
-def versions_in(place: Path) -> list[str]:
-    """The names of the versions in a folder on another disk."""
-    return [name for name in visible(place) if is_name("version", name)]
+def _versions_in(place: Path) -> list[str]:
+    return [name for name in _visible(place) if is_name("version", name)]
 
 
 def link_again(warehouse: Versions, title: str, place: Path) -> None:
     """Link the versions in a folder on another disk, if there are any: a build may have been killed before it did, the
     disk may be found in another place now, and so may this warehouse, which owns them then. Raises StorageError."""
-    if versions_in(place):
+    if _versions_in(place):
         link(warehouse, title, place)
-        if is_left(place):
-            own(warehouse, place)
+        if _is_left(place):
+            _own(warehouse, place)
 
 
 def prepare(warehouse: Versions, title: str, place: Path) -> None:
@@ -96,12 +92,12 @@ def prepare(warehouse: Versions, title: str, place: Path) -> None:
     with storage_errors("create", place):
         make_folder(place)
     link_again(warehouse, title, place)
-    if not visible(place) and not is_own(warehouse, place):
-        own(warehouse, place)
+    if not _visible(place) and not _is_own(warehouse.root, place):
+        _own(warehouse, place)
 
 
-def own(warehouse: Versions, place: Path) -> None:
-    """Say in a folder on another disk that this warehouse put there what is in it. Raises StorageError."""
+def _own(warehouse: Versions, place: Path) -> None:
+    """Name this warehouse as the owner of a folder on another disk."""
     write_file(place / OWNER, str(warehouse.root.resolve()).encode())
 
 
@@ -109,7 +105,7 @@ def stage(warehouse: Versions, staged: Path, hidden: Path) -> bool:
     """Have something in the staging folder lead to what is staged on another disk; returns whether anything else of
     that name had to go. Raises StorageError."""
     with storage_errors("create", staged):
-        if staged.is_symlink() and leads_to(staged) == hidden:
+        if staged.is_symlink() and _target(staged) == hidden:
             return False
         is_there = staged.is_symlink() or staged.exists()
         discard(warehouse, staged)
@@ -125,7 +121,7 @@ def link(warehouse: Versions, title: str, place: Path) -> None:
     with storage_errors("link", folder):
         if folder.is_symlink():
             folder.unlink()
-        elif not visible(folder):
+        elif not _visible(folder):
             remove_folder(folder)
         make_folder(folder.parent)
         folder.symlink_to(place)
@@ -137,7 +133,7 @@ def is_removable(warehouse: Versions, table: Table) -> bool:
     variant = table.folder.parent
     if variant.parent.is_symlink():
         return False
-    return not variant.is_symlink() or is_own(warehouse, leads_to(variant))
+    return not variant.is_symlink() or _is_own(warehouse.root, _target(variant))
 
 
 def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
@@ -146,8 +142,8 @@ def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
     aside, variant = warehouse.staging / name, folder.parent
     warehouse.staging.mkdir(exist_ok=True)
     discard(warehouse, aside)
-    if variant.is_symlink() and is_own(warehouse, leads_to(variant)):
-        hidden = leads_to(variant) / f".{name}"
+    if variant.is_symlink() and _is_own(warehouse.root, _target(variant)):
+        hidden = _target(variant) / f".{name}"
         remove_folder(hidden)
         aside.symlink_to(hidden)
         folder.rename(hidden)
@@ -163,8 +159,8 @@ def put_back(warehouse: Versions, aside: Path, folder: Path) -> None:
         return
     with storage_errors("move", aside):
         make_folder(folder.parent)
-        hidden = leads_to(aside) if aside.is_symlink() else None
-        if hidden and hidden.name == f".{aside.name}" and is_own(warehouse, hidden.parent):
+        hidden = _target(aside) if aside.is_symlink() else None
+        if hidden and hidden.name == f".{aside.name}" and _is_own(warehouse.root, hidden.parent):
             hidden.rename(folder)
             aside.unlink()
         else:
@@ -175,10 +171,10 @@ def discard(warehouse: Versions, path: Path) -> None:
     """Delete something in the staging folder, if it is there: a file, a folder, or a link; what it leads to as well if
     this warehouse put it there. Raises OSError."""
     if path.is_symlink():
-        hidden = leads_to(path)
-        if hidden.name == f".{path.name}" and is_own(warehouse, hidden.parent):
+        hidden = _target(path)
+        if hidden.name == f".{path.name}" and _is_own(warehouse.root, hidden.parent):
             remove_folder(hidden)
-            drop_empty(warehouse, hidden.parent)
+            _drop_empty(warehouse, hidden.parent)
         path.unlink()
     elif path.is_dir():
         remove_folder(path)
@@ -190,28 +186,25 @@ def drop_variant(warehouse: Versions, variant: Path) -> None:
     """Delete the folder of a variant that has no version left, if nothing else is in it. Raises OSError."""
     (variant / CURRENT).unlink(missing_ok=True)
     if variant.is_symlink():
-        place = leads_to(variant)
+        place = _target(variant)
         variant.unlink()
-        drop_empty(warehouse, place)
+        _drop_empty(warehouse, place)
     elif not any(variant.iterdir()):
         variant.rmdir()
 
 
-def drop_empty(warehouse: Versions, place: Path) -> None:
-    """Delete a folder of this warehouse on another disk in which nothing is left but what a killed process was about to
-    write."""
-    if is_own(warehouse, place) and all(path.name == OWNER or path.suffix == ".partial" for path in place.iterdir()):
+def _drop_empty(warehouse: Versions, place: Path) -> None:
+    """Delete a folder of this warehouse on another disk if nothing is left in it but unfinished writes."""
+    if _is_own(warehouse.root, place) and all(
+        path.name == OWNER or path.suffix == ".partial" for path in place.iterdir()
+    ):
         remove_folder(place)
         with suppress(OSError):  # other variants are there
             place.parent.rmdir()
 
 
-OWNER = ".warehouse"
-MOST_PATH_BYTES = 1 << 16
-
-
-def owner_of(place: Path) -> Path | None:
-    """The warehouse that put what is in a folder on another disk there, or None where no file says so."""
+def _owner_of(place: Path) -> Path | None:
+    """The warehouse that owns a folder on another disk, or None where no file says so."""
     try:
         with open_regular(place / OWNER) as file:
             found = Path(file.read(MOST_PATH_BYTES).decode())
@@ -220,18 +213,18 @@ def owner_of(place: Path) -> Path | None:
     return found if found.is_absolute() else None
 
 
-def is_owned(root: Path, place: Path) -> bool:
-    """Whether the warehouse in the folder `root` put what is in a folder on another disk there."""
-    owner = owner_of(place)
+def _is_own(root: Path, place: Path) -> bool:
+    """Whether the warehouse in the folder `root` owns a folder on another disk."""
+    owner = _owner_of(place)
     try:
         return owner is not None and owner.samefile(root)
     except (OSError, ValueError):  # ValueError: a null byte in a path
         return False
 
 
-def is_left(place: Path) -> bool:
-    """Whether the warehouse that put what is in a folder there is not where it was: it was moved, or deleted."""
-    owner = owner_of(place)
+def _is_left(place: Path) -> bool:
+    """Whether the warehouse that owns this folder was moved or deleted."""
+    owner = _owner_of(place)
     try:
         return owner is not None and not owner.stat()
     except FileNotFoundError:
@@ -240,19 +233,17 @@ def is_left(place: Path) -> bool:
         return False
 
 
-def leads_to(link: Path) -> Path:
-    """Where a link leads, whether or not something is there."""
+def _target(link: Path) -> Path:
     return link.parent / link.readlink()
 
 
 def check_link(path: Path) -> None:
     """Raise StorageError for a link to a folder that is not there."""
     if path.is_symlink() and not path.is_dir():
-        raise StorageError(gone(path, leads_to(path)))
+        raise StorageError(_gone(path, _target(path)))
 
 
-def gone(link: Path, place: Path) -> str:
-    """The message for a link to a folder that is not there."""
+def _gone(link: Path, place: Path) -> str:
     return (
         f"expected the folder {place}, to which the link {link} leads, found none; is its disk there? "
         "if it is gone for good, delete the link"
@@ -265,8 +256,8 @@ def require_own(root: Path, kind: str, variant: str) -> None:
     for path in (root / kind, root / kind / variant):
         check_link(path)
         if path.is_symlink():
-            place = leads_to(path)
-            if path.name == kind or not (is_owned(root, place) or is_left(place)):
+            place = _target(path)
+            if path.name == kind or not (_is_own(root, place) or _is_left(place)):
                 raise StorageError(
                     f"expected to write {kind}/{variant} into this warehouse, found the link {path} to {place}, "
                     "which is not its own; delete the link, or do it in the warehouse that is there"

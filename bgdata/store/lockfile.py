@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, shown
 from bgdata.store.manifest import Manifest, canonical_json, is_count, is_text, parse_json, read_whole
@@ -66,46 +66,37 @@ def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
             raise ManifestFormatError(
                 f"expected a lock of format {FORMAT} in {path}, found {shown(data['format'])}; upgrade bgdata"
             )
-        return [lock_entry(entry) for entry in data["entries"]], [pinned_file(pin) for pin in data.get("files", [])]
+        entries = [LockEntry(**fields) for fields in data["entries"]]
+        pins = [PinnedFile(**fields) for fields in data.get("files", [])]
+        for entry in entries:
+            for what, name in zip(("kind", "variant", "digest", "digest"), vars(entry).values(), strict=True):
+                check_name(what, name)
+        for pin in pins:
+            check_name("digest", pin.sha256)
+            if not (is_text(pin.name) and is_text(pin.address) and is_count(pin.bytes)):
+                raise ValueError(f"no name, address and size in {shown(vars(pin))}")
+        return entries, pins
     except (InvalidNameError, ValueError, LookupError, TypeError, AttributeError) as error:  # the others are of JSON
         raise ManifestFormatError(
             f"expected a lock file in {path}, found: {shown(error)}; restore it from version control"
         ) from error
 
 
-def lock_entry(fields: dict[str, Any]) -> LockEntry:
-    """A locked variant from its fields in the lock. Raises TypeError or ValueError."""
-    entry = LockEntry(**fields)
-    names = {"kind": entry.dataset, "variant": entry.variant}
-    for what, name in (*names.items(), ("digest", entry.recipe_key), ("digest", entry.digest)):
-        check_name(what, name)
-    return entry
-
-
-def pinned_file(fields: dict[str, Any]) -> PinnedFile:
-    """A pinned file from its fields in the lock. Raises TypeError or ValueError."""
-    pin = PinnedFile(**fields)
-    check_name("digest", pin.sha256)
-    if not (is_text(pin.name) and is_text(pin.address) and is_count(pin.bytes)):
-        raise ValueError(f"no name, address and size in {shown(fields)}")
-    return pin
-
-
 def save_lock(path: Path, manifests: list[Manifest]) -> None:
     """Write a lock of these versions, sorted, so that changes make small diffs; pinned files are kept."""
     entries = [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests]
-    with one_writer(path):
+    with _one_writer(path):
         write_lock(path, entries, load_pins(path))
 
 
 def save_pin(path: Path, pin: PinnedFile) -> None:
     """Pin a file, or replace its pin; the locked variants are kept."""
-    with one_writer(path):
+    with _one_writer(path):
         entries, pins = read_lock(path) if path.exists() else ([], [])
         write_lock(path, entries, [*(other for other in pins if other.name != pin.name), pin])
 
 
-def one_writer(path: Path) -> AbstractContextManager[None]:
+def _one_writer(path: Path) -> AbstractContextManager[None]:
     """Held while the lock is read and written anew: of two processes, one would lose what the other adds."""
     return locked(path.with_name(f".{path.name}.lock"))
 
@@ -119,7 +110,7 @@ def write_lock(path: Path, entries: list[LockEntry], pins: list[PinnedFile]) -> 
     write_file(path, canonical_json(lock, indent=2))
 
 
-SAME, MISSING = "same", "not built"
+SAME = "same"
 
 
 class Verdict(NamedTuple):
@@ -142,22 +133,21 @@ def lock_verdicts(versions: Versions) -> list[Verdict]:
     """A verdict on each locked variant, in the order of the lock. Raises MissingWarehouseError, what `load_lock`
     raises, and ManifestFormatError for a damaged manifest."""
     versions.require()
-    return [verdict_on(versions, entry) for entry in load_lock(versions.lock)]
+    return [_verdict_on(versions, entry) for entry in load_lock(versions.lock)]
 
 
-def verdict_on(versions: Versions, entry: LockEntry) -> Verdict:
-    """Whether the current version of a locked variant is the locked one. Raises what `Versions.open` raises."""
+def _verdict_on(versions: Versions, entry: LockEntry) -> Verdict:
     built = list(versions.versions(entry.dataset, entry.variant))
     if not built:
-        if is_more(versions, entry):
-            return Verdict(entry, f"{MISSING}; try: bgdata build {entry.dataset}", is_right=True)
-        return Verdict(entry, MISSING, is_right=False)
-    current = versions.open(entry.dataset, entry.variant)
-    if current.manifest.digest == entry.digest:
+        is_optional = is_more(versions, entry)
+        step = f"; try: bgdata build {entry.dataset}" if is_optional else ""
+        return Verdict(entry, f"not built{step}", is_right=is_optional)
+    current = versions.open(entry.dataset, entry.variant).manifest.digest
+    if current == entry.digest:
         return Verdict(entry, SAME, is_right=True)
     locked = [table for table in built if table.folder.name.endswith(entry.digest[:8])]
     step = f"; try: bgdata use {locked[0].name}" if locked else ""
-    return Verdict(entry, f"DIFFERS: current is {current.manifest.digest[:16]}{step}", is_right=False)
+    return Verdict(entry, f"DIFFERS: current is {current[:16]}{step}", is_right=False)
 
 
 def is_more(versions: Versions, entry: LockEntry) -> bool:

@@ -7,11 +7,11 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, shown
 from bgdata.store.names import is_name, parse_input
@@ -21,6 +21,7 @@ FORMAT = 1
 FILE_NAME = "manifest.json"
 SEAL = "manifest_sha256"  # hash of all other fields
 MOST_BYTES = 1 << 24  # of a manifest or a lock
+Check: TypeAlias = Callable[[Any], bool]
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,12 @@ class Manifest:
 
     @property
     def version(self) -> str:
-        """Name of the version's folder: r<revision>-<first 8 hex digits of the digest>."""
+        """Name of the version's folder."""
         return version_name(self.revision, self.digest)
 
     def to_bytes(self) -> bytes:
         """The file: JSON with a hash of its fields, so that any later change is noticed."""
-        return seal_manifest(self.values())
+        return _seal(self.values())
 
     def values(self) -> dict[str, Any]:
         """The fields as JSON values; a figure that is NaN, such as the mean of no rows, is null."""
@@ -123,12 +124,11 @@ class Manifest:
 
 
 def version_name(revision: int, digest: str) -> str:
-    """Name of a version's folder."""
+    """Name of a version's folder, r<revision>-<first 8 hex digits of the digest>."""
     return f"r{revision}-{digest[:8]}"
 
 
-def seal_manifest(values: dict[str, Any]) -> bytes:
-    """The manifest of these fields, with their hash."""
+def _seal(values: dict[str, Any]) -> bytes:
     return canonical_json({**values, SEAL: hashlib.sha256(canonical_json(values)).hexdigest()}, indent=2)
 
 
@@ -151,11 +151,8 @@ def recipe_key(
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """Read and check the manifest of a version: every field must have the type, and every name the form, that is
-    written here.
-
-    Raises MissingTableError when there is none, ManifestFormatError when it is damaged or of a newer format.
-    """
+    """Read and check the manifest of a version. Raises MissingTableError when there is none, ManifestFormatError when
+    it is damaged or of a newer format."""
     path = folder / FILE_NAME
     try:
         written = read_whole(path)
@@ -180,11 +177,11 @@ def parse_manifest(written: bytes, path: Path | str) -> Manifest:
     if set(data) != known:
         wrong = shown(", ".join(sorted(set(data) ^ known)))
         raise ManifestFormatError(f"expected the fields of manifest format {FORMAT} in {path}, differing: {wrong}")
-    for name, (what, is_right) in FIELDS.items():
+    for name, (what, is_right) in _FIELDS.items():
         if not is_right(data[name]):
             raise ManifestFormatError(f"expected {what} as {name} in {path}, found {shown(data[name])}")
     del data[SEAL]
-    if not is_as_written(written):
+    if not _is_as_written(written):
         raise ManifestFormatError(f"expected {path} as it was written, found it changed; try: bgdata verify --repair")
     files = [FileEntry(**entry) for entry in data["files"]]
     raw_files = [RawFile(**entry) for entry in data["raw_files"]]
@@ -193,11 +190,11 @@ def parse_manifest(written: bytes, path: Path | str) -> Manifest:
 
 
 @lru_cache(128)  # a program that answers opens the same few tables again and again
-def is_as_written(written: bytes) -> bool:
+def _is_as_written(written: bytes) -> bool:
     """Whether the fields of a manifest have the hash that is among them."""
     data = parse_json(written)
     del data[SEAL]
-    return seal_manifest(data) == written
+    return _seal(data) == written
 
 
 def read_whole(path: Path) -> bytes:
@@ -235,8 +232,7 @@ def is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < 1 << 63
 
 
-def is_number(value: object) -> bool:
-    """Whether a value is a finite number; true and false are not."""
+def _is_number(value: object) -> bool:
     return type(value) is int or (type(value) is float and math.isfinite(value))
 
 
@@ -245,14 +241,15 @@ def is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def is_parameter(value: object) -> bool:
+def _is_parameter(value: object) -> bool:
     """Whether a value can be a parameter: a number, a text, true, false or null, or a list or an object of these."""
     if isinstance(value, list):
-        return all(map(is_parameter, value))
-    return value is None or isinstance(value, bool | str) or is_number(value) or is_mapping(value, is_parameter, "kind")
+        return all(map(_is_parameter, value))
+    is_plain = value is None or isinstance(value, bool | str) or _is_number(value)
+    return is_plain or _is_mapping(value, _is_parameter, "kind")
 
 
-def is_input(value: object) -> bool:
+def _is_input(value: object) -> bool:
     """Whether a value names an input, as `kind/variant@digest`."""
     try:
         return bool(parse_input(value))
@@ -260,63 +257,58 @@ def is_input(value: object) -> bool:
         return False
 
 
-def is_mapping(value: object, is_right: Callable[[object], bool], names: str = "") -> bool:
+def _is_mapping(value: object, is_right: Check, names: str = "") -> bool:
     """Whether a value maps `names` (see `names.is_name`; any texts if empty) to values that are right."""
     return isinstance(value, dict) and all(
         (not names or is_name(names, name)) and is_right(entry) for name, entry in value.items()
     )
 
 
-def is_file_list(value: object) -> bool:
-    """Whether a value is a list of the files of a version, each listed once."""
-    keys = {entry.name for entry in fields(FileEntry)}
-    if not isinstance(value, list) or not all(isinstance(entry, dict) and set(entry) == keys for entry in value):
-        return False
-    names = [entry["name"] for entry in value]
-    return all(
-        is_name("file", entry["name"]) and is_count(entry["bytes"]) and is_name("digest", entry["sha256"])
-        for entry in value
-    ) and len(names) == len(set(names))
+def _is_list(value: object, is_right: Check) -> bool:
+    return isinstance(value, list) and all(map(is_right, value))
 
 
-def is_raw_file_list(value: object) -> bool:
-    """Whether a value is a list of the files that a version was imported from; their names may be any text."""
-    keys = {entry.name for entry in fields(RawFile)}
-    digests = ("sha256", "content_sha256")
-    return isinstance(value, list) and all(
-        isinstance(entry, dict)
-        and set(entry) == keys
-        and is_count(entry["bytes"])
-        and all(is_name("digest", entry[name]) for name in digests)
-        and all(is_text(entry[name]) for name in keys - {"bytes"})
-        and "/" not in entry["name"]
-        for entry in value
+def _is_record_list(value: Any, checks: Mapping[str, Check]) -> bool:
+    """Whether a value is a list of objects with exactly these fields, each of them right."""
+    return _is_list(value, lambda entry: isinstance(entry, dict) and set(entry) == set(checks)) and all(
+        is_right(entry[name]) for entry in value for name, is_right in checks.items()
     )
 
 
-FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {  # of a manifest: what is expected, and how it is told
-    "dataset": ("the name of a kind", lambda value: is_name("kind", value)),
-    "variant": ("the name of a variant", lambda value: is_name("variant", value)),
+_is_digest = partial(is_name, "digest")
+_FILE_FIELDS: dict[str, Check] = {"name": partial(is_name, "file"), "bytes": is_count, "sha256": _is_digest}
+_RAW_FILE_FIELDS: dict[str, Check] = {entry.name: is_text for entry in fields(RawFile)} | {
+    "name": lambda value: is_text(value) and "/" not in value,  # else any text
+    "bytes": is_count,
+    "sha256": _is_digest,
+    "content_sha256": _is_digest,
+}
+_FIELDS: dict[str, tuple[str, Check]] = {  # of a manifest: what is expected, and how it is told
+    "dataset": ("the name of a kind", partial(is_name, "kind")),
+    "variant": ("the name of a variant", partial(is_name, "variant")),
     "revision": ("a number", is_count),
-    "parameters": ("values by name", lambda value: is_mapping(value, is_parameter, "kind")),
-    "recipe_key": ("64 hex digits", lambda value: is_name("digest", value)),
-    "digest": ("64 hex digits", lambda value: is_name("digest", value)),
-    "inputs": ("kind/variant@digest by role", lambda value: is_mapping(value, is_input, "role")),
-    "raw_files": ("the files that it was imported from", is_raw_file_list),
-    "warnings": ("texts", lambda value: isinstance(value, list) and all(map(is_text, value))),
+    "parameters": ("values by name", lambda value: _is_mapping(value, _is_parameter, "kind")),
+    "recipe_key": ("64 hex digits", _is_digest),
+    "digest": ("64 hex digits", _is_digest),
+    "inputs": ("kind/variant@digest by role", lambda value: _is_mapping(value, _is_input, "role")),
+    "raw_files": (
+        "the files that it was imported from",
+        lambda value: _is_record_list(value, _RAW_FILE_FIELDS),
+    ),
+    "warnings": ("texts", lambda value: _is_list(value, is_text)),
     "rows": ("a number", is_count),
-    "files": ("name, bytes and sha256 for each file", is_file_list),
+    "files": (
+        "name, bytes and sha256 for each file",  # each listed once
+        lambda value: _is_record_list(value, _FILE_FIELDS) and len({each["name"] for each in value}) == len(value),
+    ),
     "statistics": (
         "numbers or null by text",
-        lambda value: is_mapping(value, lambda each: each is None or is_number(each)),
+        lambda value: _is_mapping(value, lambda each: each is None or _is_number(each)),
     ),
-    "licence": ("a text", is_text),
-    "source": ("a text", is_text),
-    "kernel_fingerprint": ("a text", is_text),
-    "software": ("texts by name", lambda value: is_mapping(value, is_text)),
-    "source_commit": ("a text", is_text),
-    "created": ("a text", is_text),
-    "seconds": ("a number", is_number),
+    "software": ("texts by name", lambda value: _is_mapping(value, is_text)),
+    "seconds": ("a number", _is_number),
     "peak_memory_bytes": ("a number", is_count),
-    "machine": ("a text", is_text),
+    **dict.fromkeys(
+        ("licence", "source", "kernel_fingerprint", "source_commit", "created", "machine"), ("a text", is_text)
+    ),
 }

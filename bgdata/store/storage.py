@@ -26,8 +26,8 @@ _REASONS = {
     errno.ENOTDIR: "part of the path is a file",
 }
 # what says of this machine and this moment that a file cannot be read, and nothing of the file
-_WANTS = (errno.ENOMEM, errno.EIO, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EACCES, errno.EPERM, errno.ESTALE)
-_WANTED = ("can't start new thread", "error return without exception set")  # of libraries without memory
+_WANTS = (errno.EIO, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EACCES, errno.EPERM, errno.ESTALE)
+_WANT_TEXTS = ("can't start new thread", "allocate memory", "failed to map", "error return without exception set")
 _ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # where another place would do
 
 
@@ -51,14 +51,19 @@ def is_want(error: BaseException | None) -> bool:
     """Whether an error, or what caused it, says that something could not be read for now (for want of memory or of
     rights, or as a disk fails), and not that it is damaged."""
     while error is not None:
-        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # of DuckDB
-            return True
-        if isinstance(error, OSError) and error.errno in _WANTS:
-            return True
-        if isinstance(error, RuntimeError | SystemError) and any(words in str(error) for words in _WANTED):
+        if is_want_of_memory(error) or (isinstance(error, OSError) and error.errno in _WANTS):
             return True
         error = error.__cause__
     return False
+
+
+def is_want_of_memory(error: BaseException) -> bool:
+    """Whether an error says that this process may not take more memory, or start another thread."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    if isinstance(error, RuntimeError | ImportError | SystemError):  # of libraries that do not say it in another way
+        return any(words in str(error) for words in _WANT_TEXTS)
+    return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"  # of DuckDB
 
 
 def open_regular(path: Path) -> BufferedReader:
@@ -163,7 +168,7 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
 
     The system drops the lock when its holder dies, so a killed build never blocks the next one.
     """
-    handle = open_locked(path, waiting)
+    handle = _open_locked(path, waiting)
     try:
         with when_cut_off(lambda: path.unlink(missing_ok=True)):
             yield
@@ -174,40 +179,26 @@ def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[N
             os.close(handle)  # whatever happens: the lock ends with it
 
 
-def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock of a file; false if there is no file."""
-    with storage_errors("look at the lock of", path):
+def is_locked(path: Path, *, remove: bool = False) -> bool:
+    """Whether a process holds the lock of a file; false if there is no file. A lock that nobody holds can be removed:
+    it is held meanwhile, so that whoever waits for it sees then that it is gone."""
+    with storage_errors("remove" if remove else "look at the lock of", path):
         try:
             handle = os.open(path, os.O_RDWR)
         except FileNotFoundError:
             return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if remove and _is_open_at(handle, path):
+                path.unlink()
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
     return False
 
 
-def remove_unheld(path: Path) -> None:
-    """Remove a lock that nobody holds. It is held meanwhile: who waits for it sees then that it is gone."""
-    with storage_errors("remove", path):
-        try:
-            handle = os.open(path, os.O_RDWR)
-        except FileNotFoundError:
-            return
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_open_at(handle, path):
-                path.unlink()
-        except BlockingIOError:
-            pass
-        finally:
-            os.close(handle)
-
-
-def open_locked(path: Path, waiting: Callable[[], None]) -> int:
+def _open_locked(path: Path, waiting: Callable[[], None]) -> int:
     """Open and lock a file; once more if its last holder has removed it, since others lock a new one by then."""
     while True:
         with storage_errors("lock", path):
@@ -222,13 +213,12 @@ def open_locked(path: Path, waiting: Callable[[], None]) -> int:
         except BaseException:
             os.close(handle)
             raise
-        if is_open_at(handle, path):
+        if _is_open_at(handle, path):
             return handle
         os.close(handle)
 
 
-def is_open_at(handle: int, path: Path) -> bool:
-    """Whether an open file is still the one that the path names."""
+def _is_open_at(handle: int, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(handle), path.stat())
     except FileNotFoundError:

@@ -26,7 +26,7 @@ from bgdata.errors import (
 from bgdata.store.arrays import ROW_HASHES, Array, ArrayWriter, damaged_rows, values_digest
 from bgdata.store.catalog import check_catalog
 from bgdata.store.checks import check_columns, run_sql_checks
-from bgdata.store.dataset import Build, Computed, Dataset, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Dataset, Recheck, sample_text
 from bgdata.store.job import Job, Step
 from bgdata.store.locked_sql import keep_to, open_memory
 from bgdata.store.lockfile import is_more, read_lock
@@ -103,19 +103,21 @@ def verify(
     of every table; chosen by `seed`. Files are read ahead by a second thread while rows are recomputed.
     """
     with ThreadPoolExecutor(1) as reader:
-        read = {table.name: reader.submit(findings_of, table, checks_of_files(warehouse, table)) for table in tables}
+        read = {table.name: reader.submit(_findings_of, table, _checks_of_files(warehouse, table)) for table in tables}
 
         @cache
         def state_of(name: str) -> Status:
             """Whether the files of a version are what they were; of one that is not verified, by their hashes."""
             table = warehouse.open_reference(name)
-            found = read[name].result() if name in read else findings_of(table, checks_of_hashes(table))
+            found = read[name].result() if name in read else _findings_of(table, _checks_of_hashes(table))
             return found[-1].status
 
         def recompute(table: Table) -> str:
-            """Compute a version again, unless it is made from a damaged one."""
-            if sample_rows != 0:
-                require_inputs(warehouse, table, state_of)
+            """Compute a version again, unless it is made from a damaged one: then it would not come out the same."""
+            for made_from in warehouse.made_from(table).values() if sample_rows != 0 else ():
+                flaws = {Status.FAILED: "is damaged", Status.UNCHECKED: "could not be checked"}
+                if flaw := flaws.get(state_of(made_from.name)):
+                    raise CheckSkippedError(f"it is made from {made_from.name}, which {flaw}")
             return check_recomputed(warehouse, table, sample_rows, seed, progress)
 
         try:
@@ -123,8 +125,8 @@ def verify(
                 found = read[table.name].result()
                 yield from found
                 if not found[-1].is_last:
-                    checks = ((RECOMPUTED, partial(recompute, table)), ("lock", partial(check_lock, warehouse, table)))
-                    yield from findings_of(table, checks)
+                    checks = ((RECOMPUTED, partial(recompute, table)), ("lock", partial(_check_lock, warehouse, table)))
+                    yield from _findings_of(table, checks)
         finally:
             for future in read.values():
                 future.cancel()
@@ -140,7 +142,7 @@ def verify_files(warehouse: Versions) -> Iterator[Finding]:
         found = finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
         yield found
         if found.status is Status.PASSED:
-            missing = finding_of(warehouse.lock.name, "built", lambda: check_built(warehouse))
+            missing = finding_of(warehouse.lock.name, "built", lambda: _check_built(warehouse))
             if missing.status is not Status.PASSED:
                 yield missing
 
@@ -152,7 +154,7 @@ def verify_current(warehouse: Versions, kind: str, variant: str = "") -> Iterato
             yield Finding(f"{kind}/{name}", CURRENT, Status.FAILED, str(error))
 
 
-def check_built(warehouse: Versions) -> None:
+def _check_built(warehouse: Versions) -> None:
     """Everything is there that the lock lists and that `bgdata build` builds. Raises CheckFailedError."""
     missing = [
         f"{entry.dataset}/{entry.variant}"
@@ -163,7 +165,7 @@ def check_built(warehouse: Versions) -> None:
         raise CheckFailedError(f"expected {', '.join(missing)}, which it lists, found none; try: bgdata build")
 
 
-def findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:
+def _findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:
     """Make the checks of a version up to the first that fails."""
     found: list[Finding] = []
     for name, check in checks:
@@ -173,23 +175,23 @@ def findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Findi
     return found
 
 
-def checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, Check]]:
+def _checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, Check]]:
     """The checks of what is stored, in order, cheap ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recorded(table.manifest)
-    yield from checks_of_hashes(table)
+    yield from _checks_of_hashes(table)
     yield "values", lambda: check_values(table)
-    yield "Parquet equals the arrays", lambda: check_parquet(table, kind, parameters)
+    yield "Parquet equals the arrays", lambda: _check_parquet(table, kind, parameters)
 
     def check_sql() -> None:
-        require_parquet(table, kind, parameters)
+        _require_parquet(table, kind, parameters)
         run_sql_checks(warehouse.kinds.sql, kind, parameters, table.folder)
 
     yield "SQL checks", check_sql
 
 
-def checks_of_hashes(table: Table) -> Iterator[tuple[str, Check]]:
+def _checks_of_hashes(table: Table) -> Iterator[tuple[str, Check]]:
     """The checks that the files of a version are those of its manifest."""
     yield "file sizes", table.check_sizes
     yield "file hashes", lambda: check_hashes(table)
@@ -236,7 +238,7 @@ def check_values(table: Table) -> None:
         raise DigestMismatchError(f"expected the value digest {table.manifest.digest} in {table.name}, found {found}")
 
 
-def require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+def _require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """Raise CheckSkippedError for a version that is too large for Parquet, or whose Parquet files an older bgdata wrote
     with other columns, which were right then."""
     if not kind.tables_of(parameters):
@@ -254,9 +256,9 @@ def require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) ->
             raise CorruptFileError(f"expected readable Parquet files in {table.folder}, found: {error}") from error
 
 
-def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
+def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """The Parquet files hold exactly the rows that the arrays say."""
-    require_parquet(table, kind, parameters)
+    _require_parquet(table, kind, parameters)
     for shape in kind.tables:
         path = table.folder / shape.file
         row = first_difference(path, kind.computation.table_batches(shape, Computed(parameters, table.arrays())))
@@ -264,42 +266,28 @@ def check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> N
             raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
 
-def require_inputs(warehouse: Versions, table: Table, state_of: Callable[[str], Status]) -> None:
-    """Raise CheckSkippedError for a version of which an input is damaged, or may be: from that it would not come out
-    the same, however right it is."""
-    for made_from in warehouse.made_from(table).values():
-        flaw = {Status.FAILED: "is damaged", Status.UNCHECKED: "could not be checked"}.get(state_of(made_from.name))
-        if flaw:
-            raise CheckSkippedError(f"it is made from {made_from.name}, which {flaw}")
-
-
 def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
     """The table comes out the same when it is computed again, as a whole or in random rows; says which.
 
-    Raises CheckSkippedError for other values of an older revision, which may have been right then.
+    Raises CheckFailedError for other values, and CheckSkippedError for those of an older revision, which may have been
+    right then.
     """
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
-    kind, found = warehouse.kind(table.manifest.dataset), table.manifest.revision
-    try:
-        return recompute_rows(warehouse, table, rows, seed, progress)
-    except CheckFailedError as error:
-        if found >= kind.revision:
-            raise
-        raise CheckSkippedError(
-            f"it is of revision {found}, and revision {kind.revision} gives other values: {error}"
-        ) from error
-
-
-def recompute_rows(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
-    """Compute a table again, as a whole or in random rows; says which. Raises CheckFailedError for other values."""
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
     parameters = kind.recorded(table.manifest)
-    if rows is None and table.manifest.rows <= kind.whole_rows:
-        kind.computation.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))
-        return sampled(table.manifest.rows, table.manifest.rows)
-    count, generator = kind.sample_rows if rows is None else rows, np.random.default_rng(seed)
-    return kind.computation.check_sample(Recheck(parameters, inputs, warehouse, table, count, generator))
+    try:
+        if rows is None and table.manifest.rows <= kind.whole_rows:
+            kind.computation.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))
+            return sample_text(table.manifest.rows, table.manifest.rows)
+        count, generator = kind.sample_rows if rows is None else rows, np.random.default_rng(seed)
+        return kind.computation.check_sample(Recheck(parameters, inputs, warehouse, table, count, generator))
+    except CheckFailedError as error:
+        if table.manifest.revision >= kind.revision:
+            raise
+        raise CheckSkippedError(
+            f"it is of revision {table.manifest.revision}, and revision {kind.revision} gives other values: {error}"
+        ) from error
 
 
 class Comparison(Job):
@@ -369,7 +357,7 @@ class ComparingWriter(ArrayWriter):
         """There is nothing to close."""
 
 
-def check_lock(warehouse: Versions, table: Table) -> None:
+def _check_lock(warehouse: Versions, table: Table) -> None:
     """A version whose recipe the lock knows has the digest that it states."""
     if not warehouse.lock.exists():
         return

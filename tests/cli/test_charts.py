@@ -48,13 +48,10 @@ def test_points_are_where_the_numbers_say() -> None:
     assert "error" not in texts(SIMPLE), "a single line needs no legend"
 
 
-def test_games_on_a_logarithmic_axis() -> None:
+def test_a_logarithmic_axis_and_a_band_with_both_of_its_ends() -> None:
     chart = Chart("points", "games", [100, 1_000, 10_000], (Line("a", [0.0, 1.0, 2.0]),), is_logarithmic=True)
     assert drawn(chart, lambda axes: axes.get_xscale()) == "log"
     assert {"100", "1k", "10k"} <= texts(chart)
-
-
-def test_a_band_has_both_of_its_ends() -> None:
     chart = Chart("points", "games", [1, 2], (Line("a", [1.0, 2.0], [1.0, 0.5]),))
     (corners,) = drawn(chart, lambda axes: [band.get_paths()[0].vertices.tolist() for band in axes.collections])
     assert {(1.0, 0.0), (1.0, 2.0), (2.0, 1.5), (2.0, 2.5)} <= set(map(tuple, corners))
@@ -71,12 +68,9 @@ def test_two_lines_have_a_legend_and_a_mark() -> None:
     )
 
 
-def test_infinite_values_are_left_out() -> None:
+def test_infinite_values_are_left_out_and_an_axis_may_begin_at_zero() -> None:
     assert "nothing learned" not in texts(Chart("a", "b", [0, 1, 2], (Line("c", [nan, 1.0, 2.0]),)))
     assert "nothing learned" in texts(Chart("a", "b", [0, 1], (Line("c", [nan, nan]),)))
-
-
-def test_an_axis_from_zero() -> None:
     chart = Chart("a", "b", [0, 1], (Line("c", [5.0, 6.0]),), from_zero=True)
     assert drawn(chart, lambda axes: axes.get_ylim()[0]) == 0
     assert drawn(Chart("a", "b", [0, 1], chart.lines), lambda axes: axes.get_ylim()[0]) > 4

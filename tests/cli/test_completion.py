@@ -24,16 +24,13 @@ def completed(root: Path, *words: str) -> set[str]:
     return {item.value for item in shell.get_completions(["--warehouse", str(root), *words[:-1]], words[-1])}
 
 
-def test_commands_and_options(small_root: Path) -> None:
-    assert completed(small_root, "cu") == {"cube", "cube-life"}
-    assert completed(small_root, "met", "sh") == {"show"}
-    assert completed(small_root, "cube", "--aw") == {"--away"}
-    assert completed(small_root, "eval", "--format", "") == {"table", "csv", "json"}
-
-
 @each(
     ("words", "found"),
     [
+        (("cu",), {"cube", "cube-life"}),
+        (("met", "sh"), {"show"}),
+        (("cube", "--aw"), {"--away"}),
+        (("eval", "--format", ""), {"table", "csv", "json"}),
         (("build", "bearoff_t"), {"bearoff_two_sided"}),
         (("import", "gnubg_"), {"gnubg_benchmark", "gnubg_training"}),
         (("verify", "bearoff_g"), {"bearoff_gammon"}),
@@ -55,13 +52,11 @@ def test_names(small_root: Path, words: tuple[str, ...], found: set[str]) -> Non
     assert all(name.startswith(words[-1]) for name in completed(small_root, *words))
 
 
-def test_versions(small_root: Path) -> None:
+def test_versions_of_the_warehouse_that_is_named(small_root: Path, tmp_path: Path) -> None:
+    """Before or after the command."""
     names = {table.name for table in bgdata.open_warehouse(small_root).versions("bearoff_gammon")}
     assert completed(small_root, "rm", "bearoff_g") == completed(small_root, "use", "bearoff_g") == names
     assert completed(small_root, "diff", "bearoff_gammon/3x15/") == {name for name in names if "/3x15/" in name}
-
-
-def test_the_warehouse_after_the_command(small_root: Path, tmp_path: Path) -> None:
     shell = ShellComplete(main, {}, "bgdata", "_BGDATA_COMPLETE")
     words = ["--warehouse", str(tmp_path)]
     assert not shell.get_completions([*words, "rm"], "")

@@ -16,7 +16,7 @@ from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.store.lockfile import save_lock
 from bgdata.studies import rows as claims
 from bgdata.studies.kinds.claims import DATASET as CLAIMS
-from tests.cli.test_cli import every
+from tests.cli.test_grammar import commands as all_commands
 from tests.command_line import POSITION, run
 from tests.formats import samples
 from tests.formats.sessions import MAT
@@ -25,20 +25,9 @@ from tests.together import each
 
 START_ID = "4HPwATDgc/ABMA"
 TRIALS = ("--network", "tiny", "--trials", "72", "--truncate", "2")
-BOOK = (
-    "--network",
-    "tiny",
-    "--trials",
-    "72",
-    "--truncate",
-    "1",
-    "--until",
-    "9",
-    "--only",
-    "31",
-    "--sensible-plays",
-    "1",
-)
+BOOK = (*TRIALS[:4], *("--truncate", "1", "--until", "9", "--only", "31", "--sensible-plays", "1"))
+ONE_PLAYER = ("--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")
+REFERENCE = (*TRIALS, "--seed", "1")
 TINY = ("--games", "40", "--round-games", "20", "--row-games", "20", "--test-games", "4", "--hidden", "4")
 # arguments of every command that prints data; {tmp} has files to read
 SAMPLES: dict[str, list[tuple[str, ...]]] = {
@@ -68,10 +57,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
         ("pubeval", "--against", "random", "--games", "4", "--luck"),
     ],
     "referee": [("pubeval", "--decisions", "20", "--table", "3x3"), ("random", "--decisions", "20")],
-    "score": [
-        ("pubeval", "--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs"),
-        ("random", "--games", "4", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs"),
-    ],
+    "score": [("pubeval", *ONE_PLAYER), ("random", *ONE_PLAYER)],
     "ladder": [("network/tiny", "pubeval", "--alone", "--games", "4")],
     "compare": [
         (),
@@ -83,18 +69,8 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "label": [("positions/{positions}", "--engine", "lookahead", "--network", "tiny")],
     "rescore": [("selfplay/{corpus}", "--table", "3x3")],
     "decisions": [("selfplay/{corpus}", *TRIALS, "--decisions", "1", "--class", "race", "--plays", "2")],
-    "check-reference": [
-        (
-            *("pubeval", "--network", "tiny", "--trials", "72", "--truncate", "2", "--checked", "3", "--seed", "1"),
-            *("--reference", "2-by-tiny-seed-1"),
-        )
-    ],
-    "reference": [
-        (
-            *("--network", "tiny", "--trials", "72", "--truncate", "2", "--positions", "2", "--until", "0.5"),
-            *("--most-trials", "72", "--seed", "1"),
-        ),
-    ],
+    "check-reference": [("pubeval", *REFERENCE, "--checked", "3", "--reference", "2-by-tiny-seed-1")],
+    "reference": [(*REFERENCE, "--positions", "2", "--until", "0.5", "--most-trials", "72")],
     "study": [("index", "--games", "4", "--player", "network/tiny")],
     "openings": [BOOK, (*BOOK, "31"), (*BOOK, "31", "64"), (*BOOK, "--beside", "published")],
     "met build": [("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--length", "3")],
@@ -122,7 +98,7 @@ NO_DATA = {
 
 
 def test_every_command_has_its_forms_or_prints_no_data() -> None:
-    commands = {" ".join(names): command for names, command in every().items()}
+    commands = {" ".join(names): command for names, command in all_commands().items()}
     groups = {name for name, command in commands.items() if isinstance(command, click.Group)}
     printing = {name for name in commands if "form" in {each.name for each in commands[name].params}} - NO_DATA
     assert set(SAMPLES) == printing

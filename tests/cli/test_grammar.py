@@ -9,14 +9,15 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from bgdata.cli import SECTIONS, main
+from bgdata.cli.defaults import own_folder
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shortened
-from bgdata.cli.own_tables import own_folder
 from bgdata.process import BROKEN_PIPE
 from tests.command_line import error_of, run, succeeds
 from tests.together import each
@@ -45,9 +46,6 @@ def command_at(names: tuple[str, ...]) -> click.Command:
     return commands()[names] if names else main
 
 
-every_name = each("names", lambda: list(commands()))
-
-
 def options_of(names: tuple[str, ...]) -> list[click.Option]:
     return [parameter for parameter in command_at(names).params if isinstance(parameter, click.Option)]
 
@@ -55,18 +53,12 @@ def options_of(names: tuple[str, ...]) -> list[click.Option]:
 # sections
 
 
-def test_each_command_is_in_one_section() -> None:
+def test_the_help_lists_every_command_once_with_the_first_line_of_its_help(tmp_path: Path) -> None:
+    """It imports none of them."""
     listed = Counter(name for names in SECTIONS.values() for name in names)
     assert set(listed.values()) == {1}
-
-
-@each("name", main.entries.keys())
-def test_the_list_has_the_first_line_of_the_help(name: str) -> None:
-    """The list of commands imports none of them."""
-    assert (command_at((name,)).help or "").splitlines()[0] == main.entries[name][1]
-
-
-def test_the_help_lists_the_sections(tmp_path: Path) -> None:
+    for name, (_, line) in main.entries.items():
+        assert (command_at((name,)).help or "").splitlines()[0] == line
     shown = succeeds(tmp_path, "--help")
     places = [shown.index(f"\n{title.capitalize()}:\n") for title in SECTIONS]
     assert places == sorted(places)
@@ -75,6 +67,9 @@ def test_the_help_lists_the_sections(tmp_path: Path) -> None:
         assert [line.split()[0] for line in section.splitlines()] == list(names)
     assert "..." not in shown.partition("\nTables:\n")[2], "every first line has room"
     assert len(re.findall(r"^    bgdata ", shown, re.MULTILINE)) == 3, "three examples to start with"
+    said = "Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted"
+    assert said in " ".join(shown.split())
+    assert BROKEN_PIPE == 141
 
 
 # one --warehouse
@@ -130,20 +125,15 @@ def test_two_warehouses_are_refused(arguments: list[str]) -> None:
 # errors
 
 
-@each(
-    ("text", "short"),
-    [
+def test_messages_are_short() -> None:
+    """Long words are cut, paths are not, and many words are cut in the middle."""
+    for text, short in (
         ("expected a, got b", "expected a, got b"),
         ("two\n  lines", "two lines"),
         ("got " + "x" * 5000, "got " + "x" * 60 + "..." + "x" * 20),
         ("/" + "long/" * 30, "/" + "long/" * 30),
-    ],
-)
-def test_messages_are_short(text: str, short: str) -> None:
-    assert shortened(text) == short
-
-
-def test_many_words_are_cut_in_the_middle() -> None:
+    ):
+        assert shortened(text) == short
     short = shortened("expected this, got " + "word " * 1000 + "; try: that")
     assert len(short) <= LONGEST
     assert short.startswith("expected this, got word")
@@ -169,20 +159,9 @@ UNLESS_ASKED = {  # options without which nothing is done or told
 }  # fmt: skip
 # commands that compute or ask for long where nothing is wrong with what they are given
 LENGTHY = {
-    *(
-        ("train", "td"),
-        ("train", "sl"),
-        ("train", "turn-input"),
-        ("train", "parts"),
-        ("build",),
-        ("rebuild",),
-        ("selfplay",),
-        ("score",),
-        ("play",),
-        ("study",),
-        ("ladder",),
-    ),
-    *(("reference",), ("check-reference",), ("openings",), ("rollout",), ("external",), ("fibs",)),
+    *(("train", name) for name in ("td", "sl", "turn-input", "parts")),
+    *((name,) for name in ("build", "rebuild", "selfplay", "score", "play", "study", "ladder", "reference")),
+    *((name,) for name in ("check-reference", "openings", "rollout", "external", "fibs")),
 }
 
 
@@ -232,16 +211,22 @@ def test_long_texts_are_never_echoed(
 def fails_early(arguments: list[str]) -> bool:
     """Whether Click refuses a command line by itself, before anything is computed."""
     try:
-        context = main.make_context("bgdata", [], resilient_parsing=True)
-        name, command, rest = main.resolve_command(context, list(arguments))
-        while isinstance(command, click.Group):
-            context = click.Context(command, context, info_name=name)
-            name, command, rest = command.resolve_command(context, rest)
-        assert command is not None
-        command.make_context(name, rest, context)
+        parse_line(arguments, resilient_parsing=True)
     except click.ClickException:
         return True
     return False
+
+
+def parse_line(words: list[str], **options: Any) -> click.Context:
+    """What Click makes of a command line, which need not be run."""
+    context = main.make_context("bgdata", [] if options else list(words), **options)
+    name, command, rest = main.resolve_command(context, list(words))
+    while isinstance(command, click.Group):
+        context = click.Context(command, context, info_name=name)
+        name, command, rest = command.resolve_command(context, rest)
+    assert command is not None
+    found: click.Context = command.make_context(name, rest, context)
+    return found
 
 
 @each(
@@ -266,9 +251,6 @@ def test_bytes_other_than_utf_8_are_refused(
         r"expected text in UTF-8, got .*caf\\udce9.*; try: a terminal in UTF-8, or another name for the file", error
     )
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_variable_is_text_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BGDATA_WAREHOUSE", "caf\udce9")
     assert error_of(CliRunner().invoke(main, ["list"]), 2).startswith("expected text in UTF-8, got 'caf\\udce9'; try: ")
 
@@ -285,10 +267,11 @@ def test_long_names_of_warehouses() -> None:
 
 
 @each("names", lambda: [(), *commands()])
-def test_help_follows_the_rules(names: tuple[str, ...]) -> None:
+def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
     command = command_at(names)
     text = command.help or ""
     first, *rest = text.splitlines()
+    assert first in " ".join(succeeds(tmp_path, *names, "-h").split())
     assert first.endswith("."), "a sentence"
     assert len(first) <= FIRST_LINE
     assert first[0].isupper()
@@ -297,12 +280,6 @@ def test_help_follows_the_rules(names: tuple[str, ...]) -> None:
     assert command.short_help is None, "the first line is the short help"
     assert not PERSONS.search(text), "a program is it"
     assert all(len(line) <= WIDEST for line in rest)
-
-
-@every_name
-def test_arguments_are_explained_and_shown(names: tuple[str, ...]) -> None:
-    command = command_at(names)
-    text = command.help or ""
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     for argument in arguments:
         assert re.search(rf"\b{str(argument.name).upper()}\b", text), f"{argument.name} is explained"
@@ -310,7 +287,7 @@ def test_arguments_are_explained_and_shown(names: tuple[str, ...]) -> None:
         assert re.search(rf"\n *bgdata {' '.join(names)}\b", text.partition("\b")[2]), "an example of this command"
 
 
-@every_name
+@each("names", lambda: list(commands()))
 def test_options_are_explained(names: tuple[str, ...]) -> None:
     options = options_of(names)
     assert options[-1] is WAREHOUSE, "--warehouse is the last of all"
@@ -349,17 +326,4 @@ def examples() -> list[str]:
 @each("line", examples)
 def test_examples_are_command_lines(line: str) -> None:
     """Click takes every example: the command is there, its options too, and their values."""
-    words = shlex.split(re.split(r" {2,}|\s(?:&&|>>?) (?=\S+$|bgdata)", line)[0])
-    context = main.make_context("bgdata", words[1:])
-    name, command, rest = main.resolve_command(context, words[1:])
-    while isinstance(command, click.Group):
-        context = click.Context(command, context, info_name=name)
-        name, command, rest = command.resolve_command(context, rest)
-    assert command is not None
-    assert command.make_context(name, rest, context)
-
-
-def test_exit_codes_are_in_the_help() -> None:
-    said = main.help or ""
-    assert "Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted" in " ".join(said.split())
-    assert BROKEN_PIPE == 141
+    assert parse_line(shlex.split(re.split(r" {2,}|\s(?:&&|>>?) (?=\S+$|bgdata)", line)[0])[1:])

@@ -12,9 +12,11 @@ import pytest
 
 import bgdata
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.evaluation.rows import left_out
+from bgdata.errors import InvalidScoreError, UsageError
+from bgdata.evaluation.rows import left_out, parse_away
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import format_xgid
+from bgdata.game.match import MatchScore
 from bgdata.game.match_state import MatchState, Side, format_gnubg_id
 from bgdata.game.position import Position
 from tests.command_line import position_id, run
@@ -30,8 +32,6 @@ COMMANDS = {  # by name: arguments after the position, and what is used
     "cube": ([], {"score", "match", "crawford", "cube", "owner", "jacoby", "beavers"}),
     "rollout": (SHORT, {"score", "match", "crawford", "cube", "owner", "jacoby", "roll"}),
 }
-
-
 JSON = ("--format", "json")
 MET = ("--met", "published-12")
 
@@ -50,21 +50,16 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
     arguments, used = COMMANDS[command]
     if (command, change) == ("hint", "roll"):
         first = MatchState(roll=parse_roll("42"))
-    answers = [
-        run(
-            root,
-            command,
-            format_xgid(Position(CONTACT), state),
-            *arguments,
-            *met_of(command, state),
-            "--format",
-            "json",
-        )
-        for state in (first, second)
-    ]
-    for answer in answers:
-        assert answer.exit_code == 0, answer.output
-    values, others = ([values_of(row) for row in json.loads(answer.stdout)] for answer in answers)
+    answers = []
+    for state in (first, second):
+        met = MET if state.length and command in ("hint", "cube", "rollout") else ()
+        answers.append(run(root, command, format_xgid(Position(CONTACT), state), *arguments, *met, *JSON))
+        assert answers[-1].exit_code == 0, answers[-1].output
+    hidden = ("unit", "stakes")  # names of the question
+    values, others = (
+        [{name: value for name, value in row.items() if name not in hidden} for row in json.loads(answer.stdout)]
+        for answer in answers
+    )
     said = answers[1].stderr.splitlines()
     told = [line for line in said if line.startswith("left out of what the position says: ")]
     if change in used:
@@ -74,16 +69,6 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
         assert values == others
         assert len(told) == 1
         assert words in told[0]
-
-
-def met_of(command: str, state: MatchState) -> tuple[str, ...]:
-    """The option of the match equity table, where one is used."""
-    return MET if state.length and command in ("hint", "cube", "rollout") else ()
-
-
-def values_of(row: dict[str, object]) -> dict[str, object]:
-    """What an answer says, without the names of the question."""
-    return {name: value for name, value in row.items() if name not in ("unit", "stakes")}
 
 
 def test_a_gnubg_id_is_rolled_out_as_it_is_hinted(root: Path) -> None:
@@ -127,3 +112,21 @@ def test_words() -> None:
     assert left_out(MatchState(resigned=1, to_decide=Side.TOP)).endswith(": a resignation")
     assert left_out(None) == left_out(MatchState()) == left_out(offered, "offer") == ""
     assert left_out(MATCH, "score", "cube", "roll") == ""
+
+
+def test_scores_are_points_that_both_sides_need() -> None:
+    for text, numbers in (("3-5", (3, 5)), ("1-1", (1, 1)), ("07-120", (7, 120))):
+        assert parse_away(text, is_crawford=False) == MatchScore(*numbers)
+    assert parse_away("1-5", is_crawford=True) == MatchScore(1, 5, is_crawford=True)
+    with pytest.raises(InvalidScoreError, match="expected one side at 1-away in the crawford game, got 3-away 5-away"):
+        parse_away("3-5", is_crawford=True)
+    with pytest.raises(InvalidScoreError, match="expected at least 1 point to go for each side, got 0-away 5-away"):
+        parse_away("0-5", is_crawford=False)
+
+
+@each("text", ["", "3", "3:5", "3-", "-3-5", "3-5-7", "3-5\n", " 3-5", "a-b", "٣-٥", "1000-5"])
+def test_invalid_scores_are_refused(text: str) -> None:
+    said = f"expected points that the player on roll and the opponent need, such as 3-5, got {text!r}"
+    with pytest.raises(UsageError) as caught:
+        parse_away(text, is_crawford=False)
+    assert str(caught.value) == said

@@ -205,8 +205,7 @@ def whole_of(name: str, root: Path) -> Whole:
 def begin(name: str, root: Path) -> None:
     """What is there before the work."""
     root.parent.mkdir(parents=True, exist_ok=True)
-    before = WORKS[name].before
-    if before is not None:
+    if before := WORKS[name].before:
         before(root)
 
 

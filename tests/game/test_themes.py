@@ -8,10 +8,10 @@ import pytest
 from bgdata.game.codec import Boards, check_legal_boards, flip_boards
 from bgdata.game.themes import NO_THEME, Theme, position_themes
 from bgdata.measures.kinds.reference_positions import THEMES
-from bgdata.selfplay.starts import Start
+from bgdata.selfplay.training_games import Start
 from tests.random_games import random_game_positions
 from tests.reference.themes import theme
-from tests.selfplay.test_starts import begun
+from tests.selfplay.test_training_games import begun
 from tests.together import each
 
 HOMEWARD = {8: 3, 6: 4, 5: 4, 4: 4}  # of the opponent in its own numbers: coming home

@@ -60,54 +60,45 @@ def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> No
 def test_one_round_is_a_rolled_out_decision() -> None:
     expected = roll_out_decision(BOARD, (4, 1), random_player(4).chooser, 7, SHORT, Window(9.0, 2, 40), ROUND)
     found = rolled(Wanted(ROUND, 9.0), item=0, k=30)
-    assert len(found.boards) == len(expected.boards)
     assert np.array_equal(found.boards, expected.boards)
-    assert found.chances == pytest.approx(expected.result.chances, abs=1e-12)
-    assert found.chance_errors == pytest.approx(expected.result.standard_errors, abs=1e-12)
-    assert found.equities == pytest.approx(expected.result.equities, abs=1e-12)
+    for values, others in zip(found.result, expected.result, strict=True):
+        assert values == pytest.approx(others, abs=1e-12)
     assert found.losses == pytest.approx(expected.losses, abs=1e-12)
     assert found.loss_standard_errors == pytest.approx(expected.loss_standard_errors, abs=1e-12)
-    assert found.trials.tolist() == expected.result.trials.tolist()
 
 
 def test_equity_of_a_game_alone_is_of_wins() -> None:
-    found = rolled(Wanted(ROUND, 9.0), Objective.GAME)
-    assert found.equities == pytest.approx(2 * found.chances[:, 0] - 1, abs=1e-12)
-    assert found.standard_errors == pytest.approx(2 * found.chance_errors[:, 0], abs=1e-12)
-    assert not np.array_equal(found.chances, rolled(Wanted(ROUND, 9.0)).chances)
+    result = rolled(Wanted(ROUND, 9.0), Objective.GAME).result
+    assert result.equities == pytest.approx(2 * result.chances[:, 0] - 1, abs=1e-12)
+    assert result.equity_standard_errors == pytest.approx(2 * result.standard_errors[:, 0], abs=1e-12)
+    assert not np.array_equal(result.chances, rolled(Wanted(ROUND, 9.0)).result.chances)
 
 
 def test_each_candidate_is_played_until_it_is_known() -> None:
-    errors = rolled(Wanted(ROUND, 9.0)).standard_errors
-    until = float(np.median(errors))
-    found = rolled(Wanted(Limits(72, until, 288), 9.0))
-    assert len(set(found.trials.tolist())) > 1
-    is_reached = found.standard_errors <= until
-    assert (found.trials[~is_reached] == 288).all()
     first = rolled(Wanted(ROUND, 9.0))
-    places = {board.tobytes(): row for row, board in enumerate(first.boards)}
-    for board, error, equity, trials in zip(
-        found.boards, found.standard_errors, found.equities, found.trials, strict=True
-    ):
-        row = places[board.tobytes()]
-        if trials == 72:  # those that were known at once stay as they were
-            assert (error, equity) == (first.standard_errors[row], first.equities[row])
+    until = float(np.median(first.result.equity_standard_errors))
+    found = rolled(Wanted(Limits(72, until, 288), 9.0))
+    result, places = found.result, {board.tobytes(): row for row, board in enumerate(first.boards)}
+    assert len(set(result.trials.tolist())) > 1
+    assert (result.trials[result.equity_standard_errors > until] == 288).all()
+    for row in np.flatnonzero(result.trials == 72).tolist():  # those that were known at once stay as they were
+        before = places[found.boards[row].tobytes()]
+        assert result.equity_standard_errors[row] == first.result.equity_standard_errors[before]
+        assert result.equities[row] == first.result.equities[before]
     assert (np.diff(found.losses) >= 0).all()
-    assert found.losses == pytest.approx(found.equities[0] - found.equities, abs=1e-15)
+    assert found.losses == pytest.approx(result.equities[0] - result.equities, abs=1e-15)
 
 
 def test_clear_losers_get_no_more_games() -> None:
-    limits = Limits(72, 1e-9, 288)
-    everybody = rolled(Wanted(limits, 9.0))
-    assert everybody.trials.tolist() == [288] * 5
-    first = rolled(Wanted(ROUND, 9.0))
+    limits, first = Limits(72, 1e-9, 288), rolled(Wanted(ROUND, 9.0))
+    assert rolled(Wanted(limits, 9.0)).result.trials.tolist() == [288] * 5
     sure = first.losses - 3 * first.loss_standard_errors
     within = float(sure.max()) / 2
     assert within > 0
     found = rolled(Wanted(limits, within))
     out = {board.tobytes() for board in first.boards[sure > within]}
-    assert {board.tobytes() for board in found.boards[found.trials == 72]} == out
-    assert found.trials[0] == 288
+    assert {board.tobytes() for board in found.boards[found.result.trials == 72]} == out
+    assert found.result.trials[0] == 288
 
 
 def test_is_known() -> None:
@@ -117,13 +108,13 @@ def test_is_known() -> None:
 
 def test_results_depend_on_seed_and_item_and_not_on_threads() -> None:
     wanted = Wanted(Limits(72, 1e-9, 144), 9.0)
-    results = []
-    for count in (1, 2):
-        with threads(count):
-            results.append(rolled(wanted))
-    for one, two in zip(*results, strict=True):
+    expected = rolled(wanted)
+    with threads(1):
+        found = rolled(wanted)
+    assert np.array_equal(found.losses, expected.losses)
+    for one, two in zip(found.result, expected.result, strict=True):
         assert np.array_equal(one, two)
-    assert not np.array_equal(rolled(wanted, item=4).equities, results[0].equities)
+    assert not np.array_equal(rolled(wanted, item=4).result.equities, expected.result.equities)
 
 
 def test_wrong_numbers() -> None:

@@ -10,15 +10,18 @@ import pytest
 from bgdata.errors import UsageError
 from bgdata.evaluation.chances import Evaluations
 from bgdata.game.codec import Boards
-from bgdata.game.plays import legal_plays
+from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START
-from bgdata.openings.published import PublishedEquity, PublishedOpenings
+from bgdata.openings.kinds.openings import FIRST_ROLLS
 from bgdata.openings.steps import (
+    PublishedEquity,
+    PublishedOpenings,
     evaluator_differences,
     find_first_roll,
     find_reply,
     first_rolls,
     published_differences,
+    published_sources,
 )
 
 PLAYS = ("24/23 13/8", "13/8 6/5", "13/7")
@@ -117,3 +120,26 @@ def test_finding_decisions() -> None:
         find_reply(book, "51", "", "31")
     with pytest.raises(UsageError, match=r"expected a play of 31 that this book answers \(none\), got '13/9'"):
         find_reply(book, "31", "13/9", "31")
+
+
+def test_sources_are_named() -> None:
+    sources = published_sources()
+    assert len({source.name for source in sources}) == len(sources) >= 3
+    for source in sources:
+        assert source.source
+        assert source.place.startswith("http")
+        assert source.plays or source.equities
+
+
+def test_plays_are_legal_and_written_as_ours_are() -> None:
+    for source in published_sources():
+        said = [(roll, play) for roll, plays in source.plays.items() for play in plays]
+        for roll, text in said + [(each.roll, each.play) for each in source.equities]:
+            assert roll in FIRST_ROLLS
+            assert str(parse_play(text, START, roll)) == text
+
+
+def test_an_equity_has_an_error() -> None:
+    (stick,) = [source for source in published_sources() if source.name == "Stick 2006"]
+    assert stick.equities[0] == PublishedEquity("51", "24/23 13/8", 0.0069, 0.0007)
+    assert all(each.standard_error > 0 for source in published_sources() for each in source.equities)

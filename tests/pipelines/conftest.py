@@ -7,12 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.pipelines.flows import MARK
+from tests.pipelines.server import PrefectServer
 
 ROOT = Path(__file__).parents[2]
 # refuses whatever leaves this machine; every process of ours loads it, Prefect's server too
@@ -89,3 +91,11 @@ def flows(tmp_path_factory: pytest.TempPathFactory) -> Run:
         cases[name] = Case("\n".join(output), errors[name], json.loads(result))
     started = [int(path.name.removeprefix("offline-")) for path in (folder / "offline").glob("offline-*")]
     return Run(cases, folder, started)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
+    """A server with all deployments, and a worker."""
+    found = PrefectServer(tmp_path_factory.mktemp("server"))
+    yield found
+    found.close()

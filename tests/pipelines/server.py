@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +27,17 @@ class PrefectServer:
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, free_port()
         self.address = f"http://127.0.0.1:{self.port}/api"
-        self.environment = environment(folder, self.address)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+        self.environment = kept | {  # a server of its own, apart from all that this machine has of Prefect
+            "DO_NOT_TRACK": "1",
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_SERVER_DATABASE_TIMEOUT": "120",  # of SQLite: the tests beside keep the disk busy
+            "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",
+            "PREFECT_API_URL": self.address,
+            "PREFECT_HOME": str(folder / "home"),
+            "PREFECT_WORKER_QUERY_SECONDS": "2",
+            "PYTHONPATH": str(ROOT),
+        }
         self.started: list[subprocess.Popen[bytes]] = []
         (folder / "home").mkdir()
         self.start_server()
@@ -69,19 +78,14 @@ class PrefectServer:
     def asked(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """The JSON that the server answers; None if nobody listens yet, or its database is busy for too long. Raises
         AssertionError for a refusal."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(
-            f"{self.address}/{path}", data, {"Content-Type": "application/json"}, method=method
-        )
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            if error.code == HTTPStatus.SERVICE_UNAVAILABLE:
-                return None
-            raise AssertionError(f"{method} {path}: {error.code}, {error.read()[:500]!r}") from error
-        except urllib.error.URLError:
+            answer = httpx.request(method, f"{self.address}/{path}", json=body, timeout=PATIENCE_SECONDS)
+        except httpx.TransportError:
             return None
+        if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
+            return None
+        assert answer.is_success, f"{method} {path}: {answer.status_code}, {answer.text[:500]}"
+        return answer.json()
 
     def answered(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """The JSON that the server answers, once it does."""
@@ -158,31 +162,14 @@ class PrefectServer:
         for process in reversed(self.started):
             children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
             for each in (process, *children):
-                try:
+                with suppress(psutil.NoSuchProcess):
                     each.terminate()
-                except psutil.NoSuchProcess:
-                    continue
             psutil.wait_procs(children, timeout=30)
             try:
                 process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-
-
-def environment(folder: Path, address: str) -> dict[str, str]:
-    """Variables of a server of the user's own, apart from all that this machine has of Prefect."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    return kept | {
-        "DO_NOT_TRACK": "1",
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_DATABASE_TIMEOUT": "120",  # of SQLite: the tests beside keep the disk busy
-        "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",
-        "PREFECT_API_URL": address,
-        "PREFECT_HOME": str(folder / "home"),
-        "PREFECT_WORKER_QUERY_SECONDS": "2",
-        "PYTHONPATH": str(ROOT),
-    }
 
 
 def free_port() -> int:

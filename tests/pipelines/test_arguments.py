@@ -15,27 +15,29 @@ import bgdata
 from bgdata.equity.steps import MatchEquityPlan
 from bgdata.errors import ExternalProgramError, MissingExtraError, MissingFileError, UsageError
 from bgdata.selfplay.steps import CorpusPlan
+from bgdata.training.steps import TrainingPlan
+from tests.together import each
 
 
-def test_corpora() -> None:
-    from pipelines import corpora  # imports Prefect
+def test_arguments_are_fields_of_plans() -> None:
+    from pipelines import corpora, match_equity, train  # which import Prefect
 
+    assert train.parsed(["mine"]) == ("warehouse", TrainingPlan("mine"))
+    options = ["--start", "network/a", "--games", "7", "--hidden", "40-20", "--luck-adjusted-games", "0"]
+    expected = TrainingPlan("mine", start="network/a", games=7, hidden="40-20", luck_adjusted_games=0)
+    assert train.parsed(["mine", "--warehouse", "w", *options]) == ("w", expected)
+    assert ["name", *train.MEANINGS] == list(vars(expected))
     assert corpora.parsed([]) == ("warehouse", CorpusPlan(), "local")
     options = ["--warehouse", "w", "--executor", "processes:2", "--games", "7", "--cubeful-games", "0", "--most", "3"]
     assert corpora.parsed(options) == ("w", CorpusPlan(games=7, cubeful_games=0, most=3), "processes:2")
     assert list(corpora.MEANINGS) == list(vars(CorpusPlan()))
-
-
-def test_match_equity() -> None:
-    from pipelines import match_equity
-
     assert match_equity.parsed([]) == ("warehouse", MatchEquityPlan())
     options = ["--player", "network/a", "--plies", "0", "2", "--length", "9", "--cube-life-index", "0.7"]
     assert match_equity.parsed(options) == ("warehouse", MatchEquityPlan("network/a", (0, 2), 0.7, 9))
 
 
-@pytest.mark.parametrize("arguments", [["a"], ["--games", "many"], ["--nothing"], ["--plies", "x"]])
-@pytest.mark.parametrize("flow", ["pipelines.corpora", "pipelines.match_equity"])
+@each("arguments", [["a", "b"], ["a", "--games", "many"], ["--nothing"], ["--plies", "x"]])
+@each("flow", ["pipelines.corpora", "pipelines.match_equity", "pipelines.train"])
 def test_wrong_arguments(flow: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         import_module(flow).parsed(arguments)
@@ -82,26 +84,18 @@ def test_leakage_as_a_page(small_root: Path) -> None:
     assert rows
 
 
-def test_a_server_that_is_not_there() -> None:
-    """One line, and no traceback of Prefect's."""
+def test_a_server_that_is_not_there_is_an_error() -> None:
+    """One line, and no traceback of Prefect's. What is wrong with a server that is there is its own to say."""
     from pipelines.tasks import check_server
 
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    reason = (
-        rf"^expected a Prefect server at 'http://127.0.0.1:{port}/api', found none: .*refused.*; try: prefect server"
-    )
-    with pytest.raises(ExternalProgramError, match=reason):
+    reason = rf"at 'http://127.0.0.1:{port}/api', found none: .*refused.*; try: prefect server"
+    with pytest.raises(ExternalProgramError, match=f"^expected a Prefect server {reason}"):
         check_server(f"http://127.0.0.1:{port}/api")
     for wrong in ("nowhere", "http://[", "http://127.0.0.1:99999/api"):
         with pytest.raises(ExternalProgramError, match=r"^expected a Prefect server at "):
             check_server(wrong)
-
-
-def test_whoever_answers_is_asked() -> None:
-    """What is wrong with a server that is there is its own to say."""
-    from pipelines.tasks import check_server
-
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:

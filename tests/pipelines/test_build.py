@@ -44,6 +44,7 @@ def all_tables(flows: Run) -> list[Table]:
 
 @pytest.mark.prefect
 def test_the_flow_builds_what_the_library_builds(flows: Run, small_root: Path) -> None:
+    """All of it, or some kinds alone; the catalog is written once, when all are there."""
     fresh = flows.cases["fresh"]
     assert fresh.result == 0
     assert fresh.output.splitlines()[-1] == f"{flows.folder / 'warehouse'}: built"
@@ -51,6 +52,10 @@ def test_the_flow_builds_what_the_library_builds(flows: Run, small_root: Path) -
     for name in digests(small_root):
         kind, variant, version = name.split("/")
         assert re.search(rf"{kind}/{variant}: built {version}, [\d,]+ rows", fresh.errors)
+    check_catalog(bgdata.open_warehouse(flows.folder / "warehouse"))
+    expected = {name: digest for name, digest in digests(small_root).items() if name.startswith("bearoff_gammon/")}
+    assert flows.cases["one kind"].result == list(expected)
+    assert digests(flows.folder / "one") == expected
 
 
 @pytest.mark.prefect
@@ -71,13 +76,6 @@ def test_what_is_there_is_told_in_a_screen(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_some_kinds_alone(flows: Run, small_root: Path) -> None:
-    expected = {name: digest for name, digest in digests(small_root).items() if name.startswith("bearoff_gammon/")}
-    assert flows.cases["one kind"].result == list(expected)
-    assert digests(flows.folder / "one") == expected
-
-
-@pytest.mark.prefect
 def test_the_report_names_every_version(flows: Run, small_root: Path) -> None:
     lines = flows.cases["report"].result.splitlines()[2:]
     tables = all_tables(flows)
@@ -86,7 +84,7 @@ def test_the_report_names_every_version(flows: Run, small_root: Path) -> None:
 
 
 @pytest.mark.prefect
-def test_what_is_built_is_compared_with_the_lock(flows: Run) -> None:
+def test_built_tables_are_compared_with_the_lock(flows: Run) -> None:
     same = flows.cases["locked"]
     assert same.result == 0
     verdicts = [line for line in same.output.splitlines() if ": locked " in line]
@@ -96,10 +94,6 @@ def test_what_is_built_is_compared_with_the_lock(flows: Run) -> None:
     assert all(verdict.endswith(", same") for verdict in verdicts)
     assert last == f"{flows.folder / 'warehouse'}: built and equal to its lock"
     assert same.errors.count("already built") == same.errors.count("\n")
-
-
-@pytest.mark.prefect
-def test_another_digest_than_the_lock_fails(flows: Run) -> None:
     other = flows.cases["other lock"]
     assert other.result == 1
     differing = "^bearoff_.*: locked 0{16}, DIFFERS: current is [0-9a-f]{16}$"
@@ -108,7 +102,7 @@ def test_another_digest_than_the_lock_fails(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_what_takes_longer_is_built_when_asked(flows: Run) -> None:
+def test_slow_variants_are_built_by_all(flows: Run) -> None:
     line = "not built: bearoff_gammon/2x15; try: bgdata build --all"
     assert line in flows.cases["fresh"].output.splitlines()
     assert "bearoff_gammon/2x15" not in flows.cases["fresh"].errors
@@ -117,22 +111,12 @@ def test_what_takes_longer_is_built_when_asked(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_the_catalog_is_that_of_the_versions(flows: Run) -> None:
-    """Which is written once, when all are there."""
-    check_catalog(bgdata.open_warehouse(flows.folder / "warehouse"))
-
-
-@pytest.mark.prefect
-def test_a_failing_build_says_one_line(flows: Run) -> None:
+def test_a_failing_build_says_one_line_and_all_print_notes_of_ours_alone(flows: Run) -> None:
     failed = flows.cases["file in its place"]
     assert failed.result == 1
     assert failed.output == ""
     assert re.fullmatch(r"error: cannot .*/file/.*: part of the path is a file\n", failed.errors)
     assert (flows.folder / "file").read_text() == "not a folder"
-
-
-@pytest.mark.prefect
-def test_nothing_but_our_own_notes_is_printed(flows: Run) -> None:
     for name, case in flows.cases.items():
         if name.startswith("train"):  # which `test_train` looks at
             continue
@@ -141,7 +125,7 @@ def test_nothing_but_our_own_notes_is_printed(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_no_process_stays_behind(flows: Run) -> None:
+def test_no_process_stays_behind_and_no_machine_elsewhere_is_asked(flows: Run) -> None:
     commands = [path.read_text() for path in (flows.folder / "offline").glob("offline-*")]
     assert len(commands) == len(flows.started) > 2
     servers = sum("uvicorn" in command for command in commands)
@@ -150,17 +134,13 @@ def test_no_process_stays_behind(flows: Run) -> None:
     left = [psutil.Process(pid) for pid in flows.started if psutil.pid_exists(pid)]
     _, alive = psutil.wait_procs(left, timeout=10)
     assert alive == []
-
-
-@pytest.mark.prefect
-def test_no_machine_elsewhere_is_asked(flows: Run) -> None:
     assert flows.cases["refused"].result == "example.invalid is elsewhere"
     assert (flows.folder / "offline" / "refused").read_text() == "example.invalid\n"
 
 
 @pytest.mark.prefect
 def test_settings_are_known_to_prefect_and_hold(flows: Run) -> None:
-    """Prefect passes over a misspelt setting in silence."""
+    """Prefect passes over a misspelt setting in silence. All of it stays in its home."""
     settings = flows.cases["settings"].result
     expected = flows.cases["environment"].result
     assert expected.pop("DO_NOT_TRACK") == "1"
@@ -169,10 +149,6 @@ def test_settings_are_known_to_prefect_and_hold(flows: Run) -> None:
     assert expected
     for name, value in expected.items():
         assert settings[name].lower() == value.lower(), name
-
-
-@pytest.mark.prefect
-def test_all_of_prefect_stays_in_its_home(flows: Run) -> None:
     assert {path.name for path in flows.folder.iterdir()} == {
         *("file", "home", "offline", "one", "other", "page", "trained", "warehouse")
     }
@@ -201,30 +177,31 @@ def run_python(folder: Path, program: str, **variables: str) -> subprocess.Compl
     )  # fmt: skip
 
 
-def settings_after_import(folder: Path, **variables: str) -> dict[str, str]:
-    """The environment of a new process after `import pipelines`, which must not load Prefect itself."""
-    program = (
-        "import pipelines, os, json, sys\nassert 'prefect' not in sys.modules\nprint(json.dumps(dict(os.environ)))"
-    )
-    found: dict[str, str] = json.loads(run_python(folder, program, **variables).stdout)
-    return found
+IMPORT = "import pipelines, os, json, sys; assert 'prefect' not in sys.modules; print(json.dumps(dict(os.environ)))"
 
 
 def test_importing_pipelines_sets_prefect_quiet_local_and_offline(tmp_path: Path) -> None:
-    found = settings_after_import(tmp_path)
+    """It does not load Prefect, and leaves settings of the user alone. A home that cannot be written is replaced for
+    this run."""
+    mine = {"PREFECT_HOME": str(tmp_path / "mine" / "home"), "PREFECT_LOGGING_LEVEL": "DEBUG"}
+    found = json.loads(run_python(tmp_path, IMPORT, **mine).stdout)
+    assert {name: found[name] for name in mine} == mine
+    assert (tmp_path / "mine" / "home").is_dir()
+    assert not (tmp_path / ".bgdata").exists()
+    found = json.loads(run_python(tmp_path, IMPORT).stdout)
     assert found["PREFECT_HOME"] == str(tmp_path / ".bgdata" / "prefect")
     assert (tmp_path / ".bgdata" / "prefect").is_dir()
     assert found["DO_NOT_TRACK"] == "1"
     assert found["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
     assert found["PREFECT_LOGGING_LEVEL"] == "CRITICAL"
     assert "PREFECT_API_URL" not in found
-
-
-def test_settings_of_the_user_are_left_alone(tmp_path: Path) -> None:
-    mine = {"PREFECT_HOME": str(tmp_path / "mine"), "PREFECT_LOGGING_LEVEL": "DEBUG"}
-    found = settings_after_import(tmp_path, **mine)
-    assert {name: found[name] for name in mine} == mine
-    assert not (tmp_path / ".bgdata").exists()
+    (tmp_path / "file").touch()
+    for wrong in (tmp_path / "file", tmp_path / "file" / "below"):
+        done = run_python(tmp_path, IMPORT, PREFECT_HOME=str(wrong), TMPDIR=str(tmp_path))
+        home = Path(json.loads(done.stdout)["PREFECT_HOME"])
+        assert home.parent == tmp_path
+        assert not home.exists()  # it goes with the process
+        assert re.fullmatch(rf"cannot write {wrong}: .*; this run is not recorded\n", done.stderr)
 
 
 @pytest.mark.prefect

@@ -32,8 +32,8 @@ def test_every_variant_is_built_once_behind_what_it_needs(tmp_path: Path, is_all
         before.update(job.variants)
 
 
-def test_what_comes_with_the_package_is_copied_kind_by_kind(tmp_path: Path) -> None:
-    from pipelines.build import default_jobs, is_shipped
+def test_shipped_variants_are_copied_kind_by_kind_and_slow_ones_begin_first(tmp_path: Path) -> None:
+    from pipelines.build import LONGEST, default_jobs, is_shipped
 
     warehouse = bgdata.open_warehouse(tmp_path)
     jobs = default_jobs(warehouse, list(warehouse.kinds))
@@ -45,25 +45,13 @@ def test_what_comes_with_the_package_is_copied_kind_by_kind(tmp_path: Path) -> N
     (openings,) = (job for job in jobs if job.variants[0].kind == "openings")
     assert len(openings.variants) == len(warehouse.kind("openings").defaults) > 1
     assert len(jobs) < 30
-
-
-def test_what_compiles_longest_begins_first(tmp_path: Path) -> None:
-    from pipelines.build import LONGEST, default_jobs
-
-    warehouse = bgdata.open_warehouse(tmp_path)
-    jobs = default_jobs(warehouse, list(warehouse.kinds))
     begun = [next(place for place, job in enumerate(jobs) if job.variants[0].kind == kind) for kind in LONGEST]
     first = {variant for job in jobs[: max(begun)] for variant in job.variants}
     for place in begun:
         assert jobs[place].needs <= first
     others = [kind for kind, _ in first - jobs[begun[0]].needs - jobs[begun[1]].needs]
     assert sorted({*others} - {*LONGEST}) == ["supervised_network"]
-
-
-def test_one_kind_needs_no_other(tmp_path: Path) -> None:
-    from pipelines.build import default_jobs
-
-    jobs = default_jobs(bgdata.open_warehouse(tmp_path), ["selfplay_labels"])
+    jobs = default_jobs(warehouse, ["selfplay_labels"])  # needs no other kind
     assert [len(job.variants) for job in jobs] == [1, 1]
     assert not any(job.needs for job in jobs)
 

@@ -8,7 +8,6 @@ import pytest
 
 import bgdata
 from bgdata.store.parameters import VersionRef
-from bgdata.training.steps import TrainingPlan
 from tests.pipelines.conftest import Run
 
 STEPS = ("selfplay", "play_sample", "lookahead_labels", "supervised_network", "scores")
@@ -42,56 +41,17 @@ def test_each_step_is_a_version(flows: Run) -> None:
 
 @pytest.mark.prefect
 def test_a_step_whose_inputs_did_not_change_is_skipped(flows: Run) -> None:
+    """And nothing but our own notes is printed; a failing step says one line."""
     again = flows.cases["train again"]
     assert (again.result, again.output) == (0, flows.cases["train"].output)
     assert ": built " not in again.errors
     for step in STEPS:
         assert f"{step}/" in flows.cases["train"].errors
         assert re.search(rf"^{step}/[\w-]+: already built ", again.errors, re.MULTILINE), step
-
-
-@pytest.mark.prefect
-def test_a_failing_step_says_one_line(flows: Run) -> None:
     wrong = flows.cases["train wrong"]
     assert (wrong.result, wrong.output) == (1, "")
-    assert wrong.errors.splitlines()[-1] == (
-        "error: expected a name that no network has that learned by self-play, got 'tiny'"
-    )
-
-
-@pytest.mark.prefect
-def test_nothing_but_our_own_notes_is_printed(flows: Run) -> None:
+    said = "error: expected a name that no network has that learned by self-play, got 'tiny'"
+    assert wrong.errors.splitlines()[-1] == said
     for name in ("train", "train again"):
         for line in flows.cases[name].errors.splitlines():
             assert re.match(NOTES, line), (name, line)
-
-
-def test_arguments() -> None:
-    from pipelines.train import MEANINGS, parsed  # imports Prefect
-
-    assert parsed(["mine"]) == ("warehouse", TrainingPlan("mine"))
-    options = [
-        "--warehouse",
-        "w",
-        "--start",
-        "network/a",
-        "--games",
-        "7",
-        "--hidden",
-        "40-20",
-        "--luck-adjusted-games",
-        "0",
-    ]
-    expected = TrainingPlan("mine", start="network/a", games=7, hidden="40-20", luck_adjusted_games=0)
-    assert parsed(["mine", *options]) == ("w", expected)
-    assert ["name", *MEANINGS] == list(vars(expected))
-
-
-@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["a", "--games", "many"], ["a", "--nothing"]])
-def test_wrong_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    from pipelines.train import parsed
-
-    with pytest.raises(SystemExit) as raised:
-        parsed(arguments)
-    assert raised.value.code == 2
-    assert "python -m pipelines.train" in capsys.readouterr().err

@@ -84,6 +84,5 @@ def test_rolled_out_values_are_those_of_their_plays(player_root: Path, monkeypat
     assert set(found) == {best.play, second.play, third.play}
     assert isinstance(player.evaluator, NetworkPlayer)
     starts = list(play_starts(given, MONEY, 0.16, 5).values())
-    items = np.zeros(3, np.int64)
-    rolled = roll_out_with_cube(starts, player.evaluator.chooser, CubeRules(), Limits(72), items=items)
+    rolled = roll_out_with_cube(starts, player.evaluator.chooser, CubeRules(), Limits(72))
     assert [found[each.play].value for each in (best, second, third)] == (-rolled.values).tolist()

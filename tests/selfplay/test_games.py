@@ -141,16 +141,6 @@ def test_boards_and_rolls_given_to_players() -> None:
     assert any((rolls[:, 0] == rolls[:, 1]).any() for _, rolls in plain.asked[1:])
 
 
-def test_pairs_swap_sides() -> None:
-    """With the names exchanged, every pair has its games in the other order."""
-    one, other = play_games(Turned(), PubEval(), 400, seed=3), play_games(PubEval(), Turned(), 400, seed=3)
-    swapped = np.arange(400) ^ 1
-    assert np.array_equal(one.outcomes, -other.outcomes[swapped])
-    assert np.array_equal(one.turns, other.turns[swapped])
-    assert one.begins[::2].all()
-    assert not one.begins[1::2].any()
-
-
 def test_games_do_not_depend_on_the_batch() -> None:
     whole, later = play_games(PubEval(), RandomPlayer(), 100, seed=3), play_games(PubEval(), RandomPlayer(), 39, 3, 61)
     assert_same(later, Games(*(array[61:] for array in whole)))  # type: ignore[arg-type]

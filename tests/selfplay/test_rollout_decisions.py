@@ -15,15 +15,7 @@ from bgdata.game.codec import Boards, flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.position import START
 from bgdata.selfplay.rollout import Limits, RolloutSettings, Values, equities_of, open_groups, roll_out, rolled_blocks
-from bgdata.selfplay.rollout_decisions import (
-    Decision,
-    Window,
-    open_plays,
-    ranked_unequal_plays,
-    roll_out_decision,
-    roll_out_decisions,
-    roll_out_unsettled,
-)
+from bgdata.selfplay.rollout_decisions import Decision, Window, open_plays, rank_plays, roll_out_decision
 from bgdata.selfplay.rollout_kernels import BLOCK
 from tests.evaluation.sample_networks import pips_player, random_networks
 from tests.random_games import random_game_positions
@@ -35,13 +27,10 @@ START_BOARD = np.array(START.board, np.int8)
 
 def test_plays_are_those_of_the_window() -> None:
     positions = random_game_positions(2, 4)
-    boards, rolls = positions.boards[::30], positions.rolls[::30]
     chooser = NetworkPlayer(random_networks(0, 30.0), NO_TABLES).chooser
-    window = Window(0.05, 2, 4)
-    found = roll_out_decisions(boards, rolls, chooser, 1, RolloutSettings("end", 1), window, FEW)
-    assert len(found) == len(boards)
-    for board, roll, decision in zip(boards, rolls, found, strict=True):
-        _, after_play = batch_plays(board[None], roll[None])
+    for board, roll in zip(positions.boards[::30], positions.rolls[::30].tolist(), strict=True):
+        decision = roll_out_decision(board, roll, chooser, 1, RolloutSettings("end", 1), Window(0.05, 2, 4), FEW)
+        _, after_play = batch_plays(board[None], np.array([roll], np.int8))
         after = flip_boards(after_play)
         equities = -cubeless_equities(evaluations(random_networks(0, 30.0), NO_TABLES, after).chances)
         order = np.argsort(-equities, kind="stable")
@@ -83,23 +72,17 @@ def test_errors_of_losses_come_from_paired_differences() -> None:
 
 
 def test_all_plays_of_a_decision_go_on_together() -> None:
-    boards, rolls = np.stack([START_BOARD, START_BOARD]), np.array([[3, 1], [6, 5]])
-    window = Window(9.0, 2, 4)
-    single = roll_out_decisions(boards, rolls, pips_player().chooser, 5, SHORT, window, FEW)
-    errors = [decision.result.equity_standard_errors for decision in single]
-    until = float(np.mean([error.max() for error in errors]))
-    found = roll_out_decisions(
-        boards, rolls, pips_player().chooser, 5, SHORT, window, Limits(2 * BLOCK, until, 20 * BLOCK)
+    """Until the last of them is known; each has what it would have alone."""
+    how, window = (pips_player().chooser, 5, SHORT), Window(9.0, 2, 4)
+    errors = roll_out_decision(START_BOARD, (6, 5), *how, window, FEW).result.equity_standard_errors
+    until = float(errors.min() + errors.max()) / 2
+    found = roll_out_decision(START_BOARD, (6, 5), *how, window, Limits(2 * BLOCK, until, 20 * BLOCK)).result
+    (trials,) = set(found.trials.tolist())
+    assert trials > 2 * BLOCK
+    assert trials == 20 * BLOCK or (found.equity_standard_errors <= until).all()
+    assert np.array_equal(
+        found.equities, roll_out_decision(START_BOARD, (6, 5), *how, window, Limits(trials)).result.equities
     )
-    trials = [set(decision.result.trials.tolist()) for decision in found]
-    assert [len(counts) for counts in trials] == [1, 1]
-    assert trials[int(np.argmin([error.max() for error in errors]))] == {2 * BLOCK}
-    assert trials[int(np.argmax([error.max() for error in errors]))] > {2 * BLOCK} or max(trials[0] | trials[1]) > 72
-    items = np.array([0])
-    alone = roll_out_decisions(boards[:1], rolls[:1], pips_player().chooser, 5, SHORT, window, FEW, items)[0]
-    assert np.array_equal(alone.result.equities, single[0].result.equities)
-    other = roll_out_decisions(boards[:1], rolls[:1], pips_player().chooser, 5, SHORT, window, FEW, items + 1)[0]
-    assert not np.array_equal(other.result.equities, single[0].result.equities)
 
 
 def test_an_only_play() -> None:
@@ -109,7 +92,6 @@ def test_an_only_play() -> None:
     assert decision.n_plays == 1
     assert decision.losses.tolist() == decision.loss_standard_errors.tolist() == [0]
     assert decision.result.equities.tolist() == [1]
-    assert roll_out_decisions(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8), pips_player().chooser) == []
 
 
 WINDOW = Window(9.0, 2, 6)
@@ -117,14 +99,13 @@ LIMITS = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
 
 
 def settled(settled_at: float, limits: Limits = LIMITS) -> Decision:
-    return roll_out_unsettled(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, WINDOW, limits, settled_at)
+    chooser = pips_player().chooser
+    return roll_out_decision(START_BOARD, (3, 1), chooser, 5, SHORT, WINDOW, limits, settled_at=settled_at)
 
 
 def test_without_a_settled_play_nothing_changes() -> None:
-    found, expected = (
-        settled(1e9),
-        roll_out_decision(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, WINDOW, LIMITS),
-    )
+    found = settled(1e9)
+    expected = roll_out_decision(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, WINDOW, LIMITS)
     assert np.array_equal(found.boards, expected.boards)
     for values, others in zip(found.result, expected.result, strict=True):
         assert np.array_equal(values, others)
@@ -193,7 +174,8 @@ def test_unequal_plays_are_ranked() -> None:
     generator = np.random.default_rng(1)
     blocks = [generator.uniform(0, 0.1, (count, 2, 5)) for count in (4, 2)]
     blocks[0][:, 0, 0] += 0.5  # chances of the opponent to win
-    found = ranked_unequal_plays(np.stack([START_BOARD, -START_BOARD]), blocks, np.zeros(2, np.float32), 7)
+    after = np.stack([START_BOARD, -START_BOARD])
+    found = rank_plays(after, blocks, np.zeros(2, np.float32), 7, is_paired=False)
     assert np.array_equal(found.boards[0], -START_BOARD)
     assert found.result.trials.tolist() == [2 * BLOCK, 4 * BLOCK]
     assert found.loss_standard_errors[0] == found.losses[0] == 0
@@ -206,31 +188,23 @@ def test_wrong_number_of_standard_errors_is_refused(settled_at: float) -> None:
         settled(settled_at)
 
 
-def test_wrong_positions_windows_limits_and_players() -> None:
-    """Both ways of rolling out refuse them."""
-    board, roll, chooser = START_BOARD, (3, 1), pips_player().chooser
-    for unsettled in (False, True):
+@pytest.mark.parametrize("settled_at", [None, 4.0])
+def test_wrong_positions_windows_limits_and_players(settled_at: float | None) -> None:
+    def roll_out_plays(
+        board: Boards = START_BOARD, die: int = 3, chooser: Chooser | None = None, window: Window = WINDOW,
+        limits: Limits = FEW,
+    ) -> Decision:  # fmt: skip
+        chooser = pips_player().chooser if chooser is None else chooser
+        return roll_out_decision(board, (die, 1), chooser, 0, SHORT, window, limits, settled_at=settled_at)
 
-        def roll_out_plays(
-            board: Boards,
-            roll: tuple[int, int],
-            chooser: Chooser,
-            window: Window = WINDOW,
-            limits: Limits = FEW,
-            is_unsettled: bool = unsettled,
-        ) -> Decision:
-            if is_unsettled:
-                return roll_out_unsettled(board, roll, chooser, 0, SHORT, window, limits, 4.0)
-            return roll_out_decision(board, roll, chooser, window=window, limits=limits)
-
-        with pytest.raises(InvalidPositionError):
-            roll_out_plays(2 * board, roll, chooser)
-        with pytest.raises(InvalidRollError):
-            roll_out_plays(board, (7, 1), chooser)
-        for window in (Window(-0.1), Window(float("nan")), Window(0.1, 0), Window(0.1, 5, 4)):
-            with pytest.raises(UsageError, match="expected a window of 0 points or more"):
-                roll_out_plays(board, roll, chooser, window=window)
-        with pytest.raises(UsageError, match="expected a multiple of 36"):
-            roll_out_plays(board, roll, chooser, limits=Limits(50))
-        with pytest.raises(UsageError, match="expected a player with networks"):
-            roll_out_plays(board, roll, Chooser(0))
+    with pytest.raises(InvalidPositionError):
+        roll_out_plays(2 * START_BOARD)
+    with pytest.raises(InvalidRollError):
+        roll_out_plays(die=7)
+    for window in (Window(-0.1), Window(float("nan")), Window(0.1, 0), Window(0.1, 5, 4)):
+        with pytest.raises(UsageError, match="expected a window of 0 points or more"):
+            roll_out_plays(window=window)
+    with pytest.raises(UsageError, match="expected a multiple of 36"):
+        roll_out_plays(limits=Limits(50))
+    with pytest.raises(UsageError, match="expected a player with networks"):
+        roll_out_plays(chooser=Chooser(0))

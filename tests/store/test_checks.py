@@ -12,15 +12,7 @@ import pytest
 from bgdata.errors import CheckFailedError
 from bgdata.kinds import all_kinds
 from bgdata.store import checks
-from bgdata.store.checks import (
-    ColumnChange,
-    Comparison,
-    RowsOnly,
-    column_changes,
-    comparison,
-    define_version,
-    rows_only,
-)
+from bgdata.store.checks import ColumnChange, Comparison, compare_views, define_version
 from bgdata.store.dataset import Column
 from bgdata.store.registry import Kinds, SqlFolders
 from bgdata.warehouse import Warehouse
@@ -92,39 +84,33 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def changes(connection: duckdb.DuckDBPyConnection, before: str, after: str) -> list[ColumnChange]:
+def compare_rows(connection: duckdb.DuckDBPyConnection, before: str, after: str) -> Comparison:
     """Compare rows given as VALUES (number, size, chances, name); only `before` has the column `gone`."""
     connection.execute(
         f"create view before as select *, 1 as gone from (values {before}) t(number, size, chances, name)"
     )
     connection.execute(f"create view after as select * from (values {after}) t(number, size, chances, name)")
-    return list(column_changes(connection, MAIN))
+    return compare_views(connection, MAIN)
 
 
 def test_equal_tables(connection: duckdb.DuckDBPyConnection) -> None:
     rows = "(1, 0.5, [0, 1], 'a'), (2, null, null, null), (3, -1, [], '')"
-    assert changes(connection, rows, rows) == [
-        ColumnChange("size", 3, 0, 0, 0, ""),
-        ColumnChange("chances", 3, 0, 0, 0, ""),
-        ColumnChange("name", 3, 0, 0, 0, ""),
-    ]
-
-
-def about(number: float) -> Any:
-    """A number where one is compared."""
-    return pytest.approx(number)
+    found = compare_rows(connection, rows, rows)
+    assert found.is_same
+    assert found.changes == [ColumnChange(name, 3, 0, 0, 0, "") for name in ("size", "chances", "name")]
 
 
 def test_size_and_place_of_differences(connection: duckdb.DuckDBPyConnection) -> None:
-    found = changes(
+    found = compare_rows(
         connection,
         "(1, 0.5, [0, 1], 'a'), (2, 1.5, [1], 'b'), (3, 1, [], 'c'), (4, 1, [], '')",
         "(1, 0.25, [0, 1], 'a'), (2, 2.5, [0.5, 0.5], 'x'), (3, 1, [0], 'c'), (5, 1, [], '')",
     )
-    assert found == [
-        ColumnChange("size", 3, 2, 1.0, about(1.25 / 3), "2"),
-        ColumnChange("chances", 3, 2, 0.5, about(0.5 / 3), "2"),
-        ColumnChange("name", 3, 1, 1, about(1 / 3), "2"),
+    means: list[Any] = [pytest.approx(mean / 3) for mean in (1.25, 0.5, 1)]
+    assert found.changes == [
+        ColumnChange("size", 3, 2, 1.0, means[0], "2"),
+        ColumnChange("chances", 3, 2, 0.5, means[1], "2"),
+        ColumnChange("name", 3, 1, 1, means[2], "2"),
     ]
 
 
@@ -133,21 +119,21 @@ def test_difference_of_large_numbers(toys: Warehouse) -> None:
     with duckdb.connect() as connection:
         connection.execute("create view before as select 1 as number, 5::bigint as square")
         connection.execute("create view after as select 1 as number, 3000000005::bigint as square")
-        (change,) = column_changes(connection, toys.kind("squares").tables[0])
+        (change,) = compare_views(connection, toys.kind("squares").tables[0]).changes
     assert (change.largest_change, change.mean_absolute_change) == (3e9, 3e9)
 
 
 def test_versions_without_common_rows(connection: duckdb.DuckDBPyConnection) -> None:
-    assert {(c.rows_compared, c.rows_changed) for c in changes(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")} == {
-        (0, 0)
-    }
-    assert rows_only(connection, MAIN) == RowsOnly(1, 1)
+    found = compare_rows(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")
+    assert {(each.rows_compared, each.rows_changed) for each in found.changes} == {(0, 0)}
+    assert (found.only_before, found.only_after, found.has_common) == (1, 1, False)
 
 
 def test_rows_that_one_table_lacks(connection: duckdb.DuckDBPyConnection) -> None:
-    found = changes(connection, "(1, 0, [0], ''), (2, 0, [0], '')", "(2, 0, [0], ''), (3, 0, [0], ''), (4, 0, [0], '')")
-    assert [change.rows_compared for change in found] == [1, 1, 1]
-    assert rows_only(connection, MAIN) == RowsOnly(1, 2)
+    before, after = "(1, 0, [0], ''), (2, 0, [0], '')", "(2, 0, [0], ''), (3, 0, [0], ''), (4, 0, [0], '')"
+    found = compare_rows(connection, before, after)
+    assert [change.rows_compared for change in found.changes] == [1, 1, 1]
+    assert (found.only_before, found.only_after) == (1, 2)
 
 
 def test_versions(toys: Warehouse) -> None:
@@ -157,7 +143,7 @@ def test_versions(toys: Warehouse) -> None:
         (shape,) = toys.kind("squares").tables
         for name, count in (("before", 10), ("after", 20)):
             define_version(connection, name, toys.kind("squares"), shape, toys.open("squares", f"{count}"))
-        found = comparison(connection, shape)
-        assert found == Comparison(shape, RowsOnly(0, 10), [ColumnChange("square", 10, 0, 0, 0, "")])
+        found = compare_views(connection, shape)
+        assert found == Comparison(shape, 0, 10, [ColumnChange("square", 10, 0, 0, 0, "")])
         assert not found.is_same
         assert connection.sql("select count(*), min(variant) from after").fetchall() == [(20, "20")]

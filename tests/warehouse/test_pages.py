@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import pytest
@@ -44,16 +45,13 @@ def data(root: Path, *arguments: str) -> object:
     return json.loads(succeeds(root, *arguments, "--format", "json"))
 
 
-def test_the_list_is_that_of_the_command(client: TestClient, site_root: Path) -> None:
+def test_lists_and_kinds_are_those_of_the_commands(client: TestClient, site_root: Path) -> None:
     assert client.get("/table.json").json() == data(site_root, "list")
-
-
-@pytest.mark.parametrize("kind", ["bearoff_two_sided", "claims", "selfplay", "positions"])
-def test_kinds_are_explained(client: TestClient, site_root: Path, kind: str) -> None:
-    assert client.get(f"/table/{kind}.json").json() == data(site_root, "explain", kind)
-    text = read(client, f"/table/{kind}").text
-    for column in bgdata.all_kinds()[kind].tables[0].columns:
-        assert " ".join(column.meaning.split()) in text
+    for kind in ("bearoff_two_sided", "claims", "selfplay", "positions"):
+        assert client.get(f"/table/{kind}.json").json() == data(site_root, "explain", kind)
+        text = read(client, f"/table/{kind}").text
+        for column in bgdata.all_kinds()[kind].tables[0].columns:
+            assert " ".join(column.meaning.split()) in text
 
 
 def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
@@ -77,7 +75,7 @@ def test_rows_link_to_boards(client: TestClient) -> None:
     assert probe["opponent_owned"] == pytest.approx(found["opponent_owned"])
 
 
-def test_a_table_without_parquet_shows_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
     warehouse = bgdata.open_warehouse(tmp_path)
     exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(3, 3)))
@@ -89,9 +87,6 @@ def test_a_table_without_parquet_shows_rows(tmp_path: Path, monkeypatch: pytest.
             assert equities == pytest.approx(exact.probe(on_roll, opponent))
         links = read(client, f"/table/{TABLE}").links
         assert sum(link.startswith("/position/") for link in links) >= SAMPLE
-
-
-def test_contact_endgames_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = []
     for most in (3, 0):
         monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", most)
@@ -157,27 +152,22 @@ def test_lineage_goes_up_to_all_inputs(site_root: Path) -> None:
 
 
 def test_match_equity(client: TestClient, site_root: Path) -> None:
-    found = client.get("/match-equity.json?met=published-12").json()
-    assert found == data(site_root, "met", "show", "published-12")
-    at_score = client.get("/match-equity.json?met=published-12&away=3-5").json()
-    assert at_score == data(site_root, "met", "show", "published-12", "--away", "3-5")
-    assert client.get("/match-equity.json?met=published-12&minus=published-12&length=3").json() == data(
-        site_root, "met", "compare", "published-12", "published-12", "--length", "3"
-    )
+    """Beside another table, what is told on hover is of both, and a score keeps the other one."""
+    for query, arguments in {
+        "": ("show", "published-12"),
+        "&away=3-5": ("show", "published-12", "--away", "3-5"),
+        "&minus=published-12&length=3": ("compare", "published-12", "published-12", "--length", "3"),
+    }.items():
+        assert client.get(f"/match-equity.json?met=published-12{query}").json() == data(site_root, "met", *arguments)
     assert "Stakes at 3-away 5-away" in read(client, "/match-equity?met=published-12&away=3-5").text
-
-
-def test_match_equity_compared(client: TestClient) -> None:
-    """What is told on hover is of both tables, and a score keeps the other one."""
     where = "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3"
     found = {row["away"] * 10 + row["opponent_away"]: row for row in client.get(where.replace("?", ".json?")).json()
              if not row["is_post_crawford"]}  # fmt: skip
     text = client.get(where).text
     assert f"2-away 3-away: published-12, {percent(found[23]['mwc'])}; gammon value" in text
     assert f"tiny-0ply-4-index-0-5, {percent(found[23]['other_mwc'])}; gammon value" in text
-    assert "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3&away=2-3" in read(client, where).links
-    page = read(client, "/match-equity?met=published-12&minus=tiny-0ply-4-index-0-5&length=3&away=2-3")
-    assert "published-12 less tiny-0ply-4-index-0-5" in page.text
+    assert f"{where}&away=2-3" in read(client, where).links
+    assert "published-12 less tiny-0ply-4-index-0-5" in read(client, f"{where}&away=2-3").text
 
 
 @pytest.mark.parametrize(
@@ -378,10 +368,8 @@ def test_the_largest_swing_is_of_one_roll(client: TestClient) -> None:
     for corpus in client.get("/sql.json", params={"q": query}).json():
         where = f"/game/{corpus['dataset']}/{corpus['variant']}"
         games = [row["game"] for row in client.get(f"{where}.json?order=swing").json()][:4]
-        swings = [
-            max(abs(turn["luck"]) for turn in client.get(f"{where}/{game}.json").json()["turns"] if turn["luck"])
-            for game in games
-        ]
+        turns = [client.get(f"{where}/{game}.json").json()["turns"] for game in games]
+        swings = [max(abs(turn["luck"]) for turn in each if turn["luck"]) for each in turns]
         assert swings == sorted(swings, reverse=True)
         assert f"{swings[0]:.3f}" in read(client, f"{where}?order=swing").text
 
@@ -399,9 +387,8 @@ def test_a_replay_draws_and_links_what_was_played(known: tuple[TestClient, str])
     for turn, cube in ((3, "cube=2"), (actions.index("double"), "away=7-7"), (len(actions) - 1, "cube=4&owner=")):
         row = found["turns"][turn]
         roll = f"roll={row['die1']}{row['die2']}" if row["die1"] else "?away"
-        (link,) = {
-            each for each in links if f"/position/{row['position_id']}?" in each and cube in each and roll in each
-        }
+        wanted = (f"/position/{row['position_id']}?", cube, roll)
+        (link,) = {each for each in links if all(word in each for word in wanted)}
         assert "away=7-7" in link
         assert client.get(link).status_code == 200
     page, first = client.get(f"{where}/0?turn=0").text, client.get(f"{where}/0?turn=1").text
@@ -420,13 +407,7 @@ def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
     client, where = known
     found = client.get(f"{where}/3.json").json()
     losses = found["cube_losses"]
-    assert [loss is None for loss in losses] == [
-        True,
-        False,
-        False,
-        False,
-        False,
-    ]  # nobody doubles before the first roll
+    assert [loss is None for loss in losses] == [True, *[False] * 4], "nobody doubles before the first roll"
     assert losses[1:3] == [0, 0]
     assert losses[3] > 0.003
     assert found["best_cube_actions"] == [None, "no double", "no double", "double, take", "no double"]
@@ -444,10 +425,8 @@ def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
     cube = client.get(decision.replace("?", ".json?")).json()["cube"][0]
     assert cube["best"] == ["double_take"]
     assert cube["double_gain"] == pytest.approx(losses[3], abs=1e-7)
-    assert (
-        "Of games 0 to 3, those in which a roll without a double lost 0.02"
-        in read(client, f"{where}?order=missed").text
-    )
+    said = "Of games 0 to 3, those in which a roll without a double lost 0.02"
+    assert said in read(client, f"{where}?order=missed").text
 
 
 def test_nobody_misses_a_double_where_there_is_none(known: tuple[TestClient, str], client: TestClient) -> None:
@@ -488,15 +467,11 @@ def test_the_jacoby_rule_of_a_record_holds(known: tuple[TestClient, str]) -> Non
 
 def test_doubles_that_cannot_be_judged(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a match equity table, a game says so, and the filter refuses."""
-
-    def missing(*_: object) -> None:
-        raise MissingTableError("expected a match equity table, found none")
-
-    monkeypatch.setattr(games, "met_of", missing)
+    said = "expected a match equity table, found none"
+    monkeypatch.setattr(games, "met_of", Mock(side_effect=MissingTableError(said)))
     where = "/game/matches/known"
     with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
-        said = "Doubles, takes and passes are not judged: expected a match equity table, found none"
-        assert said in read(client, f"{where}/3").text
+        assert f"Doubles, takes and passes are not judged: {said}" in read(client, f"{where}/3").text
         found = client.get(f"{where}/3.json").json()
         assert found["cube_losses"] == [None] * 5
         assert [error["is_cube"] for error in found["errors"]] == [False]

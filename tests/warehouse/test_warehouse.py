@@ -13,13 +13,10 @@ from bgdata.game.position import Position
 from bgdata.warehouse.rows import BOARDS, GROUP_PIPS, pip_spread
 
 
-def test_sums_are_added_in_one_order(small_root: Path) -> None:
+def test_sums_are_added_in_one_order_and_a_missing_table_is_an_error(small_root: Path) -> None:
     """With more threads the last digits of a sum depend on which of them was first."""
     query = "select current_setting('threads') as threads, $player as player"
     assert bgdata.open_warehouse(small_root).rows(query, {"player": "pubeval"}) == [{"threads": 1, "player": "pubeval"}]
-
-
-def test_missing_table_is_an_error(small_root: Path) -> None:
     with pytest.raises(QueryError, match=r"^expected tables that can be read, got Catalog Error: .*nothing"):
         bgdata.open_warehouse(small_root).rows("from nothing_of_that_name")
 
@@ -37,7 +34,4 @@ def test_groups_are_those_of_positions_one_by_one(small_root: Path, kind: str, a
         inside = sum(first <= each < first + GROUP_PIPS for each in pips)
         assert percent == pytest.approx(100 * inside / len(pips), abs=0.005)
     assert np.sum(spread.percents) == pytest.approx(100, abs=0.1)
-
-
-def test_version_without_positions_has_no_spread(small_root: Path) -> None:
     assert pip_spread(next(iter(bgdata.open_warehouse(small_root).current("bearoff_gammon")))) is None

@@ -16,7 +16,7 @@ from bgdata.game.position import Position
 from bgdata.web.app import create_app
 from bgdata.web.site import Limits
 from tests.command_line import POSITION
-from tests.web.servers import serving
+from tests.web.reading import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -74,9 +74,8 @@ def opened(browser: Browser, host: str) -> Iterator[Opener]:
     yield open_page
     for context in contexts:
         context.close()
-    assert [
-        text for text in said if "Failed to load resource: the server responded with a status of 40" not in text
-    ] == []
+    expected = "Failed to load resource: the server responded with a status of 40"
+    assert [text for text in said if expected not in text] == []
 
 
 def place_of(page: Page, x: int, y: int) -> tuple[float, float]:
@@ -87,7 +86,8 @@ def place_of(page: Page, x: int, y: int) -> tuple[float, float]:
 
 
 def test_a_checker_is_dragged(opened: Opener, host: str) -> None:
-    """From the 24-point to the 23-point: the address is that of the new position."""
+    """From the 24-point to the 23-point: the address is that of the new position. One that is let go beside the board
+    stays, and one on the bar is what a drag from there takes."""
     page = opened(f"/position/{START}")
     page.get_by_text("Set up another position").click()
     page.locator("#board").scroll_into_view_if_needed()
@@ -101,6 +101,17 @@ def test_a_checker_is_dragged(opened: Opener, host: str) -> None:
     assert "Before the roll" in page.locator("h1").inner_text()
     page.get_by_role("link", name="undo", exact=True).click()
     page.wait_for_url(f"{host}/position/{START}*")
+    page = opened(f"/position/{START}")
+    page.get_by_text("Set up another position").click()
+    for target in ((700, 300), place_of(page, 576, 80)):
+        page.mouse.move(*place_of(page, 376, 470))
+        page.mouse.down()
+        page.mouse.move(*target)
+        page.mouse.up()
+    page.wait_for_url(f"{host}/position/*undo=*")
+    board = list(Position(START).board)
+    board[6], board[24] = board[6] - 1, board[24] + 1
+    reaches(page, f"{host}/position/{Position(board).id}")
 
 
 def reaches(page: Page, address: str) -> None:
@@ -166,26 +177,19 @@ def test_a_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     page.wait_for_url("**roll=11&cube=4&owner=on_roll**")
 
 
-def test_a_checker_let_go_beside_the_board_stays(opened: Opener, host: str) -> None:
-    """And one on the bar is what a drag from there takes, by pointer."""
-    page = opened(f"/position/{START}")
-    page.get_by_text("Set up another position").click()
-    for target in ((700, 300), place_of(page, 576, 80)):
-        page.mouse.move(*place_of(page, 376, 470))
-        page.mouse.down()
-        page.mouse.move(*target)
-        page.mouse.up()
-    page.wait_for_url(f"{host}/position/*undo=*")
-    board = list(Position(START).board)
-    board[6], board[24] = board[6] - 1, board[24] + 1
-    reaches(page, f"{host}/position/{Position(board).id}")
-
-
-def test_copying_a_notation_is_confirmed(opened: Opener) -> None:
+def test_names_are_copied_completed_and_rollouts_go_on(opened: Opener) -> None:
+    """Copying a notation is confirmed, names are completed in SQL, and a rollout goes on until its last game."""
     page = opened(f"/position/{START}", permissions=["clipboard-read", "clipboard-write"])
     page.locator(".names code", has_text=START).first.click()
     page.locator(".copied", has_text="copied").wait_for()
     assert START in page.evaluate("navigator.clipboard.readText()")
+    page = opened("/sql")
+    box = page.locator("textarea")
+    box.press_sequentially("from bearoff_two")
+    box.press("Tab")
+    assert box.input_value() == "from bearoff_two_sided"
+    page = opened(f"/rollout/{POSITION}")
+    page.wait_for_function("() => document.querySelector('[data-count]').textContent == '360'")
 
 
 def test_a_play_shows_its_arrows_and_leads_on(opened: Opener, host: str) -> None:
@@ -252,20 +256,6 @@ def test_by_keyboard_alone(opened: Opener, host: str) -> None:
     page.wait_for_url(f"{host}/game/selfplay/pubeval-20-seed-3/3?turn=1#board")
     page.keyboard.press("ArrowLeft")
     page.wait_for_url(f"{host}/game/selfplay/pubeval-20-seed-3/3#board")
-
-
-def test_names_are_completed_in_sql(opened: Opener) -> None:
-    page = opened("/sql")
-    box = page.locator("textarea")
-    box.press_sequentially("from bearoff_two")
-    box.press("Tab")
-    assert box.input_value() == "from bearoff_two_sided"
-
-
-def test_rollout_continues(opened: Opener) -> None:
-    """Until its last game."""
-    page = opened(f"/rollout/{POSITION}")
-    page.wait_for_function("() => document.querySelector('[data-count]').textContent == '360'")
 
 
 @pytest.mark.parametrize("where", PAGES)

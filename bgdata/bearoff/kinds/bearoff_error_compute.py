@@ -20,7 +20,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.kinds.column_values import dictionary_column
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
 
 STEPS = 32767.5
 
@@ -90,7 +90,7 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
                     f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {found:.7f}"
                 )
-        return drawn(recheck.rows, table.manifest.rows)
+        return drawn_text(recheck.rows, table.manifest.rows)
 
 
 def combined_equities(parameters: ErrorParameters, one_sided: RaceTable) -> Array:

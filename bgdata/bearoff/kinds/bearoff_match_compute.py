@@ -19,7 +19,7 @@ from bgdata.equity.stored_met import met_of_arrays
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import constant, dictionary_column, null_columns
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "taken")
@@ -87,7 +87,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
                 raise CheckFailedError(
                     f"expected {name} {expected[place]} at {list(place)} in {table.name}, found {found[place]}"
                 )
-        return sampled(table.manifest.rows, table.manifest.rows)
+        return sample_text(table.manifest.rows, table.manifest.rows)
 
 
 def started(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> tuple[MatchCube, MatchPairs]:

@@ -38,7 +38,7 @@ from bgdata.bearoff.two_sided_rows import (
 from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError
 from bgdata.kinds.column_values import dictionary_column
 from bgdata.store.arrays import Array, ArrayWriter, damaged_rows, map_array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
 from bgdata.store.job import Job
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
@@ -229,7 +229,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         for batch in np.array_split(pairs[np.argsort(pairs[:, 1], kind="stable")], -(-rows // BATCH_PAIRS)):
             check_pairs(reader, plays, layouts, batch)
         bound = 3 * error_bound(reader.points, reader.checkers)
-        return f"{drawn(rows, recheck.table.manifest.rows)}, if its error is above {bound:.2g}"
+        return f"{drawn_text(rows, recheck.table.manifest.rows)}, if its error is above {bound:.2g}"
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:

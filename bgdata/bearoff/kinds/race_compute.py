@@ -17,7 +17,7 @@ from bgdata.bearoff.tables import RaceTable
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import fixed_lists
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
 
 CHANCE_ERROR = 6e-8  # rounding once a roll in units of 2^-30, and once to float32
 MOMENT_ERROR = 1e-5  # of the mean and the variance that float32 chances give
@@ -73,7 +73,7 @@ class RaceComputation(Computation[RaceParameters]):
         for index in recheck.generator.integers(max(reader.first_index, 1), len(layouts), recheck.rows).tolist():
             check_row(reader, index, layouts)
             check_moments(reader, index)
-        return drawn(recheck.rows, len(layouts) - reader.first_index)
+        return drawn_text(recheck.rows, len(layouts) - reader.first_index)
 
 
 def check_row(reader: Any, index: int, layouts: Array) -> None:

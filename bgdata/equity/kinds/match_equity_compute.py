@@ -21,11 +21,12 @@ from bgdata.equity.met_induction import OpeningStates, induced_table, post_crawf
 from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.game.position import START
+from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kinds.column_values import chance_columns, position_columns
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
-from bgdata.selfplay.opening_states import first_doubles
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.parameters import number_text
 
 NOTICE = "Built by bgdata; in the public domain (CC0-1.0)."
@@ -93,13 +94,33 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
                 raise CheckFailedError(f"expected {name} of {table.name} as they are computed again, found others")
         if gone:
             raise CheckSkippedError(gone)
-        return sampled(table.manifest.rows, table.manifest.rows)
+        return sample_text(table.manifest.rows, table.manifest.rows)
 
 
 def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
     """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
-    player = LookaheadPlayer(open_roller(context).seeing_all(), context.parameters.ply)
-    return dict(zip(STATES, first_doubles(player), strict=True))
+    return first_doubles(LookaheadPlayer(open_roller(context).seeing_all(), context.parameters.ply))
+
+
+def first_doubles(player: LookaheadPlayer) -> dict[str, Array]:
+    """The 330 positions in which the trailer of a post-Crawford game can first double if `player` plays both sides by
+    cubeless money equity: boards int8[n, 26] of the trailer, who is on roll, their weights float64[n] and five
+    cumulative chances float32[n, 5].
+
+    Where the leader wins the first roll, one of 15, the trailer can double after it: these come first, in the order of
+    the rolls. Where the trailer wins the first roll, it can double once the leader has replied: 15 x 21 positions.
+    """
+    opened = play_rolls(player, np.array([START.board], np.int8), DICE[DICE[:, 0] != DICE[:, 1]])
+    boards, first = np.concatenate([opened, play_rolls(player, opened, DICE)]), 0.5 / len(opened)
+    weights = np.concatenate([np.full(len(opened), first), np.tile(first * CHANCES, len(opened))])
+    return dict(zip(STATES, (boards, weights, player.evaluate_many(boards).chances), strict=True))
+
+
+def play_rolls(player: LookaheadPlayer, boards: Array, rolls: Array) -> Array:
+    """int8[n x m, 26]: each of n boards after the play of each of int8[m, 2] rolls, seen by the opponent, who is on
+    roll."""
+    every = np.repeat(boards, len(rolls), axis=0)
+    return np.ascontiguousarray(player.choose_plays(every, np.tile(rolls, (len(boards), 1))))
 
 
 def built(name: str, parameters: MatchEquityParameters, states: Mapping[str, Array]) -> dict[str, Array]:

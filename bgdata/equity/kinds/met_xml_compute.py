@@ -12,7 +12,7 @@ from bgdata.equity.kinds.met_xml import met_name
 from bgdata.equity.kinds.shared.match_equity import MATCH_EQUITY_TABLES
 from bgdata.equity.kinds.shared.match_equity_compute import Described, arrays_of_tables, cell_batches, table_batches
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.formats.met_files import MetFile, MetTable, parse_met_file
+from bgdata.formats.met_files import MetFile, MetTable, parse_met
 from bgdata.imports.kinds.shared.imports import ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import FileImportComputation
 from bgdata.store.arrays import Array
@@ -49,7 +49,7 @@ class MetXmlComputation(FileImportComputation):
     sample = ("sample.xml", SAMPLE)
 
     def parse(self, source: Source) -> NamedMet:
-        found = parse_met_file(source.content)
+        found = parse_met(source.content)
         return NamedMet(found.ledger, found.table, met_name(source.file.name))
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from bgdata.cli.html_file import grid, page_head, section
+from bgdata.cli.output import grid, page_head, section
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.dice import to_roll
 from bgdata.matches.analysis.totals import error_mark

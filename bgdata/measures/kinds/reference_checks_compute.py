@@ -18,7 +18,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.kinds.shared.rollouts_compute import empty_rollouts, open_roller, rollout_arrays
 from bgdata.selfplay.rollout import rolled_by
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 
 STEP = 20  # positions rolled out together, between which a killed run goes on: programs are slow to start
@@ -88,7 +88,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         count = min(recheck.rows, MOST_REPLAYED, len(rows))
         chosen = np.sort(recheck.generator.permutation(len(rows))[:count])
         check_rows(table, chosen, rolled_out_by(recheck, player, rows[chosen]))
-        return sampled(count, len(rows), "positions")
+        return sample_text(count, len(rows), "positions")
 
 
 def open_player(context: Context[ReferenceCheckParameters]) -> Player:

@@ -8,31 +8,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from bgdata.cli import options as cli
 from bgdata.cli.completion import complete_tables
-from bgdata.cli.options import (
-    format_option,
-    most_trials_of,
-    plays_option,
-    refuse_without,
-    rollout_options,
-    threads_option,
-    within_option,
-)
 from bgdata.cli.output import build_version, print_built
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.players import PROGRAMS
-from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
-from bgdata.measures.kinds.rollout_decisions import DecisionParameters
+from bgdata.measures.kinds import rollout_decisions
 from bgdata.rows import LOSS
-from bgdata.selfplay.commands.selfplay import found_corpus
-from bgdata.selfplay.kinds.bearoff_labels import DATASET as BEAROFFS
-from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
-from bgdata.selfplay.kinds.engine_labels import DATASET as ENGINES
-from bgdata.selfplay.kinds.engine_labels import EngineParameters
-from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
-from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
-from bgdata.selfplay.kinds.rollout_labels import DATASET as LABELS
-from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
+from bgdata.selfplay.commands.selfplay import corpus_recipe
+from bgdata.selfplay.kinds import bearoff_labels, engine_labels, lookahead_labels, rollout_labels
 from bgdata.selfplay.kinds.shared.rollouts import RollerParameters, find_source
 from bgdata.warehouse import Warehouse
 
@@ -47,11 +31,9 @@ from bgdata.warehouse import Warehouse
     help="What evaluates the positions; gnubg and bgsage have to be installed.",
 )
 @click.option(
-    "--ply",
-    type=click.IntRange(0, 4),
-    metavar="N",
+    "--ply", type=click.IntRange(0, 4), metavar="N",
     help="How many rolls the player looks ahead.  [default: lookahead 1, programs 0]",
-)
+)  # fmt: skip
 @click.option(
     "--least-change",
     default=0.0,
@@ -66,9 +48,9 @@ from bgdata.warehouse import Warehouse
     metavar="N",
     help="With tables: number of pairs of layouts, 0 for each layout once; an exact table adds a quarter more.",
 )
-@rollout_options
-@threads_option
-@format_option
+@cli.rollout_options
+@cli.threads_option
+@cli.format_option
 @click.pass_context
 def label(context: click.Context, /, source: str, engine: str, form: str, **options: Any) -> None:
     """Label the positions of a SOURCE by an engine.
@@ -101,7 +83,7 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
     elif engine == "tables":
         label_by_tables(warehouse, source, options["pairs"], options["seed"], form)
     elif engine == "lookahead" and options["ply"] in (None, 1):
-        label_by_lookahead(warehouse, source, options["network"], options["least_change"], form)
+        label_by_lookahead(warehouse, source, options, form)
     else:
         label_by_engine(warehouse, source, engine, options, form)
 
@@ -125,9 +107,9 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
     metavar="N",
     help="Maximum number of decisions.",
 )
-@rollout_options
-@within_option
-@plays_option(2)
+@cli.rollout_options
+@cli.within_option
+@cli.plays_option(2)
 @click.option("--one-per-game", is_flag=True, help="Take no two decisions of one game, so that they are independent.")
 @click.option(
     "--settled-at",
@@ -135,18 +117,11 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
     metavar="N",
     help="Standard errors that a play is behind when it gets no more games.  [default: all get as many]",
 )
-@threads_option
-@format_option
+@cli.threads_option
+@cli.format_option
 @click.pass_obj
 def decisions(
-    warehouse: Warehouse,
-    /,
-    corpus: str,
-    position_class: str,
-    count: int,
-    network: str,
-    form: str,
-    **options: Any,
+    warehouse: Warehouse, /, corpus: str, position_class: str, count: int, network: str, form: str, **options: Any
 ) -> None:
     """Make a benchmark: decisions of a CORPUS, rolled out.
 
@@ -164,8 +139,8 @@ def decisions(
       bgdata export text rollout_decisions/NAME --format gnubg-benchmark -o contact.bm
     """
     roller = roller_parameters(warehouse, network, options, UNTIL)
-    parameters = DecisionParameters(
-        **vars(found_corpus(warehouse, corpus)),
+    parameters = rollout_decisions.DecisionParameters(
+        **vars(corpus_recipe(warehouse, corpus)),
         **roller,
         position_class=position_class,
         decisions=count,
@@ -175,7 +150,7 @@ def decisions(
         one_per_game=options["one_per_game"],
         settled_at=options["settled_at"],
     )
-    table = build_version(warehouse, DECISIONS, parameters)
+    table = build_version(warehouse, rollout_decisions.DATASET, parameters)
     rows, found = table.manifest.rows, table.manifest.statistics
     plays = round(found["plays"])
     line = f"{rows:,} decisions, {plays:,} plays, {found['games']:,.0f} games: {exactness(found)}"
@@ -193,25 +168,21 @@ ONE_SIDED = "bearoff_one_sided"
 UNTIL = 0.005  # points: the standard error of plays of a benchmark
 
 
-def label_by_lookahead(warehouse: Warehouse, source: str, network: str, least_change: float, form: str) -> None:
+def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
     """Build a version of `lookahead_labels`, and print a summary."""
     from bgdata.training.steps import network_parameters
 
     place, recipe = find_source(warehouse, source)
-    parameters = LookaheadParameters(
-        source=place,
-        **network_parameters(warehouse, network),
-        source_recipe=recipe,
-        least_change=least_change,
-    )
-    table = build_version(warehouse, LOOKAHEADS, parameters)
+    network = network_parameters(warehouse, options["network"])
+    parameters = lookahead_labels.LookaheadParameters(
+        source=place, **network, source_recipe=recipe, least_change=options["least_change"]
+    )  # fmt: skip
+    table = build_version(warehouse, lookahead_labels.DATASET, parameters)
     found = table.manifest.statistics
     line = f"{table.manifest.rows:,} positions, {found['lookahead']:,.0f} of them looked into"
     if found["lookahead"]:
-        line += (
-            f": the equity changes by {LOSS.text(found['mean_absolute_change'])} on average, at most "
-            f"{LOSS.text(found['largest_absolute_change'])}"
-        )
+        mean, largest = (LOSS.text(found[f"{name}_absolute_change"]) for name in ("mean", "largest"))
+        line += f": the equity changes by {mean} on average, at most {largest}"
     print_built(table, [line], form)
 
 
@@ -222,17 +193,17 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
     from bgdata.training.steps import network_parameters
 
     ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
-    if engine == "lookahead":
-        if options["least_change"]:
-            raise UsageError(f"expected --least-change with --ply 1, got it with --ply {ply}")
-        if ply > MOST_PLY:
-            raise UsageError(f"expected --ply 0 to {MOST_PLY} for lookahead, got {ply}")
-        network = network_parameters(warehouse, options["network"])
-        parameters = EngineParameters(place, "network", ply, **network, source_recipe=recipe)
-    else:
+    if engine != "lookahead":
         version = open_named_player(engine, ply).version
-        parameters = EngineParameters(place, engine, ply, version, source_recipe=recipe)
-    table = build_version(warehouse, ENGINES, parameters)
+        parameters = engine_labels.EngineParameters(place, engine, ply, version, source_recipe=recipe)
+    elif options["least_change"]:
+        raise UsageError(f"expected --least-change with --ply 1, got it with --ply {ply}")
+    elif ply > MOST_PLY:
+        raise UsageError(f"expected --ply 0 to {MOST_PLY} for lookahead, got {ply}")
+    else:
+        network = network_parameters(warehouse, options["network"])
+        parameters = engine_labels.EngineParameters(place, "network", ply, **network, source_recipe=recipe)
+    table = build_version(warehouse, engine_labels.DATASET, parameters)
     who = table.array("engine").tobytes().decode()
     print_built(table, [f"{table.manifest.rows:,} positions by {who}, {ply}-ply"], form)
 
@@ -247,16 +218,28 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
     if kind != ONE_SIDED or not named:
         raise UsageError(f"expected a table of distributions, such as {ONE_SIDED}/10x15, got {shown(source)}")
     points, checkers = table_size(warehouse, "", "to label by")
-    exact_pairs = (pairs or BearoffParameters.pairs) // 4
-    parameters = BearoffParameters(int(named[1]), points, checkers, pairs, exact_pairs, seed)
-    BEAROFFS.check_parameters(parameters)
+    exact_pairs = (pairs or bearoff_labels.BearoffParameters.pairs) // 4
+    parameters = bearoff_labels.BearoffParameters(int(named[1]), points, checkers, pairs, exact_pairs, seed)
+    bearoff_labels.DATASET.check_parameters(parameters)
     warehouse.open(ONE_SIDED, size)
-    table = build_version(warehouse, BEAROFFS, parameters)
-    found = table.manifest.statistics
-    line = (
-        f"{table.manifest.rows:,} positions: {found['exact']:,.0f} exact, {found['combined']:,.0f} combined; "
-        f"{found['with_gammons']:,.0f} with gammons"
-    )
+    table = build_version(warehouse, bearoff_labels.DATASET, parameters)
+    exact, combined, gammons = (table.manifest.statistics[name] for name in ("exact", "combined", "with_gammons"))
+    sources = f"{exact:,.0f} exact, {combined:,.0f} combined"
+    line = f"{table.manifest.rows:,} positions: {sources}; {gammons:,.0f} with gammons"
+    print_built(table, [line], form)
+
+
+def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
+    """Build a version of `rollout_labels`, and print how exact it is. Raises InvalidParameterError, and
+    MissingTableError for a source or a network that is not there."""
+    roller, (place, recipe) = roller_parameters(warehouse, options["network"], options), find_source(warehouse, source)
+    given = {"source": place, "seed": options["seed"], "source_recipe": recipe}
+    parameters = rollout_labels.RolloutLabelParameters(**roller, **given)
+    table = build_version(warehouse, rollout_labels.DATASET, parameters)
+    rows, found, line = table.manifest.rows, table.manifest.statistics, "no positions"
+    if rows:
+        line = f"{rows:,} positions, {found['games']:,.0f} games: {exactness(found)}"
+        line += describe_missed(rows, "positions", found, parameters)
     print_built(table, [line], form)
 
 
@@ -264,19 +247,6 @@ def exactness(found: Mapping[str, float]) -> str:
     """The standard errors of rollouts."""
     mean, largest = (LOSS.text(found[f"{name}_standard_error"]) for name in ("mean", "largest"))
     return f"standard errors of {mean} on average, at most {largest}"
-
-
-def label_by_rollouts(warehouse: Warehouse, source: str, options: dict[str, Any], form: str) -> None:
-    """Build a version of `rollout_labels`, and print how exact it is. Raises InvalidParameterError, and
-    MissingTableError for a source or a network that is not there."""
-    roller, (place, recipe) = roller_parameters(warehouse, options["network"], options), find_source(warehouse, source)
-    parameters = RolloutLabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
-    table = build_version(warehouse, LABELS, parameters)
-    rows, found, line = table.manifest.rows, table.manifest.statistics, "no positions"
-    if rows:
-        line = f"{rows:,} positions, {found['games']:,.0f} games: {exactness(found)}"
-        line += describe_missed(rows, "positions", found, parameters)
-    print_built(table, [line], form)
 
 
 def roller_parameters(
@@ -288,16 +258,14 @@ def roller_parameters(
 
     until = default_until if options["until"] is None else options["until"]
     if until is None:
-        refuse_without("--until", "most_trials")
+        cli.refuse_without("--until", "most_trials")
     return {
         **network_parameters(warehouse, network),
-        "trials": options["trials"],
         "until": until,
-        "most_trials": 0 if until is None else most_trials_of(options),
-        "stop": options["stop"],
+        "most_trials": 0 if until is None else cli.most_trials_of(options),
         "turns": options["truncate"],
         "with_luck": not options["no_luck"],
-        "play_ply": options["play_ply"],
+        **{name: options[name] for name in ("trials", "stop", "play_ply")},
     }
 
 

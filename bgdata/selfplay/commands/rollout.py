@@ -19,8 +19,8 @@ import click
 import numpy as np
 
 from bgdata.cli import options as cli
+from bgdata.cli.defaults import chosen_rules
 from bgdata.cli.output import say_left_out, write_rows
-from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
 from bgdata.game.board_text import format_board_text
@@ -135,11 +135,6 @@ class RolloutRequest(NamedTuple):
     seed: int
     how: RolloutSettings
 
-    @property
-    def board(self) -> Any:
-        """The board as kernels take it, int8[26]."""
-        return np.array(self.position.board, np.int8)
-
 
 class RolloutOutput(NamedTuple):
     """What came out."""
@@ -158,7 +153,7 @@ def roll_out_cubeless(
     from bgdata.selfplay.rollout import roll_out
     from bgdata.selfplay.rollout_decisions import own_blocks, roll_out_decision
 
-    limits, roll, board = request.limits, request.roll, request.board
+    limits, roll, board = request.limits, request.roll, np.array(request.position.board, np.int8)
     if roll is None:
         through = kept.watched(progress, limits.most, estimate)
         result = roll_out(board[None], player.chooser, limits, request.seed, request.how, through=through)
@@ -238,8 +233,7 @@ def roll_out_cubeful(
         ranked = LookaheadPlayer(player).rank_plays(request.position, request.roll, stakes, rules)
         starts = play_starts(ranked, stakes, window.within, window.most_plays)
     progress.start("rollout", len(starts), "positions")
-    items = np.zeros(len(starts), np.int64)
-    result = roll_out_with_cube([*starts.values()], player.chooser, rules, limits, request.seed, request.how, items)
+    result = roll_out_with_cube([*starts.values()], player.chooser, rules, limits, request.seed, request.how)
     progress.advance(len(starts))
     choices = choice_rows(result, list(starts), is_turned=request.roll is not None, is_match=is_match)
     errors = result.standard_errors / result.point

@@ -3,45 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
+from bgdata.cli import options as cli
 from bgdata.cli.completion import complete_tables
-from bgdata.cli.options import (
-    executor_option,
-    force_option,
-    format_option,
-    games_option,
-    jacoby_option,
-    luck_option,
-    match_length_option,
-    player_option,
-    ply_option,
-    seed_option,
-    table_option,
-    threads_option,
-)
 from bgdata.cli.output import build_version, print_built
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL
-from bgdata.selfplay.kinds.cubeful_selfplay import MOST_PLY, CubefulParameters, CubePlayerParameters
+from bgdata.selfplay.kinds.cubeful_selfplay import MOST_PLY, CubefulParameters
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
-from bgdata.selfplay.kinds.shared.rollouts import leads_to
-from bgdata.store.table import Table
+from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, leads_to
 from bgdata.warehouse import Warehouse
 
 
 @click.command()
-@player_option()
-@games_option(10_000)
-@seed_option(1)
-@luck_option
+@cli.player_option()
+@cli.games_option(10_000)
+@cli.seed_option(1)
+@cli.luck_option
 @click.option(
     "--cube-model",
     default="",
@@ -51,13 +37,13 @@ from bgdata.warehouse import Warehouse
     "score; cubeful:MODEL chooses plays by it, too; one model for both sides, or one each.  "
     "[default: without the cube]",
 )
-@match_length_option("money games")
-@jacoby_option
-@ply_option(MOST_PLY)
-@executor_option
-@threads_option
-@force_option
-@format_option
+@cli.match_length_option("money games")
+@cli.jacoby_option
+@cli.ply_option(MOST_PLY)
+@cli.executor_option
+@cli.threads_option
+@cli.force_option
+@cli.format_option
 @click.pass_obj
 def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **options: Any) -> None:
     """Let a player play itself, and keep every turn.
@@ -106,13 +92,13 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
 
 @click.command()
 @click.argument("corpus", shell_complete=complete_tables)
-@table_option
+@cli.table_option
 @click.option(
     "--combined", is_flag=True, help="Beyond it, use one-sided tables as well: they are nearly exact, and cover more."
 )
-@threads_option
-@force_option
-@format_option
+@cli.threads_option
+@cli.force_option
+@cli.format_option
 @click.pass_obj
 def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **options: bool) -> None:
     """Label a CORPUS with outcomes, rescored by exact tables.
@@ -128,15 +114,24 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
       bgdata query "from selfplay_labels_summary"
       bgdata export text selfplay_labels/network-10000-seed-1-6x9 --format gnubg-training --output labels.gz
     """
+    from bgdata.evaluation.bearoff import sizes
     from bgdata.measures.steps.scores import table_size
 
-    recipe = found_corpus(warehouse, corpus)
+    recipe = corpus_recipe(warehouse, corpus)
     points, checkers = table_size(warehouse, table, "to rescore by")
-    race_points = one_sided_points(warehouse) if options["combined"] else 0
+    race_points = 0
+    if options["combined"]:
+        found = sizes(warehouse, "bearoff_one_sided") & sizes(warehouse, "bearoff_gammon")
+        if not found:
+            raise MissingTableError(
+                f"expected bearoff_one_sided and bearoff_gammon of the same size in {warehouse.root} to combine, found "
+                "none; try: bgdata build bearoff_gammon --points 10"
+            )
+        race_points = max(points for points, _ in found)
     parameters = SelfPlayLabelParameters(**vars(recipe), points=points, checkers=checkers, one_sided_points=race_points)
     labels = build_version(warehouse, LABELS, parameters, force=options["force"])
-    lines = [*rescored_lines(parameters, labels.manifest.statistics), "", *by_class(warehouse, labels)]
-    print_built(labels, lines, form)
+    by_class = table_lines(CLASS_COLUMNS, warehouse.rows(BY_CLASS, {"variant": labels.manifest.variant}))
+    print_built(labels, [*rescored_lines(parameters, labels.manifest.statistics), "", *by_class], form)
 
 
 def summary(games: int, found: Mapping[str, float]) -> str:
@@ -150,7 +145,7 @@ def summary(games: int, found: Mapping[str, float]) -> str:
     return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
 
 
-def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
+def network_of(warehouse: Warehouse, player: str) -> NetworkChoice:
     """The network that plays as `network` or `network/NAME`, with the default tables. Raises UsageError for a player
     that is not a network, and MissingTableError."""
     from bgdata.evaluation.networks.player import find_network
@@ -159,9 +154,9 @@ def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
     if player.partition("/")[0] != NETWORK:
         raise UsageError(f"expected a network to handle the cube, got {shown(player)}")
     if player == NETWORK:
-        return CubePlayerParameters()
+        return NetworkChoice()
     found = find_network(player, warehouse)
-    return CubePlayerParameters(network=found.folder.parent.name, network_version=found.folder.name)
+    return NetworkChoice(network=found.folder.parent.name, network_version=found.folder.name)
 
 
 def cubeful_summary(found: Mapping[str, float], games: int) -> str:
@@ -192,7 +187,7 @@ from selfplay_labels_summary where variant = $variant order by positions desc
 """
 
 
-def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
+def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     """The parameters of a corpus that is there, undamaged, and made by the current recipe, as the labels name their
     input."""
     kind, variant, *_ = [*source.split("/"), ""]
@@ -223,41 +218,18 @@ def command_for(variant: str) -> str:
     return f"selfplay{chosen} --games {name['games']} --seed {name['seed']}" + (" --luck" if name["luck"] else "")
 
 
-def one_sided_points(warehouse: Warehouse) -> int:
-    """The points of the largest one-sided table for which there is a gammon table of the same size. Raises
-    MissingTableError."""
-    from bgdata.evaluation.bearoff import sizes
-
-    found = sizes(warehouse, "bearoff_one_sided") & sizes(warehouse, "bearoff_gammon")
-    if not found:
-        raise MissingTableError(
-            f"expected bearoff_one_sided and bearoff_gammon of the same size in {warehouse.root} to combine, found "
-            "none; try: bgdata build bearoff_gammon --points 10"
-        )
-    return max(points for points, _ in found)
-
-
-def rescored_lines(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -> Iterator[str]:
+def rescored_lines(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -> list[str]:
     """The result as lines of text."""
     race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
-    yield (
-        f"{found['positions']:,.0f} positions of {parameters.games:,} games, by bearoff_two_sided/{parameters.points}x"
-        f"{parameters.checkers}{race}:"
-    )
-    share = found["rescored"] / found["positions"]
-    rescored = f"{found['rescored']:,.0f} rescored ({100 * share:.1f} %)"
-    yield f"{found['covered']:,.0f} covered, {rescored}; the others keep the outcome of their game"
-    line = (
-        f"label variance {found['variance_before']:.4f} before, {found['variance_after']:.4f} after: "
-        f"{100 * found['removed_share']:.1f} % removed"
-    )
+    table, share = f"{parameters.points}x{parameters.checkers}", found["rescored"] / found["positions"]
+    hedged = ""
     if "variance_hedged" in found:
-        share = 1 - found["variance_hedged"] / found["variance_before"]
-        line += f"; luck-adjusted {found['variance_hedged']:.4f}: {100 * share:.1f} %"
-    yield line
-
-
-def by_class(warehouse: Warehouse, labels: Table) -> list[str]:
-    """The variances for each class of positions, as lines of a table."""
-    rows = warehouse.rows(BY_CLASS, {"variant": labels.manifest.variant})
-    return table_lines(CLASS_COLUMNS, rows)
+        removed = 1 - found["variance_hedged"] / found["variance_before"]
+        hedged = f"; luck-adjusted {found['variance_hedged']:.4f}: {100 * removed:.1f} %"
+    return [
+        f"{found['positions']:,.0f} positions of {parameters.games:,} games, by bearoff_two_sided/{table}{race}:",
+        f"{found['covered']:,.0f} covered, {found['rescored']:,.0f} rescored ({100 * share:.1f} %); the others keep "
+        "the outcome of their game",
+        f"label variance {found['variance_before']:.4f} before, {found['variance_after']:.4f} after: "
+        f"{100 * found['removed_share']:.1f} % removed{hedged}",
+    ]

@@ -33,7 +33,7 @@ from bgdata.selfplay.kinds.shared import rollouts_compute as rollouts
 from bgdata.selfplay.kinds.shared.games_compute import Places, RowsComputation, counts_of, places_of
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 
 ROLLOUT_STEP = 4  # positions rolled out at a time: a killed run resumes between them
@@ -99,7 +99,7 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
             rows = np.array([row])
             found = rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[rows], rows, names)
             check_rows(table, rows, found)
-        return sampled(count, len(boards), "rollouts")
+        return sample_text(count, len(boards), "rollouts")
 
     def _source_arrays(self, context: Context[RolloutLabelParameters], boards: Array) -> dict[str, Array]:
         """What is said of the positions themselves, and who rolled out."""
@@ -156,7 +156,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
                 f"expected {count} of {len(places.rows)} positions in {table.name}, found {len(where)}"
             )
         check_rows(table, where, expected)
-        return sampled(len(places.rows), len(every.rows), "positions")
+        return sample_text(len(places.rows), len(every.rows), "positions")
 
 
 def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
@@ -204,7 +204,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         count = min(recheck.rows, 10 * rollouts.SAMPLE_ROWS)
         chosen = np.sort(recheck.generator.permutation(len(places.rows))[:count])
         check_chances(recheck.table, chosen, chances_by(engine, recheck.parameters, places.boards[chosen]))
-        return sampled(len(chosen), len(places.rows))
+        return sample_text(len(chosen), len(places.rows))
 
     def _source_arrays(self, context: Context[EngineParameters], places: Places) -> dict[str, Array]:
         """The places of the positions, and name and version of the engine."""
@@ -260,7 +260,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         check_rows(table, chosen, table_labels(recheck.inputs, boards[chosen]))
         for row in chosen[table.array("sources")[chosen] == TABLE_SOURCES.index("combined")].tolist():
             check_win(table, recheck.inputs["one_sided"], row)
-        return sampled(len(chosen), len(boards))
+        return sample_text(len(chosen), len(boards))
 
 
 def boards_of(parameters: BearoffParameters) -> Array:

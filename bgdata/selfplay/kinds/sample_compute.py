@@ -27,7 +27,7 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout_decisions import Window, static_losses, within_window
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
 STEP = 8192  # turns whose plays are evaluated at a time
@@ -72,7 +72,7 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
             "splits": splits_of_games(recheck.parameters.seed, games[chosen]),
         }
         check_rows(table, chosen, expected)
-        return sampled(len(chosen), len(games))
+        return sample_text(len(chosen), len(games))
 
 
 class PlayRows(NamedTuple):
@@ -131,7 +131,7 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
         check_rows(table, here, {**expected._asdict(), **of_turn})
         classes = position_classes(np.ascontiguousarray(table.array("boards"))).astype(np.uint8)
         check_arrays(table, {"classes": classes, "splits": splits_of_games(recheck.parameters.seed, games)})
-        return sampled(len(chosen), len(begins), "turns")
+        return sample_text(len(chosen), len(begins), "turns")
 
 
 def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> PlayRows:

@@ -31,7 +31,7 @@ from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation
 from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
 SOURCES = ("outcome", "exact", "combined")  # numbered as `BearoffSource`
@@ -69,7 +69,7 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
         chosen = np.sort(recheck.generator.permutation(parameters.games)[: recheck.rows])
         places = np.flatnonzero(np.isin(np.repeat(np.arange(parameters.games), n_turns), chosen))
         check_rows(recheck.table, places, label_games(parameters, recheck.inputs, chosen))
-        return sampled(len(chosen), parameters.games, "games")
+        return sample_text(len(chosen), parameters.games, "games")
 
 
 def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:

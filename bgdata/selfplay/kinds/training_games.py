@@ -15,7 +15,7 @@ from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, NETWORK_COLUMN,
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import VersionRef, number_text
 
-STARTS = (  # in the order of `selfplay.starts.Start`, which imports kernels
+STARTS = (  # in the order of `selfplay.training_games.Start`, which imports kernels
     *("opening", "random-plays", "back-game", "ace-point", "containment", "blitz"),
     *("primes", "holding", "bear-in", "crashed", "anywhere", "doubtful"),
 )

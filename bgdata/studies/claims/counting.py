@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count
-from math import comb
+from math import comb, log10
 
 from bgdata.bearoff.index import layout_count
-from bgdata.evaluation.networks.shots import escape_counts
 from bgdata.game.dice import Roll
-from bgdata.selfplay.luck_formulas import rating_gap
 
 HEADER_BYTES = 40  # of gnubg's bearoff files
 FILE_LIMIT_BYTES = 1 << 31  # of the program that makes them
@@ -60,11 +58,6 @@ def most_two_sided_checkers() -> int:
     return next(n for n in count(1) if two_sided_bytes(6, n + 1) >= FILE_LIMIT_BYTES)
 
 
-def hypergammon_bytes(checkers: int) -> int:
-    """Size of gnubg's hypergammon file: seven numbers of four bytes a pair of placements on 24 points, bar and off."""
-    return HEADER_BYTES + 28 * comb(25 + checkers, checkers) ** 2
-
-
 def distinct_rolls() -> int:
     """The number of rolls of two dice that are played differently."""
     return len({Roll(max(one, other), min(one, other)) for one in range(1, 7) for other in range(1, 7)})
@@ -84,6 +77,12 @@ def far_from_mean(n: int, chance: str, by: int) -> float:
     return sum(binomial(n, chance, k, k) for k in far)
 
 
+def rating_gap(win_share: float) -> float:
+    """The rating difference, in points of the First Internet Backgammon Server, of a player who wins this share of
+    matches to one point, between 0 and 1: 2000 points are a factor of ten in the odds."""
+    return 2000.0 * log10(win_share / (1 - win_share))
+
+
 def difference(one: float, other: float) -> float:
     """One printed figure minus another."""
     return one - other
@@ -101,9 +100,10 @@ def matches_without_hedging(chance: float, coin: float) -> float:
     return chance * (1 - chance) / (2 * coin**2)
 
 
-def escape_patterns() -> int:
-    """The number of patterns of points in our table of escaping rolls."""
-    return len(escape_counts())
+def luck_of_a_good_roll(value: float, results: Sequence[float], is_unbiased: bool) -> float:
+    """The luck of the best of equally likely results: beyond their mean, or, with a bias, beyond what the position was
+    called worth."""
+    return max(results) - (sum(results) / len(results) if is_unbiased else value)
 
 
 def average_cube(percentages: Sequence[float]) -> float:
@@ -126,7 +126,8 @@ FORMULAS = {
     function.__name__: function
     for function in (
         *(layouts, full_layouts, full_layout_share, pairs, pairs_with_empty, legal_positions, two_sided_bytes),
-        *(most_two_sided_checkers, hypergammon_bytes, distinct_rolls, binomial, far_from_mean, rating_gap, difference),
-        *(share_by_errors, matches_without_hedging, escape_patterns, average_cube, rest_of_percent, parabola_top),
+        *(most_two_sided_checkers, distinct_rolls, binomial, far_from_mean, rating_gap, difference),
+        *(share_by_errors, matches_without_hedging, luck_of_a_good_roll, average_cube),
+        *(rest_of_percent, parabola_top),
     )
 }

@@ -12,13 +12,13 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError
 from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.store.arrays import Array
 from bgdata.store.checks import connect_tables, only_row
-from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import CORRECTED, KINDS, STATUSES, Claim, definitions_digest, parse_published
 from bgdata.studies.claims.register import Judged, judge
 from bgdata.studies.kinds.claims import NUMBERS, ORDER, TEXTS, ClaimsParameters, variant_of
 
-NULLABLE = {"restates", "answer", "correction", "explanation", "query"}
+NULLABLE = {"restates", "printed_table", "answer", "correction", "explanation", "query"}
 
 
 class ClaimsComputation(Computation[ClaimsParameters]):
@@ -67,7 +67,7 @@ class ClaimsComputation(Computation[ClaimsParameters]):
             raise CheckSkippedError(f"a source of the answers is gone: {error}") from error
         expected = {name: (kept, table.array(name)) for name, kept in arrays_of(found).items()}
         check_rows(table, [order.index(each.claim.claim) for each in sorted_rows(found)], expected)
-        return sampled(len(chosen), len(claims), "claims")
+        return sample_text(len(chosen), len(claims), "claims")
 
 
 def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[Array, Array]]) -> None:
@@ -117,7 +117,7 @@ def row_of(judged: Judged) -> dict[str, Any]:
     value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)
     shown = "" if answer is None else f"{answer:.9g}" if isinstance(answer, float) else str(answer)
-    same = ("claim", "part", "kind", "restates", "source", "place", "subject", "published")
+    same = ("claim", "part", "kind", "restates", "document", "source", "place", "printed_table", "subject", "published")
     return {name: getattr(claim, name) for name in same} | {
         "source_date": claim.date,
         "published_value": float(value),

@@ -11,7 +11,7 @@ import pyarrow as pa
 from bgdata.kinds.column_values import chosen_texts
 from bgdata.kinds.rechecking import check_arrays
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.studies.kinds.published_luck import FIGURES, INTEGERS, LuckParameters, published_rows
 
 PROGRAMS = ("jellyfish", "snowie")
@@ -33,7 +33,7 @@ class PublishedLuckComputation(Computation[LuckParameters]):
     def check_sample(self, recheck: Recheck[LuckParameters]) -> str:
         """Compare every row with the file that comes with the package."""
         check_arrays(recheck.table, published_arrays())
-        return sampled(len(published_rows()), len(published_rows()), "rolls")
+        return sample_text(len(published_rows()), len(published_rows()), "rolls")
 
 
 def published_arrays() -> dict[str, Array]:

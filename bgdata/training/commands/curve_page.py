@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bgdata.cli.charts import format_chart_svg
-from bgdata.cli.html_file import grid, page_head, section
+from bgdata.cli.output import grid, page_head, section
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, recipe_command
 from bgdata.errors import MissingTableError
 from bgdata.evaluation.players import NETWORK_KINDS

@@ -13,7 +13,7 @@ from bgdata.cli.output import show_rows
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows import Row
-from bgdata.store.checks import comparison, define_version
+from bgdata.store.checks import compare_views, define_version
 from bgdata.store.lockfile import lock_verdicts
 from bgdata.store.names import parse_scope
 from bgdata.store.table import Table
@@ -91,20 +91,20 @@ def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) ->
         has_indexes = any(name.endswith("_index") for name in kind.tables[0].key)
         if has_indexes and points[0] != points[1]:  # indexes count the layouts on so many points
             raise UsageError(f"expected two tables of the same points, got {' and '.join(map(str, points))}")
-        found = [comparison(connection, kind.tables[0])]
+        found = [compare_views(connection, kind.tables[0])]
         if not found[0].has_common:
             raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
         versions = {view: side for view, side in sides.items() if isinstance(side, Table)}  # a gnubg file has no others
         for shape in kind.side_tables if len(versions) == len(sides) else ():
             for view, table in versions.items():
                 define_version(connection, view, kind, shape, table)
-            found.append(comparison(connection, shape))
+            found.append(compare_views(connection, shape))
     titles = [f"{before} -> {after}", *(each.shape.name for each in found[1:])]
     rows, lines = list[Row](), list[str]()
     for title, each in zip(titles, found, strict=True):
-        alone = {"rows_only_before": each.only.before, "rows_only_after": each.only.after}
+        alone = {"rows_only_before": each.only_before, "rows_only_after": each.only_after}
         lines.append(f"{title}, by {', '.join(each.shape.key)}")
-        lines.append(f"  {each.only.before:,} rows only in {before}, {each.only.after:,} only in {after}")
+        lines.append(f"  {each.only_before:,} rows only in {before}, {each.only_after:,} only in {after}")
         for change in each.changes:
             rows.append({"table": each.shape.name, **change._asdict(), **alone})
             if not each.has_common:

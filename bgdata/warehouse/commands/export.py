@@ -13,6 +13,7 @@ import numpy as np
 from bgdata.bearoff.index import check_size
 from bgdata.cli.completion import complete_mets, complete_networks, complete_tables
 from bgdata.cli.options import output_option, threads_option
+from bgdata.cli.output import build_version
 from bgdata.equity.commands import export_met
 from bgdata.errors import QueryError, UsageError, shown
 from bgdata.formats.gnubg_bearoff import write_one_sided, write_one_sided_normal, write_two_sided
@@ -83,8 +84,7 @@ def gnubg_bd(warehouse: Warehouse, /, hypergammon: int | None, **options: Any) -
     else:
         if any(value for name, value in options.items() if name != "output"):
             raise UsageError("expected --hypergammon without another option than --output")
-        with progress_bars() as progress:
-            table = warehouse.build("hypergammon", EndgameParameters(hypergammon), progress=progress)
+        table = build_version(warehouse, warehouse.kind("hypergammon"), EndgameParameters(hypergammon))
         equities = table.array("equities")[:, :, HYPERGAMMON_EQUITIES]
         write_hypergammon(output, hypergammon, table.array("chances"), equities)
     click.echo(describe_file(output, with_hash=True))
@@ -362,10 +362,10 @@ def _text_lines(form: str, arrays: Mapping[str, Array]) -> Iterable[bytes]:
     if form == "gnubg-benchmark":
         from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
         from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
-        from bgdata.measures.kinds.shared import decision_file
+        from bgdata.measures.kinds import rollout_decisions_compute as rollout_decisions
 
         is_imported = "decisions_lines" in arrays  # else decisions that were rolled out here
-        benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
+        benchmark_of = gnubg_benchmark.benchmark_of if is_imported else rollout_decisions.benchmark_of
         return format_gnubg_benchmark(benchmark_of(arrays))
     if form == "wildbg-csv":
         from bgdata.formats.position_files import format_wildbg_csv

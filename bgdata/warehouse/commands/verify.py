@@ -19,7 +19,7 @@ import click
 
 from bgdata.cli.completion import complete_scopes
 from bgdata.cli.options import format_option, seed_option, threads_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import build_version, write_rows
 from bgdata.errors import (
     BgdataError,
     CorruptFileError,
@@ -183,7 +183,7 @@ def verify_warehouse(
         click.echo(advice(missing), err=True)
     if not repair or not wrong:
         return not wrong and not unchecked
-    for table in _in_order_of_repair(warehouse, failed):
+    for table in in_order_of_repair(warehouse, failed):
         repair_version(warehouse, table)
     for title in lost_variants:
         repair_current(warehouse, *title.split("/"))
@@ -249,8 +249,7 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
     tables = [table for table in warehouse.versions(kind, variant) if is_readable(table)]
     known = [each for each in (*declared.defaults, declared.smallest) if declared.slug(each) == variant]
     if known and not declared.takes_files:
-        with progress_bars() as progress:
-            warehouse.build(kind, known[0], progress=progress)
+        build_version(warehouse, declared, known[0])
     elif tables:
         warehouse.use(newest(tables))
     else:
@@ -267,7 +266,7 @@ def failure(finding: Finding) -> str:
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
 
-def _in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
+def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
     """Broken versions, by name, in the order in which they are built again: each after those that it is made from;
     those that were imported, which only their owner has the files of, and what is made from them, at the end."""
     needs: dict[str, list[str]] = {}

@@ -187,26 +187,11 @@ def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) 
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("positions/none",), "no positions/none in"),
-        (("nothing",), "expected a table of positions, such as positions/NAME, got nothing"),
-        (("positions/sample", "--network", "none"), "no network/none in"),
-        (("positions/sample", "--trials", "100"), "expected a multiple of 36 trials"),
-    ],
-)
-def test_wrong_sources_of_labels(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
-    result = run(small_root, "label", *arguments)
-    assert error_of(result, result.exit_code).startswith(message)
-    assert result.exit_code in (1, 2)
-
-
 def test_a_cube_decision(root: Path, player: NetworkPlayer) -> None:
     """No double beside double and take, from the same dice."""
     board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
     starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
-    result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), items=np.zeros(2, np.int64))
+    result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72))
     how = ("rollout", ENDING_ID, "--cube", "1", "--network", "random", "--trials", "72")
     rows = json.loads(succeeds(root, *how, "--format", "json"))
     assert [row["choice"] for row in rows] == ["no double", "double, take"]
@@ -219,7 +204,7 @@ def test_a_cube_decision(root: Path, player: NetworkPlayer) -> None:
     line = f"{'no double':<26}{result.values[0]:+9.4f}{result.standard_errors[0]:8.4f}"
     assert line in shown.splitlines()
     how_far = RolloutSettings(play_ply=1)
-    ahead = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), 0, how_far, np.zeros(2, np.int64))
+    ahead = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72), 0, how_far)
     rows = json.loads(succeeds(root, *how, "--play-ply", "1", "--format", "json"))
     assert [row["value"] for row in rows] == ahead.values.tolist()
     owned = succeeds(root, *how[:2], "--cube", "2", "--owner", "opponent", *how[4:])
@@ -251,7 +236,7 @@ def test_plays_with_the_cube(root: Path, player: NetworkPlayer) -> None:
     plays = {str(play): play for play in legal_plays(Position(ENDING_ID), parse_roll("21"))}
     starts = [CubefulStart(np.array(plays[row["choice"]].next_position.board, np.int8), stakes.flip()) for row in rows]
     rules = CubeRules(met=met)
-    result = roll_out_with_cube(starts, player.chooser, rules, Limits(72), items=np.zeros(2, np.int64))
+    result = roll_out_with_cube(starts, player.chooser, rules, Limits(72))
     assert [row["value"] for row in rows] == pytest.approx((1 - result.values).tolist())
     assert rows[0]["loss"] == 0 <= rows[1]["loss"]
     assert {row["unit"] for row in rows} == {"mwc"}

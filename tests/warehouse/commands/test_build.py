@@ -36,9 +36,8 @@ def test_list(small_root: Path, tmp_path: Path) -> None:
 @each("kind", bgdata.all_kinds)
 def test_explain(tmp_path: Path, kind: Dataset[Any]) -> None:
     chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
-    options = (
-        [text for size in sizes_of(kind) for text in (f"--{size}", str(getattr(chosen, size)))] if kind in SIZED else []
-    )
+    sizes = sizes_of(kind) if kind in SIZED else []
+    options = [text for size in sizes for text in (f"--{size}", str(getattr(chosen, size)))]
     shown = succeeds(tmp_path, "explain", kind.name, *options)
     assert kind.summary in shown
     for column in kind.columns:
@@ -74,10 +73,8 @@ def test_build_on_another_disk(tmp_path: Path) -> None:
     arguments = ("build", "bearoff_gammon", "--points", "2", "--directory", disk)
     result = run(root, *arguments)
     (table,) = bgdata.open_warehouse(root).versions()
-    assert re.fullmatch(
-        rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s, in {disk}/bearoff_gammon/2x15\n",
-        result.stderr,
-    )
+    said = rf"bearoff_gammon/2x15: built {table.folder.name}, 16 rows in .* s, in {disk}/bearoff_gammon/2x15\n"
+    assert re.fullmatch(said, result.stderr)
     assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
     assert succeeds(root, "query", "select count(*) from bearoff_gammon_2x15", "--format", "csv").split()[1] == "16"
     assert succeeds(root, "use", table.name) == f"{table.name} is current already\n"
@@ -87,16 +84,20 @@ def test_build_on_another_disk(tmp_path: Path) -> None:
     assert list(disk.iterdir()) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
+        (
+            ["bearoff_gammon", "--points", "2", "--all"],
+            "expected either --all or the parameters of one variant, got bo",
+        ),
         (["--directory", "x"], "expected a dataset kind to put into x; try: bgdata list"),
         (["bearoff_gammon", "--directory", "none"], "expected a folder that is there, to put bearoff_gammon/6x15 into"),
         (["bearoff_gammon", "--directory", "file"], "expected a folder that is there, to put bearoff_gammon/6x15 into"),
         (["bearoff_gammon", "--directory", "w"], "expected a folder outside the warehouse w, got w"),
     ],
 )
-def test_invalid_folders_are_refused(
+def test_arguments_that_contradict_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -123,12 +124,18 @@ def names(root: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("one_more")
-def test_a_default_build_leaves_out_what_all_builds(memory_path: Path) -> None:
+def test_a_default_build_leaves_out_what_all_builds(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list names it, and the catalog is written once for all."""
+    written, line = [], "    2x15     is not built; try: bgdata build bearoff_gammon\n"
     result = run(memory_path, "build")
     assert (result.exit_code, result.stdout) == (0, "")
     assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{MISSING}", result.stderr)
     assert names(memory_path) == ["bearoff_gammon/1x15"]
+    assert line in succeeds(memory_path, "list")
+    monkeypatch.setattr(catalog, "write_catalog", lambda warehouse: written.append(len(list(warehouse.versions()))))
     result = run(memory_path, "build", "--all")
+    assert written == [2]
+    assert line not in succeeds(memory_path, "list")
     assert re.fullmatch(r"bearoff_gammon/1x15: already built .*\nbearoff_gammon/2x15: built .*\n", result.stderr)
     assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
     assert run(memory_path, "build").stderr.startswith("bearoff_gammon/1x15: already built")
@@ -138,29 +145,6 @@ def test_a_default_build_leaves_out_what_all_builds(memory_path: Path) -> None:
 def test_a_kind_that_is_named_is_built_whole(memory_path: Path) -> None:
     assert MISSING not in run(memory_path, "build", "bearoff_gammon").stderr
     assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
-
-
-def test_all_beside_the_parameters_of_one_variant(tmp_path: Path) -> None:
-    message = error_of(run(tmp_path, "build", "bearoff_gammon", "--points", "2", "--all"), 2)
-    assert message == "expected either --all or the parameters of one variant, got both"
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.usefixtures("one_more")
-def test_the_catalog_is_written_once_for_all(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = []
-    monkeypatch.setattr(catalog, "write_catalog", lambda warehouse: written.append(list(warehouse.versions())))
-    succeeds(memory_path, "build", "--all")
-    assert [len(versions) for versions in written] == [2]
-
-
-@pytest.mark.usefixtures("one_more")
-def test_list_names_variants_that_are_not_built(memory_path: Path) -> None:
-    line = "    2x15     is not built; try: bgdata build bearoff_gammon\n"
-    succeeds(memory_path, "build")
-    assert line in succeeds(memory_path, "list")
-    succeeds(memory_path, "build", "--all")
-    assert line not in succeeds(memory_path, "list")
 
 
 def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str, str]]:
@@ -210,7 +194,7 @@ def test_notes_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
 def test_large_builds_say_what_they_need(tmp_path: Path) -> None:
     result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
     assert result.exit_code == 1
-    assert re.match(
-        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk, .* TB while it is built, and .* TB of memory\nerror: ",
-        result.stderr,
+    said = (
+        r"bearoff_two_sided/18x15: .* rows, about .* TB on disk, .* TB while it is built, and .* TB of memory\nerror: "
     )
+    assert re.match(said, result.stderr)

@@ -12,9 +12,10 @@ import pytest
 
 import bgdata
 from tests.command_line import error_of, run, succeeds
+from tests.together import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "size"),
     [
         (["--two-sided", "3x3"], 3_240),
@@ -23,7 +24,6 @@ from tests.command_line import error_of, run, succeeds
         (["--one-sided", "2", "-g", "-c"], 40 + 136 * 64),
         (["--one-sided", "2", "-n"], 40 + 136 * 16),
     ],
-    ids=str,
 )
 def test_export_gnubg(tmp_path: Path, options: list[str], size: int) -> None:
     path = tmp_path / "x.bd"
@@ -32,7 +32,7 @@ def test_export_gnubg(tmp_path: Path, options: list[str], size: int) -> None:
     assert re.fullmatch(rf"wrote {path}: {size:,} bytes, SHA-256 [0-9a-f]{{64}}\n", shown)
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@each("form", ["csv", "json", "parquet"])
 def test_export_of_a_table(small_root: Path, tmp_path: Path, form: str) -> None:
     path = tmp_path / f"x.{form}"
     options = ["--format", form] if form == "json" else []  # else by the ending
@@ -66,22 +66,13 @@ def test_export_of_letters(small_root: Path, tmp_path: Path) -> None:
         letters, number = row.split(",")
         assert [ord(letter) - ord("A") for letter in letters] == counts
         assert float(number) == pytest.approx(equity, abs=5e-7)
-
-
-@pytest.mark.parametrize(
-    ("code", "table", "message"),
-    [
+    for code, table, message in (
         (2, "3x3", "expected KIND/VARIANT"),
         (2, "bearoff_error/3x3", "expected a version of bearoff_two_sided, got bearoff_error/3x3/r"),
         (1, "bearoff_two_sided/4x4", "no bearoff_two_sided/4x4 in "),
-    ],
-)
-def test_letters_of_a_missing_table_are_refused(
-    small_root: Path, tmp_path: Path, code: int, table: str, message: str
-) -> None:
-    path = tmp_path / "x.csv"
-    assert error_of(run(small_root, "export", "letters", table, "-o", path), code).startswith(message)
-    assert not path.exists()
+    ):
+        assert error_of(run(small_root, "export", "letters", table, "-o", tmp_path / "y"), code).startswith(message)
+    assert not (tmp_path / "y").exists()
 
 
 def test_export_of_parquet_in_parts(small_root: Path, tmp_path: Path) -> None:

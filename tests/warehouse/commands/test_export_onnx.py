@@ -61,29 +61,17 @@ def test_export(root: Path, tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["x.onnx"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (["nobody"], 1, r"no network/nobody in .*warehouse \(have: random\); try: bgdata train td nobody"),
-        (["random/r1-00000000"], 1, r"no network/random/r1-00000000 in .*"),
-        (
-            ["no/thing/at/all"],
-            2,
-            r"expected network, network/NAME or network/NAME/VERSION, got network/no/thing/at/all",
-        ),
-    ],
-)
-def test_missing_networks_are_refused(
-    root: Path, tmp_path: Path, arguments: list[str], code: int, message: str
-) -> None:
-    path = tmp_path / "x.onnx"
-    path.write_text("kept")
-    assert re.fullmatch(message, error_of(run(root, "export", "onnx", *arguments, "-o", path), code))
-    assert path.read_text() == "kept"
-
-
-def test_damaged_networks_are_not_exported(tmp_path: Path) -> None:
-    """A network of another shape: nothing is written."""
+def test_missing_and_damaged_networks_are_not_exported(root: Path, tmp_path: Path) -> None:
+    """One has another shape. Nothing is written."""
+    kept = tmp_path / "kept.onnx"
+    kept.write_text("kept")
+    for name, code, message in (
+        ("nobody", 1, r"no network/nobody in .*warehouse \(have: random\); try: bgdata train td nobody"),
+        ("random/r1-00000000", 1, r"no network/random/r1-00000000 in .*"),
+        ("no/thing/at/all", 2, "expected network, network/NAME or network/NAME/VERSION, got network/no/thing/at/all"),
+    ):
+        assert re.fullmatch(message, error_of(run(root, "export", "onnx", name, "-o", kept), code))
+        assert kept.read_text() == "kept"
     copy, path = tmp_path / "warehouse", tmp_path / "x.onnx"
     folder = write_network(copy, "random", random_networks(7))
     weights = folder / "weights.npy"
@@ -91,9 +79,6 @@ def test_damaged_networks_are_not_exported(tmp_path: Path) -> None:
     error = error_of(run(copy, "export", "onnx", "random", "-o", path), 1)
     assert "weights" in error
     assert not path.exists()
-
-
-def test_unwritable_output_is_refused(root: Path, tmp_path: Path) -> None:
     assert "expected to write" in error_of(run(root, "export", "onnx", "random", "-o", tmp_path / "no" / "x.onnx"), 1)
     result = run(root, "export", "onnx", "random", "-o", tmp_path)
     assert result.exit_code == 2

@@ -47,18 +47,16 @@ def two_networks(memory_path: Path) -> tuple[Warehouse, Table, Table]:
     return bgdata.open_warehouse(memory_path), trained(memory_path, 1), trained(memory_path, 2)
 
 
-def test_the_network_that_was_trained_last_plays(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    """Seeds 1, 2, 1: the third command found it built, and the second one went on playing."""
+def test_the_version_that_was_asked_for_last_answers(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    """Trained by seeds 1, 2, 1: the third command found it built, and the second one went on playing. `use` chooses
+    then, but no damaged one."""
     warehouse, first, second = two_networks
     assert first.folder != second.folder
     assert second.name in evaluated(warehouse.root, "--network", "small")
     assert trained(warehouse.root, 1).folder == first.folder
     assert first.name in evaluated(warehouse.root, "--network", "small")
     assert second.name in evaluated(warehouse.root, "--network", f"small/{second.folder.name}")
-
-
-def test_use(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    warehouse, first, second = two_networks
+    warehouse.use(second)
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current now\n"
     assert not is_stale(warehouse), "other clients open the catalog as it is"
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current already\n"
@@ -68,23 +66,7 @@ def test_use(two_networks: tuple[Warehouse, Table, Table]) -> None:
     sql = "select version from versions where dataset = 'network' and is_current"
     shown = succeeds(warehouse.root, "query", sql, "--format", "csv")
     assert shown.splitlines()[1:] == [first.folder.name]
-
-
-@pytest.mark.parametrize("command", ["use", "rm"])
-def test_invalid_versions_are_refused(warehouse: Warehouse, command: str) -> None:
-    for wrong in ("network/tiny", "network", "a/b/c/d"):
-        error = error_of(run(warehouse.root, command, wrong), 2)
-        assert error == f"expected KIND/VARIANT/VERSION, got {wrong!r}; see: bgdata list"
-    assert error_of(run(warehouse.root, command, "network/tiny/r1-00000000"), 1).startswith(
-        "no network/tiny/r1-00000000 in "
-    )
-    assert error_of(run(warehouse.root, command, "nothing/x/r1-00000000"), 2).startswith(
-        "expected a kind of dataset, got "
-    )
-
-
-def test_a_damaged_version_does_not_become_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    warehouse, first, second = two_networks
+    warehouse.use(second)
     path = first.folder / "table.parquet"
     path.chmod(0o644)
     path.write_bytes(b"")
@@ -94,6 +76,18 @@ def test_a_damaged_version_does_not_become_current(two_networks: tuple[Warehouse
     warehouse.use(first)
     error = error_of(run(warehouse.root, "query", "select count(*) from learning_curve"), 1)
     assert error.startswith(f"{first.name} is damaged: expected ")
+
+
+@pytest.mark.parametrize("command", ["use", "rm"])
+def test_invalid_versions_are_refused(warehouse: Warehouse, command: str) -> None:
+    for wrong in ("network/tiny", "network", "a/b/c/d"):
+        error = error_of(run(warehouse.root, command, wrong), 2)
+        assert error == f"expected KIND/VARIANT/VERSION, got {wrong!r}; see: bgdata list"
+    error = error_of(run(warehouse.root, command, "network/tiny/r1-00000000"), 1)
+    assert error.startswith("no network/tiny/r1-00000000 in ")
+    error = error_of(run(warehouse.root, command, "nothing/x/r1-00000000"), 2)
+    assert error.startswith("expected a kind of dataset, got ")
+    assert error_of(run(warehouse.root, command, "a/b/c\x1b[2J"), 2).isprintable()
 
 
 def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:
@@ -164,7 +158,3 @@ def test_gc_prints_names_that_cannot_command_a_terminal(memory_path: Path) -> No
     shown = succeeds(memory_path, "gc", "--dry-run")
     assert "x\\x1b[2Jy" in shown
     assert "\x1b" not in shown
-
-
-def test_no_error_can_command_a_terminal(memory_path: Path) -> None:
-    assert error_of(run(memory_path, "use", "a/b/c\x1b[2J"), 2).isprintable()

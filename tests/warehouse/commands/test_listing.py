@@ -40,9 +40,8 @@ def test_every_view_and_table_is_explained(small_root: Path) -> None:
 
 def test_every_macro_is_explained(small_root: Path) -> None:
     with open_catalog(bgdata.open_warehouse(small_root)) as connection:
-        names = connection.execute(
-            "select distinct function_name from duckdb_functions() where not internal"
-        ).fetchall()
+        query = "select distinct function_name from duckdb_functions() where not internal"
+        names = connection.execute(query).fetchall()
         assert len(names) > 15
         for (name,) in names:
             found = explained_macro(connection, name)
@@ -69,9 +68,8 @@ def test_in_words_and_as_data(small_root: Path, name: str) -> None:
 def test_origins_of_views(small_root: Path) -> None:
     shown = succeeds(small_root, "explain", "games")
     for kind in bgdata.all_kinds().values():
-        assert (f"{kind.name} (bgdata explain {kind.name})" in shown) == (
-            "games" in {shape.name for shape in kind.tables}
-        )
+        is_games = "games" in {shape.name for shape in kind.tables}
+        assert (f"{kind.name} (bgdata explain {kind.name})" in shown) == is_games
     assert succeeds(small_root, "explain", "cube_decisions").endswith("made from cube_life, bearoff_positions\n")
 
 

@@ -40,8 +40,8 @@ def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
     assert [tuple(record.values()) for record in records] == expected
 
 
-@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
-@pytest.mark.parametrize("is_named", [False, True])
+@each("form", ["csv", "json", "parquet"])
+@each("is_named", [False, True])
 def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: bool) -> None:
     """In the format that is asked for, or that the name of the file ends with."""
     path = tmp_path / f"it's.{form}"
@@ -54,6 +54,11 @@ def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: 
 
 
 def test_the_format_of_a_file_of_another_name(small_root: Path, tmp_path: Path) -> None:
+    for name in ("rows.json.gz", "rows.csv.zst"):
+        result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
+        said = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
+        assert error_of(result, 2).startswith(said)
+    assert not list(tmp_path.iterdir())
     for name in ("x", "x.txt", "x.parquet.d"):
         succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / name)
         assert (tmp_path / name).read_text() == "one\n1\n"
@@ -75,33 +80,23 @@ def test_a_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: 
     assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
 
 
-@pytest.mark.parametrize(
-    "sql", ["", "describe versions", "show tables", "explain select 1", "with x as (select 1) from x"]
-)
-def test_statements_other_than_select_are_refused(small_root: Path, sql: str) -> None:
+@each("sql", ["", "describe versions", "show tables", "explain select 1", "with x as (select 1) from x"])
+def test_statements_that_read_are_queries(small_root: Path, sql: str) -> None:
     for form in ("table", "csv"):
         assert bool(succeeds(small_root, "query", sql, "--format", form)) == bool(sql)
 
 
 def test_query_of_gnubg_files(small_root: Path, tmp_path: Path) -> None:
-    path = tmp_path / "My-File.bd"
-    path.write_bytes(two_sided_bytes(4))
-    shown = succeeds(small_root, "query", "select count(*) as n from my_file", "--bd", path, "--format", "csv")
-    assert shown == "n\n16\n"
-
-
-@pytest.mark.parametrize("name", ["bearoff_two_sided.bd", "Bearoff-Two-Sided-3x3.bd", "versions.bd", "manifests.bd"])
-def test_a_gnubg_file_takes_the_name_of_no_table(small_root: Path, tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(two_sided_bytes(4))
-    error = error_of(run(small_root, "query", "select 1", "--bd", path), 2)
-    view = path.stem.lower().replace("-", "_")
-    assert error == f"expected a file whose name no table has, got {path}, a second {view}; try: a link of another name"
-
-
-def test_two_gnubg_files_of_one_name(small_root: Path, tmp_path: Path) -> None:
-    for name in ("ts0.bd", "TS0.bd"):
+    """A file is a view of its name, which no table and no other file may have."""
+    names = ["bearoff_two_sided.bd", "Bearoff-Two-Sided-3x3.bd", "versions.bd", "manifests.bd"]
+    for name in (*names, "My-File.bd", "ts0.bd", "TS0.bd"):
         (tmp_path / name).write_bytes(two_sided_bytes(4))
+    query = ("query", "select count(*) as n from my_file", "--bd", tmp_path / "My-File.bd", "--format", "csv")
+    assert succeeds(small_root, *query) == "n\n16\n"
+    for path in (tmp_path / name for name in names):
+        view = path.stem.lower().replace("-", "_")
+        error = f"expected a file whose name no table has, got {path}, a second {view}; try: a link of another name"
+        assert error_of(run(small_root, "query", "select 1", "--bd", path), 2) == error
     result = run(small_root, "query", "select 1", "--bd", tmp_path / "ts0.bd", "--bd", tmp_path / "TS0.bd")
     assert f"got {tmp_path / 'TS0.bd'}, a second ts0; try: " in error_of(result, 2)
 
@@ -153,14 +148,11 @@ def test_queries_stay_in_their_tables(small_root: Path, tmp_path: Path) -> None:
 
 
 def test_queries_beyond_limits_are_stopped(small_root: Path) -> None:
+    for option in ("--seconds", "--memory"):
+        assert "expected a number, got 'nan'" in error_of(run(small_root, "query", "select 1", option, "nan"), 2)
     sql = "select count(*) from range(1000000000000)"
     message = error_of(run(small_root, "query", sql, "--seconds", "0.3"), 1)
     assert message == "expected a query of at most 0.3 seconds; try: --seconds N, or fewer rows"
-
-
-@pytest.mark.parametrize("option", ["--seconds", "--memory"])
-def test_limits_are_numbers(small_root: Path, option: str) -> None:
-    assert "expected a number, got 'nan'" in error_of(run(small_root, "query", "select 1", option, "nan"), 2)
 
 
 def test_devices_and_pipes_are_not_replaced(small_root: Path, tmp_path: Path) -> None:
@@ -206,8 +198,8 @@ def test_catalog(warehouse: Warehouse) -> None:
         assert connection.sql("select count(*) from bearoff_two_sided_3x3").fetchall() == [(400,)]
 
 
-@pytest.mark.parametrize("options", [(), ("--allow-files",)])
-@pytest.mark.parametrize("form", ["json", "csv"])
+@each("options", [(), ("--allow-files",)])
+@each("form", ["json", "csv"])
 def test_columns_of_one_name(small_root: Path, options: tuple[str, ...], form: str) -> None:
     """Each has its own values."""
     sql = "select * from (values (1, 'nan'::double)) t(x, y) join (values (2, 3::double)) u(x, y) on true"
@@ -218,21 +210,10 @@ def test_columns_of_one_name(small_root: Path, options: tuple[str, ...], form: s
         assert shown.splitlines()[1:] == ["1,nan,2,3.0"]
 
 
-@pytest.mark.parametrize("name", ["rows.json.gz", "rows.csv.zst"])
-def test_files_are_not_compressed(small_root: Path, tmp_path: Path, name: str) -> None:
-    result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
-    assert error_of(result, 2).startswith(f"expected a file that is not compressed, got {tmp_path / name}; try: csv")
-    assert not list(tmp_path.iterdir())
-
-
 def test_letters_beyond_ascii(small_root: Path) -> None:
     """A query that ended in one of them ended in a traceback, and what follows a semicolon was cut by letters."""
-    for sql in (
-        "select 'ő' as a",
-        "select 'Müller; ő' as a;",
-        "select 'x' as \"ő\"; -- ő;;",
-        " -- ő\nselect 'é' as a; ; ",
-    ):
+    texts = ("select 'ő' as a", "select 'Müller; ő' as a;", "select 'x' as \"ő\"; -- ő;;")
+    for sql in (*texts, " -- ő\nselect 'é' as a; ; "):
         (row,) = json.loads(succeeds(small_root, "query", sql, "--format", "json"))
         assert next(iter(row.values())) == sql.split("'")[1]
 
@@ -251,10 +232,7 @@ def one_table(memory_path: Path) -> Path:
             "select count(*) from scores",
             "scores is empty, as nothing of scores is here; try: bgdata score P",
         ),
-        "of files": (
-            "from wildbg_training",
-            "as nothing of wildbg_training is here; try: bgdata import wildbg_training",
-        ),
+        "of files": ("from wildbg_training", "nothing of wildbg_training is here; try: bgdata import wildbg_training"),
         "a view": ("from benchmark_losses", "benchmark_losses is empty, as nothing of benchmark_scores, "),
         "labels and turns": (
             "from selfplay_labels join turns using (variant, game, turn)",

@@ -29,6 +29,10 @@ def test_invalid_addresses_are_refused(small_root: Path, tmp_path: Path) -> None
     )
     error_of(run(small_root, "serve", "--port", "70000"), 2)
     assert error_of(run(small_root, "serve", "--host", ""), 2).startswith("expected an address to listen on, got ''")
+    for option, value in (("--host", "::1"), ("--port", "9000")):  # pages without a server have no address
+        result = run(small_root, "serve", "--static", tmp_path / "pages", option, value)
+        assert error_of(result, 2) == f"expected either --static or {option}, got both"
+    assert not (tmp_path / "pages").exists()
 
 
 def test_answers_go_out_at_once() -> None:
@@ -60,10 +64,3 @@ def test_a_server(small_root: Path, host: str, warns: bool) -> None:
             rest = server.communicate(timeout=60)[1]
     assert server.returncode == 130, rest
     assert "Traceback" not in rest
-
-
-@pytest.mark.parametrize(("option", "value"), [("--host", "::1"), ("--port", "9000")])
-def test_pages_without_a_server_have_no_address(small_root: Path, tmp_path: Path, option: str, value: str) -> None:
-    result = run(small_root, "serve", "--static", tmp_path / "pages", option, value)
-    assert error_of(result, 2) == f"expected either --static or {option}, got both"
-    assert not (tmp_path / "pages").exists()

@@ -15,7 +15,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Recheck, drawn, sampled
+from bgdata.store.dataset import Recheck, drawn_text, sample_text
 from bgdata.store.job import Job
 
 SETTLED = 5e-7  # change of a value in a round, which is a few roundings
@@ -128,7 +128,7 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
 def pairs_checked(recheck: Recheck[EndgameParameters]) -> str:
     """What `check_pairs` has computed again: all pairs once where at least as many are asked for."""
     rows, total = recheck.rows, recheck.table.manifest.rows
-    return drawn(rows, total) if rows < total else sampled(rows, total)
+    return drawn_text(rows, total) if rows < total else sample_text(rows, total)
 
 
 def worths_of(theirs: Array) -> list[Array]:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import CheckFailedError
-from bgdata.store.dataset import Build, Computation, Computed, Recheck, sampled
+from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 
 from .sums import DiceParameters
 
@@ -26,7 +26,7 @@ class DiceSumsComputation(Computation[DiceParameters]):
     def check_sample(self, recheck: Recheck[DiceParameters]) -> str:
         if not np.array_equal(recheck.table.array("rolls"), counts(recheck.parameters.sides)):
             raise CheckFailedError(f"expected the rolls of {recheck.table.name} as they are counted, found others")
-        return sampled(recheck.table.manifest.rows, recheck.table.manifest.rows)
+        return sample_text(recheck.table.manifest.rows, recheck.table.manifest.rows)
 
 
 def counts(sides: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

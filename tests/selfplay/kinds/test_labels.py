@@ -1,0 +1,392 @@
+"""Labels by a network one roll ahead, by programs and by tables: rows against twins, sources, splits, and damage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.errors import (
+    CheckFailedError,
+    CheckSkippedError,
+    InvalidParameterError,
+    MissingTableError,
+    UnknownPlayerError,
+)
+from bgdata.evaluation.chances import AnswerSource, Chances, Evaluations, cubeless_equities
+from bgdata.evaluation.gnubg import gnubg_version
+from bgdata.evaluation.player import open_named_player
+from bgdata.game.codec import Boards
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import START, Position
+from bgdata.game.position_hash import position_hashes
+from bgdata.kernel import threads
+from bgdata.selfplay.kinds.bearoff_labels import DATASET as BEAROFFS
+from bgdata.selfplay.kinds.engine_labels import DATASET as ENGINES
+from bgdata.selfplay.kinds.engine_labels import EngineParameters
+from bgdata.selfplay.kinds.labels_compute import LABEL_SOURCES, TABLE_SOURCES, chances_by, open_engine
+from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
+from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
+from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
+from bgdata.selfplay.kinds.shared.games_compute import places_of
+from bgdata.selfplay.kinds.shared.rollouts import find_source, source_input
+from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
+from bgdata.store.dataset import Context
+from bgdata.store.parameters import Given, VersionRef
+from bgdata.store.table import Table
+from bgdata.warehouse import Warehouse
+from tests.contract.kinds import small
+from tests.kept import own
+from tests.oracles import needs_gnubg_tool
+from tests.rechecking import check_sample, inputs_of
+from tests.reference.bearoff_chances import Rolls, combined_chances
+
+LOOKAHEAD, ENGINE, BEAROFF = LOOKAHEADS.smallest, ENGINES.smallest, BEAROFFS.smallest
+CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
+
+
+def test_rows_are_positions_of_the_source(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table, source = small(small_root, LOOKAHEADS), inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD)["source"]
+    with warehouse.connect() as connection:
+        rows = connection.sql("select * exclude (variant, network) from lookahead_labels order by row").fetchall()
+        shown = connection.sql("select distinct network from lookahead_labels").fetchall()
+        sample = connection.sql("select game, turn, position_id, board, class, split from position_sample").fetchall()
+    assert shown == [(f"network/tiny/{warehouse.open('network', 'tiny').folder.name}",)]
+    assert [row[0] for row in rows] == list(range(len(source.array("boards"))))
+    assert [(*row[1:6], row[-1]) for row in rows] == sample
+    chances, static = table.array("chances"), table.array("static_chances")
+    assert [row[6:11] for row in rows] == [tuple(row) for row in chances.tolist()]
+    equities, static_equities = cubeless_equities(chances), cubeless_equities(static)
+    assert [row[11:14] for row in rows] == [
+        pytest.approx(values) for values in zip(equities, static_equities, equities - static_equities, strict=True)
+    ]
+    assert [row[14] for row in rows] == [LABEL_SOURCES[number] for number in table.array("sources")]
+    found, sources = table.manifest.statistics, table.array("sources")
+    assert [found[name] for name in LABEL_SOURCES] == [(sources == number).sum() for number in range(4)]
+    changes = table.array("changes")[sources == 3]
+    assert found["mean_change"] == pytest.approx(changes.mean())
+    assert found["mean_absolute_change"] == pytest.approx(np.abs(changes).mean())
+    assert found["largest_absolute_change"] == pytest.approx(np.abs(changes).max())
+
+
+def test_bearoff_tables_answer_covered_positions(warehouse: Warehouse) -> None:
+    table = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, table_points=6, table_checkers=6))
+    with warehouse.connect() as connection:
+        query = f"from lookahead_labels where variant = '{table.folder.parent.name}'"
+        found = connection.sql(f"select label_source, count(*), max(abs(change)) {query} group by all").fetchall()
+    largest = {source: change for source, _, change in found}
+    assert set(largest) == {"lookahead", "exact", "combined"}
+    assert largest["exact"] == largest["combined"] == 0 < largest["lookahead"]
+    assert {source: count for source, count, _ in found}["exact"] == table.manifest.statistics["exact"]
+
+
+def test_positions_that_change_too_little_are_left_out(warehouse: Warehouse) -> None:
+    every = small(warehouse.root, LOOKAHEADS)
+    is_large = np.abs(every.array("changes")) >= np.float32(0.05)
+    assert 5 < is_large.sum() < len(is_large) - 5
+    table = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, least_change=0.05))
+    assert table.folder.parent.name == LOOKAHEADS.slug(LOOKAHEAD) + "-change-0-05"
+    for array in LOOKAHEADS.arrays:
+        expected = every.array(array.name)
+        assert np.array_equal(table.array(array.name), expected if array.name == "network" else expected[is_large])
+    none = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, least_change=6.0))
+    assert none.manifest.rows == 0
+
+
+def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> None:
+    source = warehouse.open(*CORPUS.split("/"))
+    places = places_of(source)
+    boards = source.array("turn_boards")
+    assert np.array_equal(boards[places.rows], places.boards)
+    first: dict[Any, Any] = {}
+    for row, board in enumerate(boards.tolist()):
+        first.setdefault(tuple(board), row)
+    assert sorted(first.values()) == places.rows.tolist()
+    first_turns = source.array("first_turns")
+    assert np.array_equal(first_turns[places.games] + places.turns, places.rows)
+    assert np.array_equal(places.splits, splits_of_games(SELFPLAY.smallest.seed, places.games))
+    assert len(set(places.splits.tolist())) == len(SPLITS)
+
+
+def test_lists_are_split_by_position(warehouse: Warehouse) -> None:
+    source = warehouse.open("positions", "sample")
+    places = places_of(source)
+    assert places.games.tolist() == places.turns.tolist() == [-1, -1]
+    assert np.array_equal(places.splits, splits_of_hashes(position_hashes(source.array("boards"))))
+    table = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=VersionRef("positions", "sample")))
+    with warehouse.connect() as connection:
+        query = f"select game, turn from lookahead_labels where variant = '{table.folder.parent.name}'"
+        assert connection.sql(query).fetchall() == [(None, None)] * 2
+
+
+def test_records_of_matches_are_split_by_game(warehouse: Warehouse) -> None:
+    source = next(warehouse.versions("matches"))
+    places = places_of(source)
+    assert np.array_equal(places.splits, splits_of_games(0, places.games))
+    assert np.array_equal(source.array("turn_boards")[places.rows], places.boards)
+
+
+def test_variants_that_are_no_defaults_bring_their_parameters(warehouse: Warehouse) -> None:
+    parameters = replace(SAMPLE.smallest, most=3)
+    source = warehouse.build(SAMPLE.name, parameters)
+    reference = VersionRef(SAMPLE.name, SAMPLE.slug(parameters))
+    place, recipe = find_source(warehouse, str(reference))
+    assert (place, source_input(place, recipe)) == (reference, (SAMPLE.name, parameters))
+    table = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=place, source_recipe=recipe))
+    assert np.array_equal(table.array("boards"), source.array("boards"))
+    again = VersionRef(LOOKAHEADS.name, table.folder.parent.name)  # labels of labels
+    place, nested = find_source(warehouse, str(again))
+    assert place == again
+    assert source_input(place, nested) == (
+        LOOKAHEADS.name,
+        LOOKAHEADS.parameters.from_manifest(table.manifest.parameters),
+    )
+    for known in (LOOKAHEAD.source, VersionRef("positions", "sample")):
+        assert find_source(warehouse, str(known)) == (known, Given())
+
+
+def test_missing_sources(warehouse: Warehouse) -> None:
+    with pytest.raises(MissingTableError, match="no positions/none in"):
+        find_source(warehouse, "positions/none")
+    for name in ("positions", "nothing/x", "positions/../x"):
+        with pytest.raises(InvalidParameterError, match="expected a table of positions, such as positions/NAME, got "):
+            find_source(warehouse, name)
+
+
+def test_a_source_that_no_recipe_leads_to_is_named_by_its_version(warehouse: Warehouse) -> None:
+    """The corpus that it was made from is gone; and older imports are not what their name stands for."""
+    parameters = replace(SAMPLE.smallest, most=3)
+    source = warehouse.build(SAMPLE.name, parameters)
+    for path in (warehouse.root / "selfplay").glob("*/r*"):
+        path.rename(path.with_name("aside"))
+    version = VersionRef.parse(source.name)
+    assert version.version == source.folder.name
+    for name in (version.title, source.name):
+        assert find_source(warehouse, name) == (version, Given())
+    table = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=version))
+    assert warehouse.made_from(table)["source"].folder == source.folder
+    assert np.array_equal(table.array("boards"), source.array("boards"))
+
+
+def test_verify_of_a_corpus_and_of_nothing(warehouse: Warehouse) -> None:
+    """Turns are looked at again too; and so is a sample of which no position changes by enough."""
+    corpus = replace(LOOKAHEAD, source=VersionRef(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)))
+    for parameters in (corpus, *(replace(LOOKAHEAD, least_change=least) for least in (0.05, 2.0))):
+        table = warehouse.build(LOOKAHEADS.name, parameters)
+        said = check_sample(
+            LOOKAHEADS, table, inputs_of(warehouse, LOOKAHEADS, parameters), 20, np.random.default_rng(0)
+        )
+        assert "positions" in said
+
+
+def test_verify_misses_rows(warehouse: Warehouse) -> None:
+    table = small(warehouse.root, LOOKAHEADS)
+    rows = np.load(table.folder / "rows.npy")
+    rows[5] = rows[4]
+    np.save(own(table.folder / "rows.npy"), rows)
+    with pytest.raises(CheckFailedError, match=r"expected rows of 5 in row 5 of|expected \d+ of \d+ positions in"):
+        check_sample(
+            LOOKAHEADS, Table(table.folder), inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD), 1000, np.random.default_rng(0)
+        )
+
+
+def test_feed_gives_the_rows_of_a_split(warehouse: Warehouse) -> None:
+    """A feed gives the rows of a split: those of the games of the corpus, or by position where there are none."""
+    of_list = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=VersionRef("positions", "sample")))
+    for table in (small(warehouse.root, LOOKAHEADS), of_list, small(warehouse.root, BEAROFFS)):
+        name = "/".join(table.folder.parts[-3:-1])
+        for number, split in enumerate(SPLITS):
+            expected = np.flatnonzero(table.array("splits") == number).tolist()
+            if expected:
+                feed = bgdata.open_warehouse(warehouse.root).batches(name, split=split, guard=False, batch_size=1)
+                assert sorted(row for batch in feed for row in batch.rows.tolist()) == expected
+
+
+SAMPLED = VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest))
+PROGRAM = EngineParameters(SAMPLED, "gnubg", 1, "9.9")
+
+
+class Program:
+    """Somebody who answers by the number of checkers on the points, and counts what he is asked."""
+
+    label, version = "program", "9.9"
+    accuracy: Mapping[AnswerSource, str] = {}
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def evaluate_many(self, boards: Boards) -> Evaluations:
+        self.asked.append(len(boards))
+        return Evaluations(answers(boards), np.full(len(boards), AnswerSource.PROGRAM, np.int8))
+
+
+def answers(boards: Boards) -> Chances:
+    """Chances a little out of order: what rounding does."""
+    win = (1 + np.abs(boards).sum(axis=1) % 7).astype(np.float32) / 8
+    return np.stack([win, win + np.float32(1e-7), win / 2, 1 - win + np.float32(1e-7), win * 0], axis=1)
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Program:
+    """In the place of every program that is installed."""
+    found = Program()
+    monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda *_, **__: found)
+    return found
+
+
+def test_answers_of_a_program(warehouse: Warehouse, program: Program) -> None:
+    table, source = warehouse.build(ENGINES.name, PROGRAM), warehouse.open(SAMPLED.kind, SAMPLED.variant)
+    assert program.asked == [len(source.array("boards"))]
+    assert table.folder.parent.name == SAMPLED.title.replace("/", "-").replace("_", "-") + "-by-gnubg-1ply"
+    boards, chances = np.asarray(source.array("boards")), table.array("chances")
+    assert chances == pytest.approx(answers(boards), abs=2e-7)
+    win, win_gammon, _, lose_gammon, _ = chances.T
+    assert (win_gammon <= win).all()
+    assert (lose_gammon <= np.float32(1) - win).all()
+    for name, values in places_of(source)._asdict().items():
+        assert np.array_equal(table.array(name), values)
+    with warehouse.connect() as connection:
+        query = f"from engine_labels where variant = '{table.folder.parent.name}'"
+        assert connection.sql(f"select distinct engine, ply {query}").fetchall() == [("gnubg 9.9", 1)]
+        rows = connection.sql(f"select row, board, win, split {query} order by row").fetchall()
+    assert [row[0] for row in rows] == list(range(len(boards)))
+    assert [row[1] for row in rows] == boards.tolist()
+    assert [row[2] for row in rows] == win.tolist()
+
+
+def test_verify_asks_a_program_again(warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, inputs = warehouse.build(ENGINES.name, PROGRAM), inputs_of(warehouse, ENGINES, PROGRAM)
+    table.folder.chmod(0o755)
+    check_sample(ENGINES, table, inputs, 500, np.random.default_rng(0))
+    wrong = np.array(table.array("chances"))
+    wrong[:, 0] += 0.01
+    (table.folder / "chances.npy").chmod(0o644)
+    np.save(own(table.folder / "chances.npy"), wrong)
+    with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
+        check_sample(ENGINES, Table(table.folder), inputs, 10, np.random.default_rng(0))
+    monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
+    with pytest.raises(
+        CheckSkippedError, match=r"the engine cannot be asked: expected version 10 of gnubg, as it plays here"
+    ):
+        check_sample(ENGINES, Table(table.folder), inputs, 10, np.random.default_rng(0))
+    (table.folder / "games.npy").chmod(0o644)
+    np.save(own(table.folder / "games.npy"), table.array("games") + 1)
+    with pytest.raises(CheckFailedError, match=r"expected games of .* in row 0 of engine_labels/"):
+        check_sample(ENGINES, Table(table.folder), inputs, 10, np.random.default_rng(0))
+
+
+def test_other_version_of_a_program_is_refused(warehouse: Warehouse, program: Program) -> None:
+    with pytest.raises(InvalidParameterError, match=r"expected version 9\.9 of gnubg, as it plays here, got 9\.8"):
+        warehouse.build(ENGINES.name, replace(PROGRAM, version="9.8"))
+    assert program.asked == []
+
+
+def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
+    """At ply 1 as `lookahead_labels` have it, on any number of threads."""
+    parameters = replace(ENGINE, source=SAMPLED, ply=1)
+    table = warehouse.build(ENGINES.name, parameters)
+    expected = small(warehouse.root, LOOKAHEADS)
+    assert table.array("chances") == pytest.approx(np.asarray(expected.array("chances")), abs=1e-6)
+    assert table.array("engine").tobytes() == expected.array("network").tobytes()
+    digest = small(warehouse.root, ENGINES).manifest.digest
+    with threads(1):
+        assert warehouse.build(ENGINES.name, ENGINE, force=True).manifest.digest == digest
+    check_sample(ENGINES, table, inputs_of(warehouse, ENGINES, parameters), 500, np.random.default_rng(0))
+
+
+@needs_gnubg_tool("gnubg")
+def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
+    source = bgdata.open_warehouse(small_root).open("positions", "sample").array("boards")
+    parameters = EngineParameters(VersionRef("positions", "sample"), "gnubg", 0, f"{gnubg_version()}-external")
+    context = Context(parameters, {}, Warehouse(memory_path, {}))
+    found = chances_by(open_engine(context), parameters, source)
+    assert found[source.tolist().index(list(START.board)), 0] == pytest.approx(0.52, abs=0.01)
+
+
+def test_bgsage_answers() -> None:
+    """As gnubg does, within what two networks differ by, where both are installed."""
+    try:
+        bgsage, gnubg = open_named_player("bgsage"), open_named_player("gnubg")
+    except UnknownPlayerError as error:
+        pytest.skip(str(error))
+    opened = [legal_plays(START, roll)[0].next_position.board for roll in ("31", "65", "66", "21")]
+    boards = np.array([START.board, *opened], np.int8)  # the opponent on roll: of another shape than their flips
+    found, expected = (player.evaluate_many(boards) for player in (bgsage, gnubg))  # type: ignore[attr-defined]
+    assert found.chances == pytest.approx(expected.chances, abs=0.06)
+    assert (found.sources == AnswerSource.PROGRAM).all()
+
+
+LAYOUTS = 815  # of 15 checkers on three points, without the empty one
+
+
+def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:
+    return {rolls: chance for rolls, chance in enumerate(table.probe_chances(layout).tolist()) if chance}
+
+
+def test_chances_are_those_of_the_tables(small_root: Path) -> None:
+    inputs = inputs_of(bgdata.open_warehouse(small_root), BEAROFFS, BEAROFF)
+    one_sided, gammon = RaceTable(inputs["one_sided"]), RaceTable(inputs["gammon"])
+    exact, table = TwoSidedTable(inputs["two_sided"]), small(small_root, BEAROFFS)
+    seen = []
+    for row, board in enumerate(table.array("boards").tolist()):
+        on_roll, opponent = board[1:4], [-count for count in board[24:21:-1]]
+        saved, opponent_saved = (rolls_of(gammon, side) if sum(side) == 15 else None for side in (on_roll, opponent))
+        if max(sum(on_roll), sum(opponent)) <= 3:
+            win, win_gammon, lose_gammon = (1 + exact.probe(on_roll, opponent).cubeless) / 2, 0.0, 0.0
+        else:
+            sides = rolls_of(one_sided, on_roll), rolls_of(one_sided, opponent)
+            win, win_gammon, lose_gammon = combined_chances(*sides, saved, opponent_saved)
+        expected = [win, win_gammon, 0.0, lose_gammon, 0.0]
+        assert table.array("chances")[row].tolist() == pytest.approx(expected, abs=1e-6), row
+        seen.append((TABLE_SOURCES[table.array("sources")[row]], bool(saved), bool(opponent_saved)))
+        assert (seen[-1][0] == "exact") == (max(sum(on_roll), sum(opponent)) <= 3)
+    assert set(seen) == {("exact", False, False), *(("combined", a, b) for a in (False, True) for b in (False, True))}
+    found = table.manifest.statistics
+    assert [found[name] for name in TABLE_SOURCES] == [sum(row[0] == name for row in seen) for name in TABLE_SOURCES]
+    assert found["with_gammons"] == table.array("chances")[:, [1, 3]].any(axis=1).sum()
+
+
+def test_rows(small_root: Path) -> None:
+    """Every layout once on roll, then pairs of the two-sided table."""
+    table = small(small_root, BEAROFFS)
+    with bgdata.open_warehouse(small_root).connect() as connection:
+        rows = connection.sql(
+            "select row, position_id, board, label_source, split, board[2:4] from bearoff_labels order by row"
+        ).fetchall()
+    assert [row[0] for row in rows] == list(range(table.manifest.rows))
+    assert LAYOUTS + 80 < len(rows) <= LAYOUTS + 100
+    assert len({tuple(row[5]) for row in rows[:LAYOUTS]}) == LAYOUTS
+    assert {row[3] for row in rows[LAYOUTS:]} == {"exact"}
+    boards = table.array("boards")
+    assert [row[2] for row in rows] == boards.tolist()
+    assert [row[1] for row in rows] == [Position(board).id for board in boards.tolist()]
+    assert [row[4] for row in rows] == [SPLITS[split] for split in splits_of_hashes(position_hashes(boards))]
+
+
+def test_without_a_two_sided_table(warehouse: Warehouse) -> None:
+    table = warehouse.build(BEAROFFS.name, replace(BEAROFF, table_points=0, table_checkers=0, pairs=50))
+    assert table.folder.parent.name == "3x15-50-seed-1"
+    assert (table.manifest.rows, table.manifest.statistics["exact"]) == (50, 0)
+
+
+def test_verify_sums_in_another_way(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bgdata.selfplay.kinds.labels_compute.win_chance", lambda *_: 0.5)
+    table = small(warehouse.root, BEAROFFS)
+    with pytest.raises(CheckFailedError, match=r"expected a win chance of 0\.500000 in row \d+ of bearoff_labels/"):
+        check_sample(BEAROFFS, table, inputs_of(warehouse, BEAROFFS, BEAROFF), 200, np.random.default_rng(0))
+
+
+def test_verify_counts(warehouse: Warehouse) -> None:
+    table = small(warehouse.root, BEAROFFS)
+    np.save(own(table.folder / "boards.npy"), np.load(table.folder / "boards.npy")[:-1])
+    with pytest.raises(CheckFailedError, match=r"expected \d+ pairs in bearoff_labels/.*, found \d+"):
+        check_sample(
+            BEAROFFS, Table(table.folder), inputs_of(warehouse, BEAROFFS, BEAROFF), 2, np.random.default_rng(0)
+        )
