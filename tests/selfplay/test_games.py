@@ -29,8 +29,7 @@ from bgdata.evaluation.roll_values import (
     mean_equity,
     new_roll_scratch,
 )
-from bgdata.game.board_kernels import position_classes
-from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.position import START
 from bgdata.kernel import threads
@@ -227,28 +226,6 @@ def test_games_of_the_twin(chooser: Chooser, choose: PlayChooser) -> None:
     found = self_play(chooser, 4, SEED, first)
     check_games(found, choose, first)
     assert np.isnan(found.lucks).all()
-
-
-def test_turns_follow_one_another(lucky: Corpus) -> None:
-    """Every turn begins where the last one ended, and the game ends with its last turn only."""
-    begins = lucky.offsets[:-1]
-    goes_on = np.delete(np.arange(len(lucky.boards)), lucky.offsets[1:] - 1)
-    assert np.array_equal(lucky.boards[goes_on + 1], flip_boards(lucky.after_play[goes_on]))
-    assert (lucky.boards[begins] == START.board).all()
-    assert (lucky.dice[begins, 0] != lucky.dice[begins, 1]).all()
-    assert np.array_equal(lucky.begins, lucky.dice[begins, 0] < lucky.dice[begins, 1])
-    assert position_classes(lucky.boards).min() > 0
-    assert not position_classes(flip_boards(lucky.after_play[lucky.offsets[1:] - 1])).any()
-    assert set(np.abs(lucky.outcomes)) >= {1, 2}
-
-
-def test_both_sides_win_equally_often() -> None:
-    """A record that forgot whose turn it is would say that one of them always wins, or who begins."""
-    found = self_play(PubEval().chooser, 4000, SEED)
-    is_won = found.outcomes > 0
-    assert 0.46 < is_won.mean() < 0.54
-    assert 0.46 < found.begins.mean() < 0.54
-    assert 0.50 < (is_won == (found.begins == 0)).mean() < 0.58
 
 
 def test_luck_and_static_equities(lucky: Corpus) -> None:
