@@ -15,7 +15,7 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.rows import left_out
 from bgdata.game.board_svg import format_board_svg
-from bgdata.game.outcome import check_in_progress
+from bgdata.game.classes import check_in_progress
 from bgdata.rows import plain, whole_rows
 from bgdata.selfplay.rollout import Limits, RolloutResult, roll_out, rollout_rounds
 from bgdata.selfplay.rows import rollout_row, who_rolled

@@ -38,10 +38,10 @@ from bgdata.evaluation.rows import (
     source_words,
 )
 from bgdata.game.board_text import format_board_text
+from bgdata.game.classes import check_in_progress, check_occurs
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier, unsaid_words
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
-from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, Column, Quantity, Row, table_lines
 from bgdata.store.storage import write_file
@@ -262,7 +262,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
     if options["local"]:  # the volatility of this position, as far as the model can use it
         from bgdata.equity.cube_models import JUMP, MODEL_NAMES
-        from bgdata.equity.jump import MOST_VOLATILITY
+        from bgdata.equity.curves import MOST_VOLATILITY
         from bgdata.evaluation.roll_values import local_volatility_by
 
         if rules.strategy.model != JUMP:
