@@ -208,8 +208,7 @@ def solve_jumps(
 
 
 def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
-    """float64[k, N + 1]: the fixed point at which equities equal the means of the decided equities, with given values
-    at both ends."""
+    """float64[k, N + 1]: where equities equal the means of the decided ones, with given values at both ends."""
     equities = start
     for _ in range(MOST_ROUNDS):
         after = decided(equities)

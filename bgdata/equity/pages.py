@@ -19,8 +19,7 @@ STRONGEST = 0.02  # difference of two tables that has the strongest color
 
 
 def page(site: Site, request: Request) -> Page:
-    """A table, its differences from another one, or the stakes at one score. JSON is that of `bgdata met show` and
-    `bgdata met compare`."""
+    """A table, its differences from another one, or the stakes at a score. JSON is that of `bgdata met`."""
     given = request.query_params
     names = names_of(site)
     met = met_of(site, given.get("met", ""))
@@ -52,8 +51,7 @@ def page(site: Site, request: Request) -> Page:
 
 
 def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int) -> Row:
-    """One cell of the heat map, with its color and with what is said of it on hover; at 1-away it is the Crawford
-    game."""
+    """One cell of the heat map, with its color and its text on hover; at 1-away it is the Crawford game."""
     value = float(met.cells[0, away, opponent_away])
     is_crawford = (away == 1) != (opponent_away == 1)
     score = MatchScore(away, opponent_away, is_crawford)
@@ -76,8 +74,7 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
 
 
 def met_of(site: Site, name: str) -> MatchEquity:
-    """The match equity table of this name; without a name the default one, or where that is not built the first. Raises
-    MissingTableError."""
+    """The table of this name, or else the default or first one. Raises MissingTableError."""
 
     def read() -> MatchEquity:
         wanted, names = default_met(site.warehouse), names_of(site)
