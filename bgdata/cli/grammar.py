@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from bgdata.cli.own_tables import OWN, default_folder
+from bgdata.cli.defaults import OWN, default_folder
 from bgdata.errors import BgdataError, UsageError, shown
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
 from bgdata.store.storage import is_want_of_memory

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bgdata.cli.charts import new_figure, write_figure
 from bgdata.cli.completion import complete_mets
+from bgdata.cli.defaults import find_met_or_file
 from bgdata.cli.options import (
     PICTURE,
     away_option,
@@ -23,7 +24,6 @@ from bgdata.cli.options import (
     refuse_beside,
 )
 from bgdata.cli.output import build_version, print_built, show_rows
-from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.kinds.match_equity import DATASET, MatchEquityParameters
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.rows import cell_rows, score_rows

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from bgdata.cli import SECTIONS, main
+from bgdata.cli.defaults import own_folder
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shortened
-from bgdata.cli.own_tables import own_folder
 from bgdata.process import BROKEN_PIPE
 from tests.command_line import error_of, run, succeeds
 from tests.together import each

@@ -15,9 +15,9 @@ from bgdata.bearoff.kinds.bearoff_match import DATASET, MatchBearoffParameters
 from bgdata.bearoff.match_table import MatchTable, checked_owner
 from bgdata.bearoff.race_study import measured_error
 from bgdata.bearoff.tables import Equities, fit_layout
+from bgdata.cli.defaults import build_default_met, build_small_tables
 from bgdata.cli.options import format_option, gnubg_option, score_options
 from bgdata.cli.output import say_left_out, write_rows
-from bgdata.cli.own_tables import build_default_met, build_small_tables
 from bgdata.equity.stored_met import default_met
 from bgdata.errors import NotCoveredError, UsageError
 from bgdata.evaluation.probe import (

@@ -232,11 +232,3 @@ class RollerParameters(NetworkChoice):
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
         self.check_network()
-
-
-def number_of(expected: str, text: str) -> float:
-    """A number that a parameter holds as text. Raises InvalidParameterError."""
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidParameterError(f"expected {expected}, got {text!r}") from None
