@@ -18,7 +18,7 @@ from bgdata.game.codec import Boards
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count
 from bgdata.measures.kinds.reference_positions import published_references
-from bgdata.measures.steps.references import positions_per_second, spread
+from bgdata.measures.steps.sets import positions_per_second, spread
 from bgdata.selfplay.games import self_play
 from bgdata.selfplay.rollout import RolloutSettings, roll_out
 from bgdata.store.table import Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.gnubg_benchmark import DATASET as IMPORTED
@@ -13,9 +13,7 @@ from bgdata.measures.kinds.shared.players import check_player_name, player_slug
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters, VersionRef
-
-if TYPE_CHECKING:
-    from bgdata.store.table import Table
+from bgdata.store.table import Table
 
 ROLLED_OUT = "rollout_decisions"
 CONTACT = VersionRef(IMPORTED.name, "contact")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bgdata.errors import InvalidParameterError, shown
 from bgdata.kinds.columns import text_declarations
@@ -37,6 +38,14 @@ PAIRINGS = TableShape(
     ),
     key=("player_name", "ply", "opponent", "opponent_ply"),
 )
+
+
+class Entrant(NamedTuple):
+    """A player of a ladder, as it plays here."""
+
+    name: str
+    ply: int
+    version: str
 
 
 @dataclass(frozen=True)

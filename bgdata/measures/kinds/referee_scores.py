@@ -34,8 +34,7 @@ class RefereeParameters(Parameters):
 
 
 class RefereeScores(Dataset[RefereeParameters]):
-    """One row for each decision, in the order of `measures.referee.exact_decisions`, or of
-    `measures.referee.contact_decisions`."""
+    """One row for each decision, in the order of `referee_scores_compute.exact_decisions` or `contact_decisions`."""
 
     name = "referee_scores"
     revision = 2  # 2: the standard error knows which decisions are of one game

@@ -9,7 +9,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
 from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
 from bgdata.measures.kinds.reference_positions import THEMES
-from bgdata.measures.kinds.reference_scores import SMALLEST, check_reference, reference_input
+from bgdata.measures.kinds.reference_scores import SMALLEST, reference_input
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug
 from bgdata.selfplay.kinds.shared.rollouts import ERROR_COLUMNS, RollerParameters
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
@@ -94,7 +94,7 @@ class ReferenceChecks(Dataset[ReferenceCheckParameters]):
             raise InvalidParameterError(
                 f"expected the ply of the player, as in network:1, got --play-ply {parameters.play_ply}"
             )
-        check_reference(parameters.reference)
+        reference_input(parameters.reference)
 
     def inputs(self, parameters: ReferenceCheckParameters) -> Mapping[str, Input]:
         return {"reference": reference_input(parameters.reference), **parameters.network_inputs()}

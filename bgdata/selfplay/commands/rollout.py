@@ -135,11 +135,6 @@ class RolloutRequest(NamedTuple):
     seed: int
     how: RolloutSettings
 
-    @property
-    def board(self) -> Any:
-        """The board as kernels take it, int8[26]."""
-        return np.array(self.position.board, np.int8)
-
 
 class RolloutOutput(NamedTuple):
     """What came out."""
@@ -158,7 +153,7 @@ def roll_out_cubeless(
     from bgdata.selfplay.rollout import roll_out
     from bgdata.selfplay.rollout_decisions import own_blocks, roll_out_decision
 
-    limits, roll, board = request.limits, request.roll, request.board
+    limits, roll, board = request.limits, request.roll, np.array(request.position.board, np.int8)
     if roll is None:
         through = kept.watched(progress, limits.most, estimate)
         result = roll_out(board[None], player.chooser, limits, request.seed, request.how, through=through)

@@ -187,21 +187,6 @@ def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) 
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("positions/none",), "no positions/none in"),
-        (("nothing",), "expected a table of positions, such as positions/NAME, got nothing"),
-        (("positions/sample", "--network", "none"), "no network/none in"),
-        (("positions/sample", "--trials", "100"), "expected a multiple of 36 trials"),
-    ],
-)
-def test_wrong_sources_of_labels(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
-    result = run(small_root, "label", *arguments)
-    assert error_of(result, result.exit_code).startswith(message)
-    assert result.exit_code in (1, 2)
-
-
 def test_a_cube_decision(root: Path, player: NetworkPlayer) -> None:
     """No double beside double and take, from the same dice."""
     board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
@@ -218,12 +218,6 @@ def test_recipes_without_a_ply_are_those_of_before() -> None:
     assert DATASET.slug(AHEAD) == "diverse-19-1ply-money-cube-cubeful-0-2-0-5-3-seed-6"
     assert CubefulParameters.from_manifest(MONEY.to_json()) == MONEY
     assert CubefulParameters.from_manifest(AHEAD.to_json()) == AHEAD
-
-
-def test_missing_network(memory_path: Path) -> None:
-    absent = replace(MONEY, network="absent", network_version="r1-00000000")
-    with pytest.raises(MissingTableError, match=r"^no network/absent"):
-        bgdata.open_warehouse(memory_path).build(DATASET.name, absent)
 
 
 def test_tables_of_matches() -> None:

@@ -19,7 +19,6 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterE
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
-from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, format_play, legal_plays
 from bgdata.game.position import Position
@@ -207,20 +206,6 @@ def test_openings(lucky: tuple[Table, Corpus], network_root: Path) -> None:
         assert sum(row["share"] for row in shown if row["roll"] == roll) == pytest.approx(1)
 
 
-def test_openings_of_pubeval(small_root: Path) -> None:
-    """PubEval always plays a roll alike, and nobody knows his luck."""
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        found = connection.sql(
-            "select roll, count(*), bool_and(share = 1), count(hedged_mean_points) from opening_plays "
-            "where variant = 'pubeval-20-seed-3' group by roll"
-        ).fetchall()
-        assert (
-            connection.sql("from luck_by_game where dataset = 'selfplay' and variant like 'pubeval%'").fetchall() == []
-        )
-    assert len(found) > 5
-    assert {row[1:] for row in found} == {(1, True, 0)}
-
-
 def test_the_same_from_a_cluster(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
     expected = digest(memory_path / "whole", SMALL)
@@ -278,13 +263,6 @@ def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> No
     while len(parts(root)) < count:
         assert is_running(), "ended before it could be killed"
         time.sleep(0.001)
-
-
-def test_more_games_begin_with_the_same(memory_path: Path) -> None:
-    few, many = (self_play(PubEval().chooser, count, 3) for count in (20, 25))
-    assert np.array_equal(few.boards, many.boards[: len(few.boards)])
-    assert digest(memory_path / "a", SMALL) != digest(memory_path / "a", replace(SMALL, games=25))
-    assert digest(memory_path / "a", SMALL) != digest(memory_path / "a", replace(SMALL, seed=4))
 
 
 def test_the_network_of_the_package_is_an_input() -> None:
@@ -381,11 +359,3 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, mon
     monkeypatch.setattr(PubEval, "version", "3")
     with pytest.raises(CheckSkippedError, match="again: pubeval 2 has played, pubeval 3 is here"):
         check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
-
-
-def test_the_record_flips_from_turn_to_turn(small_root: Path) -> None:
-    arrays = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).arrays()
-    corpus = self_play(PubEval().chooser, 20, 3)
-    assert arrays["first_turns"].tolist() == corpus.offsets.tolist()
-    inner = np.setdiff1d(np.arange(len(corpus.boards)), corpus.offsets)
-    assert np.array_equal(arrays["turn_boards"][inner], flip_boards(corpus.after_play[inner - 1]))

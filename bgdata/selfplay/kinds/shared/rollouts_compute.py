@@ -44,9 +44,14 @@ def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Choos
     if name in PLAIN_PLAYERS:
         player: Any = open_named_player(name)
         return player.label, player.version, player.chooser
-    tables = {role: Table(Path(str(folders[role]))) for role in ("network", *TABLES) if role in folders}
-    network = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
+    network = open_network(folders)
     return network.label, network.version, network.chooser
+
+
+def open_network(folders: Mapping[str, object]) -> MappedNetwork:
+    """The network and the bearoff tables in folders, by role, as a player. Raises CorruptFileError."""
+    tables = {role: Table(Path(str(folders[role]))) for role in ("network", *TABLES) if role in folders}
+    return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
 
 
 def first_met(arrays: Mapping[str, Array]) -> MatchEquity:

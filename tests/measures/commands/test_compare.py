@@ -1,4 +1,4 @@
-"""`bgdata compare --benchmarks`: error rates side by side, differences on the same decisions, a picture; and errors."""
+"""`bgdata compare`: players by theme and on the same decisions, as text, as data and as a picture; and errors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from xml.etree import ElementTree
 import pytest
 
 import bgdata
-from bgdata.measures.commands.compare import difference_text, labels_of, rate_lines, rate_text
+from bgdata.measures.commands.score import chosen_rows, error_lines, label_of, labels_of, rate_lines
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.measures.kinds.reference_scores import GROUPS
 from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
-from bgdata.measures.steps.benchmarks import best_first
+from bgdata.measures.steps.sets import best_first
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
 
+PLAYERS = ("network/tiny", "network/tiny:1")
 OWN_SET = f"rollout_decisions/{DECISIONS.slug(DECISIONS.smallest)}"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -28,13 +31,85 @@ def texts(path: Path) -> set[str]:
     return {"".join(text.itertext()) for text in ElementTree.parse(path).iter(f"{SVG}text")}
 
 
-def test_a_table_and_a_picture_of_several_players(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Those that only choose plays too."""
-    picture = tmp_path / "rates.svg"
-    given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
-    shown = run(warehouse.root, *given, "--plot", picture)
+def drawn_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[list[str], set[str]]:
+    """The lines and the texts of the picture of a command, which draws and prints the same again, building nothing."""
+    shown = run(warehouse.root, *arguments, "--plot", path)
     assert shown.exit_code == 0, shown.output
-    title, heads, *lines = shown.stdout.splitlines()
+    first = path.read_bytes()
+    again = run(warehouse.root, *arguments, "--plot", path)
+    assert (again.stdout, path.read_bytes()) == (shown.stdout, first)
+    assert ": built " not in again.stderr
+    return shown.stdout.splitlines(), texts(path)
+
+
+def test_themes_as_table_and_picture(warehouse: Warehouse, tmp_path: Path) -> None:
+    (title, heads, *rows), picture = drawn_twice(warehouse, tmp_path / "themes.svg", "compare", *PLAYERS)
+    place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
+    assert title == f"RMSE of cubeless_equity (points), test split of {place}"
+    assert heads.split() == ["theme", "positions", "network/tiny:0", "network/tiny:1", "rollouts"]
+    assert [row.split()[0] for row in rows] == [*THEMES, "all"]
+    assert re.fullmatch(r"blitz +1 +\d\.\d{4} +\d\.\d{4} +\d\.\d{4}", rows[THEMES.index("blitz")])
+    figure = r"\d\.\d{4} \+/- \d\.\d{4}"
+    assert re.fullmatch(rf"all +14 +{figure} +{figure} +\d\.\d{{4}}", rows[-1])
+    assert {title, "rollouts themselves", "network/tiny:0", "network/tiny:1", *THEMES, "all"} <= picture
+    succeeds(warehouse.root, "compare", "network/tiny", "--plot", tmp_path / "themes.png")
+    assert (tmp_path / "themes.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_theme_rows_as_csv_and_json(warehouse: Warehouse) -> None:
+    options = ("compare", *reversed(PLAYERS), "--split", "validation", "--quantity", "lose_gammon")
+    shown = json.loads(succeeds(warehouse.root, *options, "--format", "json"))
+    assert [(row["player"], row["ply"]) for row in shown[:: len(GROUPS)]] == [("network/tiny", 1), ("network/tiny", 0)]
+    assert [row["theme"] for row in shown] == 2 * list(GROUPS)
+    with warehouse.connect() as connection:
+        relation = connection.sql(
+            "from reference_errors where split = 'validation' and quantity = 'lose_gammon' and has_tables"
+        )
+        expected = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+    order = [(row["player"], row["ply"], row["theme"]) for row in shown]
+    expected.sort(key=lambda row: order.index((row["player"], row["ply"], row["theme"])))
+    assert shown == expected
+    rows = list(csv.DictReader(succeeds(warehouse.root, *options, "--format", "csv").splitlines()))
+    assert [float(row["rmse"]) for row in rows] == [row["rmse"] for row in shown]
+
+
+def test_default_players_of_themes_are_all_asked_ones(small_root: Path) -> None:
+    heads = succeeds(small_root, "compare", "--reference", "2-by-tiny-seed-1").splitlines()[1]
+    assert re.split(r"  +", heads) == ["theme", "positions", "network/tiny:0 without tables", "rollouts"]
+
+
+def theme_row(player: str, theme: str, rmse: float, *, has_tables: bool = True) -> dict[str, Any]:
+    return {"player": player, "ply": 0, "has_tables": has_tables, "theme": theme, "rmse": rmse, "positions": 1}
+
+
+def test_order_of_asked_players() -> None:
+    """As asked, or the best first; who has no tables is another player."""
+    rows = [theme_row("a", "all", 0.2), theme_row("b", "all", 0.1), theme_row("b", "blitz", 0.5)]
+    rows += [theme_row("a", "blitz", 0.0), theme_row("b", "all", 0.3, has_tables=False)]
+    found = chosen_rows(rows, [])
+    assert list(dict.fromkeys(map(label_of, found))) == ["b:0", "a:0", "b:0 without tables"]
+    assert [row["theme"] for row in found[:2]] == ["blitz", "all"]
+    assert list(dict.fromkeys(map(label_of, chosen_rows(rows, [("a", 0), ("b", 0)])))) == ["a:0", "b:0"]
+    assert chosen_rows(rows, [("a", 1)]) == []
+    _, _, blitz, _ = error_lines("", chosen_rows(rows, [("a", 0), ("b", 0)]))
+    assert blitz.split() == ["blitz", "1", "0.0000", "0.5000"]  # rollouts and errors that are not known are blank
+
+
+def test_no_asked_players_is_an_error(warehouse: Warehouse, memory_path: Path) -> None:
+    message = error_of(run(memory_path / "none", "compare", "network"), 1)
+    assert message == f"expected reference positions in {memory_path / 'none'}, found none; try: bgdata reference"
+    assert not (memory_path / "none").exists()
+    (scores,) = warehouse.versions("reference_scores")
+    succeeds(warehouse.root, "rm", scores.name)
+    message = error_of(run(warehouse.root, "compare"), 2)
+    place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
+    assert message == f"expected players that were asked about {place}, found none; try: bgdata compare network"
+
+
+def test_error_rates_as_table_and_picture(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Of those that only choose plays too."""
+    given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
+    (title, heads, *lines), picture = drawn_twice(warehouse, tmp_path / "rates.svg", *given)
     assert title == (
         "error rate (thousandths of a point a decision), and difference from network/tiny:0 on the same decisions"
     )
@@ -44,14 +119,8 @@ def test_a_table_and_a_picture_of_several_players(warehouse: Warehouse, tmp_path
     assert re.fullmatch(rf"  error rate +{figure} +{figure} +{figure}", lines[5])
     assert re.fullmatch(rf"  difference +{difference} +{difference}", lines[6])
     assert re.fullmatch(r"  same choices +[0-3] +[0-3]", lines[7])
-    assert {"network/tiny:0", "pubeval:0", "random:0", "difference from network/tiny:0,", "below 0: better"} <= texts(
-        picture
-    )
-    first = picture.read_bytes()
-    again = run(warehouse.root, *given, "--plot", picture)
-    assert again.stdout == shown.stdout
-    assert ": built " not in again.stderr
-    assert picture.read_bytes() == first
+    names = {"network/tiny:0", "pubeval:0", "random:0", "difference from network/tiny:0,", "below 0: better"}
+    assert names <= picture
     succeeds(warehouse.root, *given[:2], "--benchmarks", "--plot", tmp_path / "rates.png")
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
 
@@ -130,12 +199,16 @@ def test_missing_figures_are_blank() -> None:
         ["difference"],
         ["same", "choices"],
     ]
-    assert rate_text({}) == difference_text({}) == ""
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
+        (("pubeval",), 2, "expected a player that evaluates positions, got pubeval, which only chooses plays"),
+        (("nobody",), 2, "expected a player among random, pubeval, "),
+        (("network:x",), 2, "expected a player such as gnubg or gnubg:2, got 'network:x'"),
+        (("network/none",), 1, "no network/none in "),
+        (("--reference", "none"), 1, "no reference_positions/none in "),
         (("nobody", "--benchmarks"), 2, "expected a player among random, pubeval, "),
         (("network:x", "--benchmarks"), 2, "expected a player such as gnubg or gnubg:2, got 'network:x'"),
         (("network/none", "--benchmarks"), 1, "no network/none in "),

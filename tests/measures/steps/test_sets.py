@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,10 +15,9 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import thread_count, threads
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
-from bgdata.measures.steps import references
-from bgdata.measures.steps.references import (
+from bgdata.measures.steps import sets
+from bgdata.measures.steps.sets import (
     build_reference_scores,
-    error_rows,
     find_references,
     positions_per_second,
     references_there,
@@ -31,6 +29,7 @@ from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_evaluators import Scrambled
 
 SMALL = REFERENCE.slug(REFERENCE.smallest)
+BOARDS = np.zeros((28, 26), np.int8)
 
 
 class Clock:
@@ -46,10 +45,10 @@ class Clock:
         self.now += self.start_seconds + self.position_seconds * len(boards)
 
 
-def rate_of(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> float:
+def rate_of(clock: Clock, monkeypatch: pytest.MonkeyPatch, boards: np.ndarray = BOARDS) -> float:
     """The measured speed."""
-    monkeypatch.setattr(references, "perf_counter", lambda: clock.now)
-    return positions_per_second(clock, np.zeros((28, 26), np.int8))  # type: ignore[arg-type]
+    monkeypatch.setattr(sets, "perf_counter", lambda: clock.now)
+    return positions_per_second(clock, boards)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("start", "each"), [(0.0, 1e-5), (0.001, 0.001), (1.0, 0.01)])
@@ -95,9 +94,9 @@ def test_speed_is_that_of_evaluating_anew() -> None:
     inner = Scrambled()
     player = LookaheadPlayer(inner, 1)
     boards = np.array([play.next_position.board for play in legal_plays(Position("start"), "31")], np.int8)
-    references.seconds_of(player, boards)
+    sets.seconds_of(player, boards)
     first, inner.asked = inner.asked, 0
-    references.seconds_of(player, boards)
+    sets.seconds_of(player, boards)
     assert inner.asked == first > 100 * len(boards) // 2
 
 
@@ -111,22 +110,19 @@ def test_positions_are_spread_evenly(n: int) -> None:
         assert np.abs(counts - (end - begin) / 3).max() <= 2
 
 
-def test_no_position_is_asked_for_again_before_all_others() -> None:
+def test_no_position_is_asked_for_again_before_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that remembers what it has answered would seem fast."""
-    asked: list[int] = []
+    seen: list[int] = []
     clock = Clock(0.0, 0.05)
 
     def ask(boards: np.ndarray) -> None:
-        asked.extend(boards[:, 0].tolist())
+        seen.extend(boards[:, 0].tolist())
         Clock.evaluate_many(clock, boards)
 
-    boards = np.repeat(np.arange(40, dtype=np.int8)[:, None], 26, axis=1)
     clock.evaluate_many = ask  # type: ignore[method-assign]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(references, "perf_counter", lambda: clock.now)
-        positions_per_second(clock, boards)  # type: ignore[arg-type]
-    assert len(asked) > 20
-    assert len(set(asked[:40])) == min(len(asked), 40)
+    rate_of(clock, monkeypatch, np.repeat(np.arange(40, dtype=np.int8)[:, None], 26, axis=1))
+    assert len(seen) > 20
+    assert len(set(seen[:40])) == min(len(seen), 40)
 
 
 def test_who_computes() -> None:
@@ -154,19 +150,9 @@ def test_references_that_are_not_there(small_root: Path, memory_path: Path) -> N
         references_there(empty)
 
 
-def test_scores_are_built_once_and_have_rows(warehouse: Warehouse) -> None:
+def test_reference_scores_are_built_once(warehouse: Warehouse) -> None:
     table = find_references(warehouse)
     built = [build_reference_scores(warehouse, table, "network/tiny", 0, Silence()) for _ in range(2)]
     assert built[0].folder == built[1].folder
-    rows = error_rows(warehouse, table, "validation", "win")
-    assert {row["quantity"] for row in rows} == {"win"}
-    assert {row["has_tables"] for row in rows} == {True, False}
-    assert len(rows) == 2 * 15
     with pytest.raises(UsageError, match="got pubeval, which only chooses plays"):
         build_reference_scores(warehouse, table, "pubeval", 0, Silence())
-
-
-def test_rows_are_those_of_the_set(warehouse: Warehouse) -> None:
-    other = warehouse.build(REFERENCE.name, replace(REFERENCE.smallest, seed=2))
-    assert error_rows(warehouse, other, "test", "cubeless_equity") == []
-    assert len(error_rows(warehouse, find_references(warehouse, SMALL), "test", "cubeless_equity")) == 15

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bgdata.measures.steps.score_rows import by_theme, figure_text, place, theme_lines
+from bgdata.measures.steps import scores
+from bgdata.measures.steps.scores import by_theme, figure_text, theme_lines
 
 REFERENCE = "reference_positions/x"
 
@@ -32,13 +33,13 @@ def row_of(
 )
 def test_figures_have_errors_of_two_digits(measure: str, value: float, error: float | None, text: str) -> None:
     """And a sign where they may be below 0; a figure without an error has four digits."""
-    assert figure_text(measure, value, error) == text
+    assert figure_text(row_of(measure, "", value, error)) == text
 
 
 def test_a_difference_follows_what_it_is_of() -> None:
     names = ["bearoff_loss", "error_rate_difference", "error_rate", "points_per_game"]
     rows = [row_of(name, against, 0.0) for name in names for against in ("b", "a")]
-    found = [(row["measure"], row["against"]) for row in sorted(rows, key=place)]
+    found = [(row["measure"], row["against"]) for row in sorted(rows, key=scores._place)]
     assert found == [(name, against) for name in reversed(names) for against in ("a", "b")]
 
 

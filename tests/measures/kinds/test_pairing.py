@@ -1,4 +1,4 @@
-"""Series of games as a dataset kind: the games that the players play, and their result."""
+"""Series of games, without the cube and with it, as dataset kinds: what is played, its result, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import (
-    CheckFailedError,
-    CheckSkippedError,
-    MissingTableError,
-    UnknownPlayerError,
-)
+from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError, UnknownPlayerError, UsageError
 from bgdata.evaluation.choices import KernelPlayer
 from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
+from bgdata.measures.kinds.cubeful_scores import DATASET as CUBEFUL
+from bgdata.measures.kinds.cubeful_scores import CubefulScoreParameters
 from bgdata.measures.kinds.game_scores import DATASET, GameParameters
 from bgdata.selfplay.games import pair_error, play_games, play_games_with_luck, result_of
-from bgdata.store.dataset import Computed
+from bgdata.selfplay.series import CubefulRules, play_cubeful
+from bgdata.store.dataset import Computed, Recheck
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
 JUDGED = replace(SMALL, games=4, luck=True)
+SMALL_MATCHES = CUBEFUL.smallest
 
 
 def network_parameters(warehouse: Warehouse) -> GameParameters:
@@ -45,10 +44,7 @@ def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
         rows = connection.sql(
             "select number, outcome, turns, begins, net_luck, hedged_points from game_scores"
         ).fetchall()
-        (found,) = [
-            dict(zip(connection.sql("from game_summary").columns, row, strict=True))
-            for row in connection.sql("from game_summary").fetchall()
-        ]
+    (found,) = warehouse.rows("from game_summary")
     columns = games.numbers, games.outcomes, games.turns, games.begins
     nothing = [None] * SMALL.games
     assert rows == list(zip(*(column.tolist() for column in columns), nothing, nothing, strict=True))
@@ -62,37 +58,22 @@ def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
     assert table.folder.parent.name == "pubeval-0ply-against-random-0ply-40-seed-2"
 
 
-def test_shares_add_up_to_the_points() -> None:
-    """As chances do: a gammon includes backgammons."""
-    outcomes = [1, 1, 2, -3, 3, -1, -2, -2]
-    shares = DATASET.computation.statistics(Computed(SMALL, arrays_of(outcomes)))
-    assert [shares[name] for name in shares if name.endswith("_share")] == [4 / 8, 2 / 8, 1 / 8, 3 / 8, 1 / 8]
-    won, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (
-        shares[name] for name in shares if name.endswith("_share")
-    )
+@pytest.mark.parametrize("luck", [False, True])
+def test_statistics_by_hand(luck: bool) -> None:
+    """Shares add up to the points as chances do, a gammon includes backgammons; hedged results are of pairs."""
+    outcomes, lucks = np.array([1, 1, 2, -3, 3, -1, -2, -2], np.int8), np.array([0.5, -0.5, 0, 0, 1, 0, -2, -2])
+    arrays: dict[str, Any] = {"outcomes": outcomes, "turns": np.full(8, 50, np.int32), "lucks": lucks}
+    found = DATASET.computation.statistics(Computed(replace(SMALL, luck=luck), arrays))
+    shares = [found[name] for name in found if name.endswith("_share")]
+    assert shares == [4 / 8, 2 / 8, 1 / 8, 3 / 8, 1 / 8]
+    won, win_gammon, win_backgammon, lose_gammon, lose_backgammon = shares
     points = 2 * won - 1 + win_gammon + win_backgammon - lose_gammon - lose_backgammon
-    assert points == shares["points_per_game"] == np.mean(outcomes)
-
-
-def arrays_of(outcomes: list[int], lucks: Any = np.nan) -> dict[str, Any]:
-    """The arrays of some games."""
-    return {
-        "outcomes": np.array(outcomes, np.int8),
-        "turns": np.full(len(outcomes), 50, np.int32),
-        "lucks": np.broadcast_to(lucks, len(outcomes)),
-    }
-
-
-def test_hedged_results_by_hand() -> None:
-    """Pairs of 0.5 and 1 points a game."""
-    found = DATASET.computation.statistics(
-        Computed(replace(SMALL, luck=True), arrays_of([1, -1, 3, 1], [0.5, -1.5, 1, 1]))
-    )
-    assert found["hedged_points_per_game"] == 0.75
-    assert found["hedged_standard_error"] == pytest.approx(0.25)
-    assert not [
-        name for name in DATASET.computation.statistics(Computed(SMALL, arrays_of([1, -1, 3, 1]))) if "hedged" in name
-    ]
+    assert points == found["points_per_game"] == np.mean(outcomes)
+    assert found["turns_per_game"] == 50
+    hedged = {name: value for name, value in found.items() if "hedged" in name}
+    means = np.array([1.0, -0.5, 0.5, 0.0])  # of the pairs
+    expected = {"hedged_points_per_game": 0.25, "hedged_standard_error": means.std(ddof=1) / 2}
+    assert hedged == pytest.approx(expected if luck else {})
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +138,65 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> 
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
     with pytest.raises(CheckSkippedError, match=r"no game can be played again: expected version \w+ of network/tiny"):
         check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
+
+
+def test_cubeful_rows_are_those_of_the_games(warehouse: Warehouse) -> None:
+    version = open_named_player("network/contact-160", 0, warehouse, tables=False).version
+    parameters = replace(SMALL_MATCHES, length=0, games=6, opponent="network/contact-160", opponent_version=version)
+    table = warehouse.build(CUBEFUL.name, parameters)
+    players = [open_named_player(name, 0, warehouse, tables=False) for name in ("network/tiny", "network/contact-160")]
+    found = play_cubeful((players[0], players[1]), CubefulRules(), 6, parameters.seed)
+    points = np.where(found.column("winner") == np.arange(6) % 2, 1, -1) * found.column("points")
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            "select net_points, games_played, turns, net_luck from cubeful_scores "
+            f"where variant = '{CUBEFUL.slug(parameters)}'"
+        ).fetchall()
+    assert rows == [
+        (outcome, 1, turns, None)
+        for outcome, turns in zip(points.tolist(), found.column("turns").tolist(), strict=True)
+    ]
+    assert table.manifest.statistics["points_per_game"] == points.mean() < 0  # tiny has learned next to nothing
+
+
+def test_matches_are_won_or_lost(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open(CUBEFUL.name, CUBEFUL.slug(SMALL_MATCHES))
+    outcomes = np.asarray(table.array("outcomes"))
+    assert set(outcomes.tolist()) <= {1, -1}
+    assert (outcomes[::2] + outcomes[1::2]).tolist() == [0] * (SMALL_MATCHES.games // 2)  # against itself
+
+
+@pytest.mark.parametrize("length", [0, 3])
+def test_luck_with_the_cube_is_subtracted(network_root: Path, tmp_path: Path, length: int) -> None:
+    """Of a player against itself nothing is left of a pair."""
+    shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*"))
+    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
+    player = open_named_player("network/contact-160", 0, warehouse)
+    entrant = ("network/contact-160", 0, player.version)
+    table = warehouse.build(CUBEFUL.name, CubefulScoreParameters(*entrant, *entrant, length, 4, 1, True))
+    lucks, outcomes = (np.asarray(table.array(name), np.float64) for name in ("lucks", "outcomes"))
+    assert np.isfinite(lucks).all()
+    assert (lucks != 0).all()
+    assert (outcomes - lucks)[::2] + (outcomes - lucks)[1::2] == pytest.approx(0)
+    assert (outcomes - lucks).std() < outcomes.std()
+    assert table.manifest.statistics["hedged_standard_error"] == pytest.approx(0)
+
+
+def test_changed_players_are_not_rechecked(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table = warehouse.open(CUBEFUL.name, CUBEFUL.slug(SMALL_MATCHES))
+    inputs = inputs_of(warehouse, CUBEFUL, SMALL_MATCHES)
+    changes = {"version": "older"}, {"player": "gone.ubgi"}
+    found = "expected version b49ded87 of network/", "expected a network to play without"
+    for change, message in zip(changes, found, strict=True):
+        parameters = replace(SMALL_MATCHES, **change)  # type: ignore[arg-type]
+        recheck = Recheck(parameters, inputs, warehouse, table, 9, np.random.default_rng(0))
+        with pytest.raises(CheckSkippedError, match=f"no game can be played again: {message}"):
+            CUBEFUL.computation.check_sample(recheck)
+
+
+def test_player_without_evaluations_is_refused(warehouse: Warehouse) -> None:
+    wrong = replace(SMALL_MATCHES, opponent="pubeval", opponent_version="2", tables=True)
+    wrong = replace(wrong, version=open_named_player("network/tiny", 0, warehouse).version)
+    with pytest.raises(UsageError, match="expected a player that evaluates positions, got pubeval"):
+        warehouse.build(CUBEFUL.name, wrong)

@@ -11,9 +11,14 @@ from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableE
 from bgdata.evaluation.gnubg import gnubg_version
 from bgdata.evaluation.player import open_named_player
 from bgdata.game.position import Position, parse_key20
-from bgdata.measures.benchmark import RolledOutDecisions, losses_of, rank_choices, score_of
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
-from bgdata.measures.kinds.benchmark_scores_compute import decisions_of
+from bgdata.measures.kinds.benchmark_scores_compute import (
+    RolledOutDecisions,
+    decisions_of,
+    losses_of,
+    rank_choices,
+    score_of,
+)
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from tests.contract.kinds import Corrupted
@@ -53,47 +58,35 @@ THREE = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
         ([BOARDS[3], BOARDS[0], BOARDS[3]], [-1, 0, 3], [0.5, 0, 2]),
     ],
 )
-def test_a_choice_costs_what_the_rollouts_say(chosen: list[list[int]], ranks: list[int], losses: list[float]) -> None:
+def test_choices_lose_what_rollouts_say(chosen: list[list[int]], ranks: list[int], losses: list[float]) -> None:
     """One that was not rolled out costs what the last listed play does."""
     found = rank_choices(THREE, np.array(chosen, np.int8))
     assert found.tolist() == ranks
     assert losses_of(THREE, found).tolist() == losses
 
 
-def test_the_score() -> None:
-    ranks = np.array([0, 1, 2, -1], np.int16)
-    score = score_of(np.array([0, 0.25, 0.25, 0.5]), ranks)
-    assert (score.decisions, score.error_rate) == (4, 250)
-    assert (score.unlisted_share, score.best_share) == (0.25, 0.25)
-    # of the sample: sqrt((0.0625 + 0 + 0 + 0.0625) / 3) / sqrt(4), in thousandths
-    assert score.standard_error == pytest.approx(1000 * (0.125 / 3) ** 0.5 / 2)
-    low, high = score.interval
-    assert (low, high) == pytest.approx((250 - 1.959964 * score.standard_error, 250 + 1.959964 * score.standard_error))
-
-
-def test_intervals_are_cut_at_zero() -> None:
-    score = score_of(np.array([0, 0, 0.3]), np.zeros(3, np.int16))
-    assert score.interval[0] == 0
-    assert score.interval[1] > 2 * score.error_rate
-
-
-def test_best_share_counts_plays_that_lose_nothing() -> None:
-    """Also one with another rank, and one that is not listed where nothing can be lost."""
-    score = score_of(np.array([0.0, 0.0, 0.1]), np.array([3, -1, 1], np.int16))
-    assert (score.best_share, score.unlisted_share) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_score_of_no_or_one_decision(count: int) -> None:
-    score = score_of(np.full(count, 0.2), np.zeros(count, np.int16))
-    assert vars(score) == {
-        "decisions": count,
-        "error_rate": 200.0 * count,
-        "standard_error": 0,
-        "unlisted_share": 0,
-        "best_share": 0,
-    }
-    assert score.interval == (200.0 * count, 200.0 * count)
+@pytest.mark.parametrize(
+    ("losses", "ranks", "rate", "error", "unlisted", "best", "interval"),
+    [
+        # of the sample: sqrt((0.0625 + 0 + 0 + 0.0625) / 3) / sqrt(4), in thousandths
+        ([0, 0.25, 0.25, 0.5], [0, 1, 2, -1], 250, 102.062073, 0.25, 0.25, (49.962013, 450.037987)),
+        # cut off at 0; plays that lose nothing are best by any rank, and unlisted where nothing can be lost
+        ([0, 0, 0.3], [3, -1, 1], 100, 100, 1 / 3, 2 / 3, (0, 295.996398)),
+        ([0.2], [0], 200, 0, 0, 0, (200, 200)),
+        ([], [], 0, 0, 0, 0, (0, 0)),
+    ],
+)
+def test_scores_by_hand(
+    losses: list[float],
+    ranks: list[int],
+    rate: float,
+    error: float,
+    unlisted: float,
+    best: float,
+    interval: tuple[float, float],
+) -> None:
+    found = list(score_of(np.array(losses, np.float64), np.array(ranks, np.int16)).values())
+    assert found == pytest.approx([len(losses), rate, error, unlisted, best, *interval])
 
 
 # ----------------------------------------------------------------- the dataset kind
@@ -171,16 +164,15 @@ def test_the_smallest_scores_are_of_the_sample(imports: Imports) -> None:
     assert kind.smallest == ScoreParameters.on(sample, "pubeval", 0, "2")
 
 
-@pytest.mark.parametrize(("name", "value"), [("losses", 0.7), ("ranks", 7), ("chosen", 0)])
-def test_changed_scores_are_found(imports: Imports, name: str, value: float) -> None:
+@pytest.mark.parametrize(("name", "found"), [("losses", "losses"), ("ranks", "ranks"), ("chosen", "ranks")])
+def test_changed_scores_are_found(imports: Imports, name: str, found: str) -> None:
     table = scores(imports)
     kind = imports.warehouse.kind("benchmark_scores")
     inputs = {"benchmark": imports.warehouse.open("gnubg_benchmark", "contact")}
     check_sample(kind, table, inputs, 10, np.random.default_rng(0))
     values = np.array(table.array(name))
-    values[1] = value if name != "chosen" else START
-    message = "expected a loss of .* for decision 1 of benchmark_scores/pubeval-0ply-"
-    with pytest.raises(CheckFailedError, match=message):
+    values[1] = START if name == "chosen" else 7
+    with pytest.raises(CheckFailedError, match=f"expected {found} of .* in row 1 of benchmark_scores/pubeval-0ply-"):
         check_sample(kind, Corrupted(table, name, values), inputs, 10, np.random.default_rng(0))
 
 
@@ -192,7 +184,7 @@ def test_no_decisions_no_score(imports: Imports) -> None:
         assert connection.sql("select decisions, error_rate, class from benchmark_summary").fetchall() == [(0, 0, None)]
 
 
-def test_wrong_parameters(imports: Imports) -> None:
+def test_wrong_parameters_are_refused(imports: Imports) -> None:
     with pytest.raises(MissingTableError, match=r"no gnubg_benchmark/x in .* \(have: contact\)"):
         scores(imports, class_="x")
     for benchmark, version, message in (
