@@ -267,10 +267,11 @@ def test_long_names_of_warehouses() -> None:
 
 
 @each("names", lambda: [(), *commands()])
-def test_help_follows_the_rules(names: tuple[str, ...]) -> None:
+def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
     command = command_at(names)
     text = command.help or ""
     first, *rest = text.splitlines()
+    assert first in " ".join(succeeds(tmp_path, *names, "-h").split())
     assert first.endswith("."), "a sentence"
     assert len(first) <= FIRST_LINE
     assert first[0].isupper()

@@ -21,9 +21,8 @@ from bgdata.web.app import create_app
 from bgdata.web.position_request import PositionRequest
 from bgdata.web.site import Budget, Limits, Site
 from tests.command_line import POSITION, position_id, succeeds
-from tests.web.reading import read
-from tests.web.servers import asked as asked_of
-from tests.web.servers import serving, wait_until
+from tests.web.reading import asked as asked_of
+from tests.web.reading import read, serving, wait_until
 
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
