@@ -31,7 +31,7 @@ from bgdata.store.table import Table
 from bgdata.store.verify import verify_files
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.verify import repair_version
-from tests.store.toy import Count, Squares, SquareSums, toy_warehouse
+from tests.store.toy import Count, Squares, SquareSums, overwrite, toy_warehouse
 
 TEN = Count(10)
 IDS = ("4HPwATDgc/ABMA", "4HPhASjgc/ABMA", "v90EAIC3BgAAAA")
@@ -228,20 +228,16 @@ def test_sweep_looks_again(powers: Warehouse) -> None:
     assert powers.open("powers", "10").name == first.name
 
 
-def test_damaged_versions_are_not_rubbish(powers: Warehouse) -> None:
-    first, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
-    (first.folder / "manifest.json").chmod(0o644)
-    (first.folder / "manifest.json").write_text("{")
-    assert rubbish(powers) == []
-
-
 def test_versions_with_damaged_files_are_not_rubbish(powers: Warehouse) -> None:
     """Nor what they are made from: their owner may want to look at them. `rm` deletes them."""
     first, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
+    whole = first.manifest.to_bytes()
+    overwrite(first.folder / "manifest.json", b"{")
+    assert rubbish(powers) == []
+    overwrite(first.folder / "manifest.json", whole)
     sums = powers.build("power_sums", Seeded(10, 1))
     powers.build("power_sums", Seeded(10, 2))
-    sums.parquet.chmod(0o644)
-    sums.parquet.write_bytes(b"junk")
+    overwrite(sums.parquet, b"junk")
     assert rubbish(powers) == []
     remove(powers, Table(sums.folder))
     assert [entry.path for entry in rubbish(powers)] == [first.folder]
@@ -251,8 +247,7 @@ def test_versions_with_damaged_files_are_not_rubbish(powers: Warehouse) -> None:
 
 def test_damaged_files_set_aside_are_kept_by_default(powers: Warehouse) -> None:
     table = powers.build("powers", Seeded(10, 1))
-    table.parquet.chmod(0o644)
-    table.parquet.write_bytes(b"junk")
+    overwrite(table.parquet, b"junk")
     repair_version(powers, Table(table.folder))
     (aside,) = powers.staging.iterdir()
     assert rubbish(powers) == []
