@@ -159,8 +159,9 @@ def verify_warehouse(
             found = {"subject": finding.subject, "check": finding.check, "status": str(finding.status)}
             rows.append(found | {"finding": finding.text})
             if finding.check == RECOMPUTED and not finding.is_last:
-                origins[origin(warehouse, finding)] += 1
-                rows[-1]["origin"] = str(origin(warehouse, finding))
+                made_by = origin(warehouse, finding)
+                origins[made_by] += 1
+                rows[-1] = {**rows[-1], "origin": str(made_by)}
             if finding.is_last:
                 progress.note(failure(finding))
             if finding.status is Status.FAILED:
