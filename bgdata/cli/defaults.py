@@ -51,8 +51,8 @@ def build_small_tables(warehouse: Warehouse) -> None:
     """Build the bearoff tables of 6 points that the user's own warehouse lacks. Raises StorageError."""
     if not is_own(warehouse):
         return
+    from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
     from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-    from bgdata.bearoff.kinds.shared.race import RaceParameters
 
     race = RaceParameters(_POINTS)
     exact = ("bearoff_two_sided", TwoSidedParameters(_POINTS, _CHECKERS))
@@ -118,10 +118,9 @@ def chosen_rules(
 def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
     """The model with its settings. Raises UsageError for a setting of the other model, and InvalidParameterError for
     one out of range."""
-    from bgdata.equity.cube_life_index import DEFAULT_INDEX
-    from bgdata.equity.cube_models import JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+    from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+    from bgdata.equity.curves import DEFAULT_VOLATILITY
     from bgdata.equity.doubling import janowski, janowski_first, jump
-    from bgdata.equity.jump import DEFAULT_VOLATILITY
 
     index, volatility = options["index"], options["volatility"]
     number = MODEL_NAMES.index(options["model"] or MODEL_NAMES[JANOWSKI])
@@ -149,10 +148,10 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
         build_default_met(warehouse)
     is_named_so = unpacked_name(text.lower()).endswith(DATASET.endings)
     if not text or not (is_named_so or (not is_name("variant", text) and Path(text).is_file())):
-        from bgdata.equity.stored_met import find_met
+        from bgdata.equity.match_equity import find_met
 
         return find_met(warehouse, text)
-    from bgdata.equity.kinds.met_xml_compute import described
+    from bgdata.equity.kinds.met_xml_compute import describe_table
     from bgdata.formats.lines import read_bytes
     from bgdata.formats.met_files import parse_met
 
@@ -161,7 +160,7 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     for problem in found.quarantined:
         if not problem.reason.startswith("expected a table that is whole"):
             raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")
-    table = described(met_name(path.name), found.table) if found.table else None
+    table = describe_table(met_name(path.name), found.table) if found.table else None
     if table is None or table.met is None:
         what = f"a formula ({table.form})" if table else "none"
         raise CorruptFileError(f"expected a match equity table of chances in {path}, found {what}")
