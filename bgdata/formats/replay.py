@@ -164,9 +164,7 @@ class _State:
                 if self.game.is_crawford:
                     raise self.error(turn, "expected no double in the Crawford game")
                 self.offer(turn, 2 * self.cube.value)
-            case (
-                TurnKind.BEAVER
-            ):  # the other side turns the cube at once and keeps it, or the first side turns it again
+            case TurnKind.BEAVER:  # the other side turns the cube at once and keeps it, or the first one turns it again
                 if turn.player != self.answers or self.match.length:
                     raise self.error(turn, "expected a beaver in answer to a double in money play")
                 self.offer(turn, 4 * self.cube.value)
@@ -199,7 +197,7 @@ class _State:
         if not turn.checker_moves and plays[0].moves and says_no_move:
             raise self.error(turn, f"expected {plays[0]}, the only legal play, got {shown(turn.text)}")
         try:
-            play = find_play(moves_text(turn), plays) if turn.checker_moves else plays[0]
+            play = find_play(_moves_text(turn), plays) if turn.checker_moves else plays[0]
         except IllegalPlayError as error:
             raise self.error(turn, str(error)) from error
         if turn.text and turn.checker_moves:
@@ -297,8 +295,7 @@ class _State:
         return InvalidGameError(f"{reason}, in line {turn.line}: {self.match.players[turn.player]} {turn.kind}")
 
 
-def moves_text(turn: Turn) -> str:
-    """The checker moves of a turn in the usual notation."""
+def _moves_text(turn: Turn) -> str:
     names = {BAR_POINT: "bar", OFF_POINT: "off"}
     steps = [
         f"{names.get(move.from_point, move.from_point)}/{names.get(move.to_point, move.to_point)}"

@@ -105,9 +105,9 @@ def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
 def command(arguments: list[str], told: Path, reading: int | None = None) -> None:
     """In another process: run a command of bgdata by a player that needs no table."""
     from bgdata.__main__ import main
-    from bgdata.protocols.commands import external, fibs, ubgi
+    from bgdata.protocols.commands import external, fibs
 
-    for module in (external, fibs, ubgi):
+    for module in (external, fibs):
         vars(module)["decisions_of"] = lambda *_: Decisions(LookaheadPlayer(Scrambled()), CubeRules())
     fibs.PAUSE_SECONDS = 0
     os.environ[fibs.PASSWORD] = PASSWORD

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.options import OUTPUT, beavers_option, jacoby_option, met_option, player_options
+from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, noted, player_options
 from bgdata.cli.own_tables import open_player
 from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 HOST = "localhost"
 
 
+def patience_option(whom: str, *, default: int | None = None, note: str = "") -> Option:
+    """`--patience`: how long somebody may be silent."""
+    words = noted(f"Give up on {whom} for so many seconds.", note)
+    seconds = click.IntRange(1, 86_400)
+    return click.option(
+        "--patience", type=seconds, default=default, show_default=bool(default), metavar="SECONDS", help=words
+    )
+
+
 @click.command()
 @click.option(
     "--port",
@@ -42,12 +51,7 @@ HOST = "localhost"
 @jacoby_option
 @beavers_option
 @player_options
-@click.option(
-    "--patience",
-    type=click.IntRange(1, 86_400),
-    metavar="SECONDS",
-    help="Give up on a program that says nothing for so many seconds.  [default: never]",
-)
+@patience_option("a program that says nothing", note="never")
 @click.option("--once", is_flag=True, help="End when the first program that connects has gone.")
 @click.option("--save", type=OUTPUT, metavar="FILE", help="Write what is played as a .mat file, after every game.")
 @click.option(
