@@ -23,7 +23,7 @@ from bgdata.formats.gnubg_bearoff import (
     write_one_sided_normal,
     write_two_sided,
 )
-from tests.formats.gnubg_files import one_sided_bytes, two_sided_bytes
+from tests.formats.gnubg_files import one_sided_bytes, open_as, two_sided_bytes
 from tests.oracles import find_gnubg_tool, needs_gnubg_tool
 from tests.reference.gnubg_normal import normal_moments
 
@@ -85,18 +85,6 @@ def dumped_equities(text: str) -> list[float]:
     return [float(number) for number in re.findall(rf": ({NUMBER})$", text, re.MULTILINE)]
 
 
-def one_sided(path: Path) -> GnubgOneSided:
-    table = open_gnubg_bearoff(path)
-    assert isinstance(table, GnubgOneSided)
-    return table
-
-
-def two_sided(path: Path) -> GnubgTwoSided:
-    table = open_gnubg_bearoff(path)
-    assert isinstance(table, GnubgTwoSided)
-    return table
-
-
 def write_again(source: Path, target: Path) -> None:
     """Read everything and write it."""
     table = open_gnubg_bearoff(source)
@@ -138,7 +126,7 @@ def test_files_made_by_hand_are_gnubg_files(make_file: MakeFile, options: str, d
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-o 4", "-o 4 -c", "-o 4 -g", "-o 4 -c -g", "-o 4 -n"])
 def test_one_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options: str) -> None:
-    table = one_sided(make_file(options))
+    table = open_as(GnubgOneSided, make_file(options))
     for player, opponent in [(0, 5), (9, 3700), (3875, 8), (3060, 3874), (1234, 2345)]:
         text = dump(table.path, player * len(table) + opponent)
         percent = dumped_chances(text)
@@ -158,7 +146,7 @@ def test_one_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-t 3x3", "-t 6x2", "-t 6x4"])
 def test_two_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options: str) -> None:
-    table = two_sided(make_file(options))
+    table = open_as(GnubgTwoSided, make_file(options))
     last = len(table) - 1
     for on_roll, opponent in [(last, last), (1, last), (last, 1), (last // 2, last // 3), (0, 7), (7, 0)]:
         expected = dumped_equities(dump(table.path, on_roll * len(table) + opponent))
@@ -167,7 +155,7 @@ def test_two_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options
 
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 def test_cubeless_file_holds_the_first_column(make_file: MakeFile) -> None:
-    cubeful, cubeless = two_sided(make_file("-t 3x3")), two_sided(make_file("-t 3x3 -C"))
+    cubeful, cubeless = open_as(GnubgTwoSided, make_file("-t 3x3")), open_as(GnubgTwoSided, make_file("-t 3x3 -C"))
     assert (cubeless.codes[:, :, 0] == cubeful.codes[:, :, 0]).all()
     assert cubeless.probe(19, 19).cubeless == pytest.approx(0.6204, abs=6e-5)
     # bearoffdump takes the equity of a cubeless file for a chance, and shows twice that minus one
@@ -177,7 +165,7 @@ def test_cubeless_file_holds_the_first_column(make_file: MakeFile) -> None:
 @needs_gnubg_tool("makebearoff")
 @pytest.mark.slow
 def test_two_sided_spot_values_of_six_checkers(make_file: MakeFile, tmp_path: Path) -> None:
-    table = two_sided(make_file("-t 6x6"))
+    table = open_as(GnubgTwoSided, make_file("-t 6x6"))
     for pair, codes in {
         (12, 12): [49488, 49605, 49605, 49487],
         (27, 27): [49445, 53140, 52530, 48516],
@@ -191,8 +179,7 @@ def test_two_sided_spot_values_of_six_checkers(make_file: MakeFile, tmp_path: Pa
 @needs_gnubg_tool("makehyper", "bearoffdump")
 def test_hypergammon_probe_says_what_bearoffdump_says(make_file: MakeFile) -> None:
     path = make_file("hyper 1")
-    table = open_gnubg_bearoff(path)
-    assert isinstance(table, GnubgHypergammon)
+    table = open_as(GnubgHypergammon, path)
     assert format_header(table.header) == path.read_bytes()[:40]
     found = table.probe(24, 24)
     assert found[:5] == pytest.approx([0.60158, 0.60158, 0.07959, 0.39842, 0.03315], abs=6e-6)
