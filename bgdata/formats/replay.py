@@ -233,7 +233,7 @@ class _State:
             return game.points
         right_winner, sizes = self.possible_ends(winner)
         full = {size * self.cube.value for size in sizes}
-        counted = set(map(self.counted, full))
+        counted = set(map(self.count_points, full))
         if winner == right_winner and game.points in full | counted:
             if game.points not in full:
                 text = f"{game.points} points are what the match lacked: the game was worth more"
@@ -251,7 +251,7 @@ class _State:
         self.notes.append(Note(game.result_line, text))
         return points
 
-    def counted(self, points: int) -> int:
+    def count_points(self, points: int) -> int:
         """How many of these points count: no more than the winner lacks in the match."""
         return min(points, self.match.length - self.game.score[self.game.winner or 0]) if self.match.length else points
 
@@ -261,7 +261,7 @@ class _State:
             return None
         _, sizes = self.possible_ends(self.game.winner)
         full = [size * self.cube.value for size in sorted(sizes)]
-        return points if points in full else next(each for each in full if self.counted(each) == points)
+        return points if points in full else next(each for each in full if self.count_points(each) == points)
 
     def possible_ends(self, winner: int) -> tuple[int, set[int]]:
         """(winner, possible sizes: 1 to 3) by the last position; `winner` if only the record tells it."""

@@ -83,7 +83,7 @@ def external(
     decisions = decisions_of(warehouse, options)
     with ExitStack() as stack:
         listening = stack.enter_context(listen(port))
-        lines = stack.enter_context(opened(record)) if record else None
+        lines = stack.enter_context(open_record(record)) if record else None
         saver = Saver(save) if save else None
         here = listening.getsockname()[1]
         click.echo(f"{decisions.player.label} listens; in gnubg: set player 0 external {HOST}:{here}")
@@ -127,7 +127,7 @@ def listen(port: int) -> socket.socket:
         ) from error
 
 
-def opened(path: Path) -> IO[str]:
+def open_record(path: Path) -> IO[str]:
     """A file that lines are added to. Raises StorageError."""
     with writing(path):
         return path.open("a", buffering=1, encoding="utf-8")

@@ -99,7 +99,7 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
     saver, tell, left = Saver(save), click.echo, options["reconnect"]
     while True:
         try:
-            with connected(options["host"], options["port"], options["patience"]) as connection:
+            with connect(options["host"], options["port"], options["patience"]) as connection:
                 talk = Talk(connection.fileno(), connection.fileno(), options["host"])
                 player = FibsPlayer(talk, decisions, user, tell, options["patience"], saver.record, saver.after_game)
                 try:
@@ -149,7 +149,7 @@ class Saver:
         return self.path if record.games else None
 
 
-def connected(host: str, port: int, patience: float) -> socket.socket:
+def connect(host: str, port: int, patience: float) -> socket.socket:
     """A connection. Raises ExternalProgramError."""
     try:
         connection = socket.create_connection((host, port), timeout=patience)

@@ -101,7 +101,7 @@ def play(
     names = other.label if other else "You", program.label
     chosen = secrets.randbelow(1 << 31) if seed is None else seed
     session = Session(chosen, names, score, has_beavers=bool(options["beavers"]))
-    with saved(session, save) as keep:
+    with save_at_end(session, save) as keep:
         if other:
             watch_session(session, (other, program), player, keep)
         else:
@@ -109,7 +109,7 @@ def play(
 
 
 @contextmanager
-def saved(session: Session, path: Path | None) -> Iterator[Callable[[], object]]:
+def save_at_end(session: Session, path: Path | None) -> Iterator[Callable[[], object]]:
     """Write what was played when the block ends, however it does; what it is given writes it in between. Raises
     StorageError."""
     if path is None:

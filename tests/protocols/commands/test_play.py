@@ -440,7 +440,7 @@ def test_saved_matches_are_read_back(
         path, told = tmp_path / f"{seed}.mat", list[str]()
         person = somebody(capsys, told)
         wild = Program(player, Wild(player, rules if is_match else CubeRules(has_beavers=True)))
-        with playing.saved(session, path) as keep:
+        with playing.save_at_end(session, path) as keep:
             Dialogue(session, wild, player, person).run(keep)
         told.append(capsys.readouterr().out)
         assert session.is_over
@@ -495,7 +495,7 @@ def test_played_turns_are_saved_after_any_end(
             return "quit"
 
         try:
-            with playing.saved(session, path) as keep:
+            with playing.save_at_end(session, path) as keep:
                 Dialogue(session, Program.of(player, rules), player, person).run(keep)
         except RuntimeError:
             assert error is RuntimeError
