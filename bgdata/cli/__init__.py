@@ -33,7 +33,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "fibs": ("protocols.commands.fibs", "Play a match on FIBS, the First Internet Backgammon Server."),
         "score": ("measures.commands.score", "Measure how good a PLAYER is, in every way available here."),
         "ladder": ("measures.commands.ladder", "Rate PLAYERS by the games of all pairings."),
-        "compare": ("measures.commands.compare", "Compare PLAYERS by theme, or on the same decisions."),
+        "compare": ("measures.commands.score", "Compare PLAYERS by theme, or on the same decisions."),
         "benchmark": ("measures.commands.benchmark", "Score a PLAYER on rolled-out decisions, or in whole games."),
         "referee": ("measures.commands.benchmark", "Score a PLAYER on decisions that an exact table has solved."),
         "analyze": ("matches.commands.analyze", "Judge the luck, plays and cube actions of a MATCH."),

@@ -10,8 +10,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.evaluation.networks.player import find_network, network_name, open_networks
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK, SHIPPED
-from bgdata.measures.steps.score_rows import figure_rows, score_lines
-from bgdata.measures.steps.scores import PUBEVAL, Amount, build_scores, opponent_of
+from bgdata.measures.steps.scores import PUBEVAL, Amount, build_scores, figure_rows, opponent_of, score_lines
 from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
 from bgdata.selfplay.kinds.play_sample import DATASET as PLAYS

@@ -23,11 +23,16 @@ from bgdata.evaluation.lookahead import FILTERS, MOST_PLY, PlayFilter
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.codec import Boards
 from bgdata.game.play_kernels import MOST_PLAYS
-from bgdata.measures.benchmark import ERROR_RATE, RolledOutDecisions, losses_of, rank_choices
-from bgdata.measures.kinds.benchmark_scores_compute import decisions_of
+from bgdata.measures.kinds.benchmark_scores_compute import (
+    ERROR_RATE,
+    RolledOutDecisions,
+    decisions_of,
+    losses_of,
+    rank_choices,
+)
 from bgdata.measures.kinds.rollout_decisions import published_decisions
 from bgdata.store.table import Table
-from tests.benchmarks.network_workloads import shipped_player
+from tests.benchmarks.player_workloads import shipped_player
 
 WAYS: Mapping[str, Sequence[PlayFilter]] = {
     "usual": FILTERS,

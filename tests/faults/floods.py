@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.process import data_bytes
@@ -32,7 +32,7 @@ from tests.faults.campaign import Campaign
 from tests.faults.corrupting import SPICE, corrupted_text
 from tests.protocols.fibs_server import OPPONENT, PASSWORD, USER, FibsServer
 from tests.store import processes
-from tests.web.servers import serving, wait_until
+from tests.web.reading import serving, wait_until
 
 PATIENCE_SECONDS = 1
 HANG_SECONDS = 90.0  # of a busy machine

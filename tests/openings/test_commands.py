@@ -15,7 +15,7 @@ from bgdata.openings.kinds.openings import FIRST_ROLLS, OBJECTIVES, OpeningParam
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
-from tests.measures.commands.test_themes import texts
+from tests.measures.commands.test_compare import texts
 from tests.together import each
 
 TINY = ("openings", "--network", "tiny", "--trials", "72", "--truncate", "1", "--only", "31")

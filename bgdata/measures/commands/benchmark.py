@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from bgdata.cli.options import (
     seed_option,
     table_option,
 )
-from bgdata.cli.output import build_version
+from bgdata.cli.output import build_version, show_rows
 from bgdata.endgames.kinds.contact_endgame import POINTS as ANYWHERE
 from bgdata.errors import UsageError
 from bgdata.game.dice import roll_of
@@ -31,12 +32,10 @@ from bgdata.imports.kinds.gnubg_benchmark import DATASET as BENCHMARK
 from bgdata.measures.kinds.game_scores import DATASET as GAMES
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.referee_scores import DATASET, RefereeParameters
-from bgdata.rows import CHANCE, EQUITY, LOSS, PERCENT, Column, Quantity, table_lines
-from bgdata.store.names import quoted
+from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, Column, Quantity, table_lines
 from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.query import run_query
 
 
 @click.command()
@@ -92,10 +91,16 @@ def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **optio
             with_luck=luck,
         )  # fmt: skip
         table = warehouse.build(GAMES.name, parameters, progress=progress)
-    if form == "table":  # too wide for one, and a single row
-        click.echo(result_text(parameters, table.manifest.statistics))
-        return
-    run_query(warehouse, SERIES.format(**quoted_values(vars(parameters))), form, None)
+    recipe, found = vars(parameters), table.manifest.statistics
+    row = {name: recipe[name] for name in ("player", "ply", "opponent", "opponent_ply", "games")}
+    for figure in ("points_per_game", "standard_error", "hedged_points_per_game", "hedged_standard_error"):
+        row[figure] = round(found[figure], 4) if figure in found else None
+    row["percent_won"] = round(100 * found["win_share"], 2)
+    for side, done in (("win", "won"), ("lose", "lost")):
+        for size in ("gammon", "backgammon"):
+            row[f"percent_{size}s_{done}"] = round(100 * found[f"{side}_{size}_share"], 2)
+    row["turns_per_game"] = round(found["turns_per_game"], 1)
+    show_rows([row], form, [result_text(parameters, found)])
 
 
 @click.command()
@@ -138,37 +143,18 @@ def referee(warehouse: Warehouse, /, player: str, ply: int, form: str, no_tables
     version = open_named_player(name, ply, warehouse, tables=tables).version
     parameters = RefereeParameters(name, ply, version, tables, points, checkers, decisions, seed)
     table = build_version(warehouse, DATASET, parameters)
-    if form == "table":
-        click.echo("\n".join([*judgement_lines(parameters, table.manifest.statistics), *worst_decisions(table)]))
-        return
-    wanted = vars(parameters) | {"referee": f"{points}x{checkers}"}
-    run_query(warehouse, BEAROFFS.format(**quoted_values(wanted)), form, None)
+    found = table.manifest.statistics
+    row = {"player": name, "ply": ply, "has_tables": tables, "referee": f"{points}x{checkers}", "decisions": decisions}
+    show_rows([row | found], form, chain(judgement_lines(parameters, found), worst_decisions(table)))
 
 
-DECISIONS = """
-select parameters->>'player' as player, (parameters->>'ply')::integer as ply,
-       concat_ws('/', parameters->'benchmark'->>'kind', parameters->'benchmark'->>'variant') as benchmark,
-       parameters->'benchmark'->>'version' as version, rows as decisions,
-       round((statistics->>'error_rate')::double, 6) as error_rate,
-       round((statistics->>'standard_error')::double, 3) as standard_error,
-       round((statistics->>'error_rate_low')::double, 3) as low,
-       round((statistics->>'error_rate_high')::double, 3) as high,
-       round(100 * (statistics->>'unlisted_share')::double, 2) as percent_unlisted,
-       round(100 * (statistics->>'best_share')::double, 2) as percent_best
-from versions where dataset = 'benchmark_scores' and variant || '/' || version in ({scores}) order by 3, 4
-"""
-
-SERIES = """
-select player, ply, opponent, opponent_ply, games, round(points_per_game, 4) as points_per_game,
-       round(standard_error, 4) as standard_error, round(hedged_points_per_game, 4) as hedged_points_per_game,
-       round(hedged_standard_error, 4) as hedged_standard_error, round(100 * win_share, 2) as percent_won,
-       round(100 * win_gammon_share, 2) as percent_gammons_won,
-       round(100 * win_backgammon_share, 2) as percent_backgammons_won,
-       round(100 * lose_gammon_share, 2) as percent_gammons_lost,
-       round(100 * lose_backgammon_share, 2) as percent_backgammons_lost, round(turns_per_game, 1) as turns_per_game
-from game_summary where player = {player} and ply = {ply} and opponent = {opponent} and opponent_ply = {opponent_ply}
-     and games = {games} and seed = {seed} and (hedged_standard_error is not null) = {luck}
-"""
+RATE_COLUMNS = (
+    Column("benchmark"),
+    Column("decisions", COUNT),
+    Column("error_rate", Quantity(3), error="standard_error"),
+    *(Column(name, Quantity(3)) for name in ("low", "high")),
+    *(Column(name, Quantity(2)) for name in ("percent_unlisted", "percent_best")),
+)
 
 
 def score_player(
@@ -179,8 +165,8 @@ def score_player(
     Raises UnknownPlayerError, MissingTableError for a set that is not there, and what imports raise.
     """
     from bgdata.evaluation.player import open_named_player
-    from bgdata.measures.steps.benchmarks import build_benchmark_scores, chosen_sets
     from bgdata.measures.steps.scores import full_name
+    from bgdata.measures.steps.sets import build_benchmark_scores, chosen_sets
 
     imported = [import_files(warehouse, BENCHMARK.name, [path], None, strict=False, force=False) for path in files]
     for table in imported:
@@ -188,15 +174,27 @@ def score_player(
     name = full_name(name)
     open_named_player(name, ply, warehouse)
     chosen = chosen_sets(warehouse, sets, imported)
+    rows = []
     with progress_bars() as progress:
-        scores = build_benchmark_scores(warehouse, chosen, name, ply, progress)
-    listed = ", ".join(quoted(table.name.partition("/")[2]) for table in scores)
-    run_query(warehouse, DECISIONS.format(scores=listed), form, None)
-
-
-def quoted_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as SQL has them."""
-    return {name: quoted(value) if isinstance(value, str) else value for name, value in values.items()}
+        for table in build_benchmark_scores(warehouse, chosen, name, ply, progress):
+            benchmark, found = table.manifest.parameters["benchmark"], table.manifest.statistics
+            rows.append(
+                {
+                    "player": name,
+                    "ply": ply,
+                    "benchmark": f"{benchmark['kind']}/{benchmark['variant']}",
+                    "version": benchmark["version"],
+                    "decisions": table.manifest.rows,
+                    "error_rate": round(found["error_rate"], 6),
+                    "standard_error": round(found["standard_error"], 3),
+                    "low": round(found["error_rate_low"], 3),
+                    "high": round(found["error_rate_high"], 3),
+                    "percent_unlisted": round(100 * found["unlisted_share"], 2),
+                    "percent_best": round(100 * found["best_share"], 2),
+                }
+            )
+    rows.sort(key=lambda row: (row["benchmark"], row["version"]))
+    show_rows(rows, form, table_lines(RATE_COLUMNS, rows))
 
 
 def result_text(parameters: GameParameters, found: Mapping[str, float]) -> str:
@@ -227,26 +225,17 @@ WORST_COLUMNS = (
     Column("played", width=22),
     Column("best"),
 )
-BEAROFFS = """
-select player, ply, has_tables, referee, decisions, mean_loss, standard_error, error_share, loss_of_worst_tenth,
-       loss_of_worst_hundredth, loss_of_worst_thousandth, largest_loss, loss_error_bound
-from referee_summary where player = {player} and ply = {ply} and has_tables = {tables}
-     and referee = {referee} and decisions = {decisions} and seed = {seed}
-"""
 
 
 def judgement_lines(parameters: RefereeParameters, found: Mapping[str, float]) -> Iterator[str]:
     """The result as lines of text."""
     without = "" if parameters.tables else ", without tables"
-    is_contact = parameters.points == ANYWHERE
-    judge = (
-        f"contact_endgame/{parameters.checkers}"
-        if is_contact
-        else f"bearoff_two_sided/{parameters.points}x{parameters.checkers}"
-    )
+    what, judge = "bearoff", f"bearoff_two_sided/{parameters.points}x{parameters.checkers}"
+    if parameters.points == ANYWHERE:
+        what, judge = "contact", f"contact_endgame/{parameters.checkers}"
     yield (
-        f"{parameters.player} ({parameters.ply}-ply{without}) in {parameters.decisions:,} "
-        f"{'contact' if is_contact else 'bearoff'} decisions judged by {judge}:"
+        f"{parameters.player} ({parameters.ply}-ply{without}) in {parameters.decisions:,} {what} decisions judged by "
+        f"{judge}:"
     )
     yield (
         f"mean loss {Quantity(6).text(found['mean_loss'], found['standard_error'])} points a decision, "

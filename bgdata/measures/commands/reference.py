@@ -3,7 +3,6 @@ sample of them, rolled out again by another player."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -14,10 +13,17 @@ from bgdata.cli.output import build_version, show_rows
 from bgdata.measures.kinds.reference_checks import DATASET as CHECKS
 from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
 from bgdata.measures.kinds.reference_positions import DATASET, THEMES, ReferenceParameters
-from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, Row, table_lines
+from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.commands.labels import describe_missed, roller_parameters
+from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
 
+CHECKED = """
+select theme, positions, mean_difference, mean_standard_error, rms_difference, rms_standard_error, rms_z_score, beyond_3
+from reference_check_summary
+where variant = $variant
+order by theme = 'all', theme
+"""
 THEME_COLUMNS = (
     Column("theme", width=26),
     Column("positions", COUNT),
@@ -65,16 +71,7 @@ CHECK_COLUMNS = (
 @threads_option
 @format_option
 @click.pass_obj
-def reference(
-    warehouse: Warehouse,
-    /,
-    positions: int,
-    sources: tuple[str, ...],
-    most_games: int,
-    network: str,
-    form: str,
-    **options: Any,
-) -> None:
+def reference(warehouse: Warehouse, /, network: str, form: str, **options: Any) -> None:
     """Make reference positions of every theme, rolled out.
 
     Themes are kinds of games, such as blitz or back-game-on-roll; there are as many positions of each. They come from
@@ -91,21 +88,14 @@ def reference(
     roller = roller_parameters(warehouse, network, options, ReferenceParameters.until)
     parameters = ReferenceParameters(
         **roller,
-        positions=positions,
-        sources=sources or ReferenceParameters.sources,
-        most_games=most_games,
+        positions=options["positions"],
+        sources=options["sources"] or ReferenceParameters.sources,
+        most_games=options["most_games"],
         seed=options["seed"],
     )
     table = build_version(warehouse, DATASET, parameters)
     statistics = table.manifest.statistics
-    rows = theme_rows(statistics)
-    missed = describe_missed(table.manifest.rows, "positions", statistics, parameters)
-    show_rows(rows, form, ["\n".join([str(table.folder), *table_lines(THEME_COLUMNS, rows)]) + missed])
-
-
-def theme_rows(statistics: Mapping[str, float]) -> list[Row]:
-    """A row for each theme, from the statistics of a version."""
-    return [
+    rows = [
         {
             "theme": theme,
             "positions": round(statistics[f"{name}_positions"]),
@@ -116,6 +106,8 @@ def theme_rows(statistics: Mapping[str, float]) -> list[Row]:
         }
         for theme, name in ((theme, theme.replace("-", "_")) for theme in THEMES)
     ]
+    missed = describe_missed(table.manifest.rows, "positions", statistics, parameters)
+    show_rows(rows, form, ["\n".join([str(table.folder), *table_lines(THEME_COLUMNS, rows)]) + missed])
 
 
 @click.command()
@@ -134,14 +126,7 @@ def theme_rows(statistics: Mapping[str, float]) -> list[Row]:
 @format_option
 @click.pass_obj
 def check_reference(
-    warehouse: Warehouse,
-    /,
-    player: str,
-    reference: str,
-    checked: int,
-    network: str,
-    form: str,
-    **options: Any,
+    warehouse: Warehouse, /, player: str, reference: str, checked: int, network: str, form: str, **options: Any
 ) -> None:
     """Roll out a sample of the reference positions again.
 
@@ -158,13 +143,21 @@ def check_reference(
       bgdata check-reference gnubg --checked 56 --trials 360
       bgdata query "select row, equity_difference, z_score from reference_checks order by abs(z_score) desc limit 5"
     """
-    from bgdata.measures.steps.references import check_parameters, check_rows, find_references
+    from bgdata.evaluation.player import open_named_player
     from bgdata.measures.steps.scores import full_name, opponent_of
+    from bgdata.measures.steps.sets import find_references
 
     name, ply = opponent_of(player)
     references = find_references(warehouse, reference)
-    how = {**roller_parameters(warehouse, network, options), "seed": options["seed"], "positions": checked}
-    parameters = check_parameters(warehouse, references, full_name(name), ply, how)
+    parameters = ReferenceCheckParameters(
+        **roller_parameters(warehouse, network, options),
+        player=full_name(name),
+        ply=ply,
+        version=open_named_player(full_name(name), ply, warehouse).version,
+        reference=VersionRef.parse(references.name),
+        positions=checked,
+        seed=options["seed"],
+    )
     table = build_version(warehouse, CHECKS, parameters)
-    rows = check_rows(warehouse, table)
+    rows = warehouse.rows(CHECKED, {"variant": table.manifest.variant})
     show_rows(rows, form, [str(table.folder), *table_lines(CHECK_COLUMNS, rows)])

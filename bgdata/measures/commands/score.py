@@ -1,23 +1,45 @@
-"""`bgdata score`: how good a player is, by every measure that is available here."""
+"""`bgdata score`: how good a player is, by every measure that is available here; `bgdata compare`: how far the values
+of players are from rollouts, theme by theme, or what their choices lose."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from bgdata.cli.charts import GREY, draw_marks, known, name_heights, new_figure, write_figure
+from bgdata.cli.charts import GREY, draw_marks, name_heights, new_figure, number_or_nan, write_figure
 from bgdata.cli.completion import complete_players
-from bgdata.cli.options import against_option, format_option, games_option, plot_option, ply_option, threads_option
+from bgdata.cli.options import (
+    against_option,
+    format_option,
+    games_option,
+    given_of,
+    on_option,
+    plot_option,
+    ply_option,
+    reference_option,
+    threads_option,
+)
 from bgdata.cli.output import show_rows
 from bgdata.errors import MissingTableError, UsageError
+from bgdata.kinds.columns import CHANCE_COLUMNS
+from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, HALVES
+from bgdata.rows import COUNT, LOSS, Column, Quantity, Row, table_lines
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
-if TYPE_CHECKING:
-    from bgdata.measures.steps.score_rows import ByTheme
+ERRORS = """
+select player, ply, player_version, has_tables, reference, reference_version, split, theme, quantity, positions, rmse,
+       rmse_standard_error, mae, mae_standard_error, bias, bias_standard_error, judge_rmse, source_version
+from reference_errors
+where reference = $reference and reference_version = $version and split = $split and quantity = $quantity
+order by all
+"""
+EQUITY = "cubeless_equity"
+UNIT = "thousandths of a point a decision"
+QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
 
 
 @click.command()
@@ -67,9 +89,17 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
       bgdata score network/better --against network --no-programs
     """
     from bgdata.evaluation.player import open_named_evaluator
-    from bgdata.measures.steps.references import find_references
-    from bgdata.measures.steps.score_rows import figure_rows, score_lines
-    from bgdata.measures.steps.scores import PUBEVAL, QUICK, Amount, build_rivals, build_scores, opponent_of
+    from bgdata.measures.steps.scores import (
+        PUBEVAL,
+        QUICK,
+        Amount,
+        build_rivals,
+        build_scores,
+        figure_rows,
+        opponent_of,
+        score_lines,
+    )
+    from bgdata.measures.steps.sets import find_references
 
     given = {name: options[name] for name in Amount._fields if options[name] is not None}
     amount = (QUICK if options["quick"] else Amount())._replace(**given)
@@ -95,13 +125,14 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
 def draw_values(rows: Sequence[dict[str, Any]], references: str, path: Path) -> None:
     """Write a picture, PNG or SVG, of the figures that a player has by theme on a set of reference positions: of its
     equities on the left, the RMSE of its chances on the right. Raises StorageError."""
-    from bgdata.measures.steps.score_rows import CHANCES, EQUITY_HEADS, by_theme
+    from bgdata.measures.steps.scores import CHANCES, EQUITY_HEADS, by_theme
 
     themes = by_theme(rows)[references]
     with new_figure(10, 0.38 * len(themes) + 2.1) as figure:
         panels = figure.subplots(1, 2, sharey=True)
-        draw_marks(panels[0], {head: figures_of(themes, name) for head, name in EQUITY_HEADS.items()})
-        draw_marks(panels[1], {name: figures_of(themes, f"{name}_rmse") for name in CHANCES})
+        chances = {name: f"{name}_rmse" for name in CHANCES}
+        for axes, measures in zip(panels, (EQUITY_HEADS, chances), strict=True):
+            draw_marks(axes, marks_of(themes.values(), measures, "value", "value_error"))
         name_heights(panels[0], list(themes))
         panels[0].axvline(0, color=GREY, linewidth=0.8)
         panels[1].set_xlim(left=0)
@@ -113,17 +144,11 @@ def draw_values(rows: Sequence[dict[str, Any]], references: str, path: Path) -> 
         write_figure(figure, path)
 
 
-def figures_of(themes: ByTheme, measure: str) -> tuple[list[float], list[float]]:
-    """A measure of every theme, and its standard errors; NaN for what is not known."""
-    found = [figures.get(measure, {}) for figures in themes.values()]
-    return [known(row.get("value")) for row in found], [known(row.get("value_error")) for row in found]
-
-
 def speed_lines(warehouse: Warehouse, name: str, ply: int) -> Iterator[str]:
     """How fast a player evaluates reference positions: one line, or none where there are no positions or the player
     only chooses plays."""
     from bgdata.evaluation.player import open_named_evaluator
-    from bgdata.measures.steps.references import RUNS, find_references, positions_per_second, workers_text
+    from bgdata.measures.steps.sets import RUNS, find_references, positions_per_second, workers_text
 
     try:
         table, evaluator = find_references(warehouse), open_named_evaluator(name, ply, warehouse)
@@ -132,3 +157,251 @@ def speed_lines(warehouse: Warehouse, name: str, ply: int) -> Iterator[str]:
     rate = positions_per_second(evaluator, table.array("boards"))
     measured = f"{workers_text(name)}, median of {RUNS} runs on {table.name}"
     yield f"speed: {rate:,.0f} positions a second, {ply}-ply, {measured}"
+
+
+@click.command()
+@click.argument("players", nargs=-1, metavar="[PLAYER[:PLY]]...", shell_complete=complete_players)
+@click.option(
+    "--split",
+    type=click.Choice(HALVES),
+    default=HALVES[1],
+    show_default=True,
+    help="Half of the positions: choose by validation, report test.",
+)
+@click.option(
+    "--quantity",
+    type=click.Choice(QUANTITIES),
+    default=EQUITY,
+    show_default=True,
+    help="Value that is compared.",
+)
+@reference_option
+@click.option("--benchmarks", is_flag=True, help="Compare error rates on benchmarks instead.")
+@on_option("all, with --benchmarks")
+@plot_option
+@threads_option
+@format_option
+@click.pass_context
+def compare(
+    context: click.Context,
+    /,
+    players: tuple[str, ...],
+    plot: Path | None,
+    form: str,
+    *,
+    benchmarks: bool,
+    sets: tuple[str, ...],
+    **options: str,
+) -> None:
+    """Compare PLAYERS by theme, or on the same decisions.
+
+    A PLAYER is network (the one that comes with bgdata), network/NAME, gnubg, bgsage or an ONNX file such as
+    mine.onnx; network:1 looks 1 roll ahead.
+    Each is asked about every reference position once. Without players, all that were asked before are compared. The
+    table has the RMSE of their values against the rollouts, with its standard error, theme by theme, and the error of
+    the rollouts themselves, which is part of it. CSV and JSON have MAE and bias too, as the view `reference_errors`.
+
+    With --benchmarks or --on, players choose plays on benchmarks instead, pubeval and random too. The table has their
+    error rates, and how far these are from that of the first player on the same decisions, each with its standard
+    error; CSV and JSON have more, as the views `benchmark_summary` and `benchmark_differences`.
+
+    \b
+      bgdata compare network network:1 gnubg --plot themes.svg
+      bgdata compare network/mine network --split validation
+      bgdata compare network network:1 pubeval --benchmarks
+    """
+    if not (benchmarks or sets):
+        compare_players(context.obj, players, plot, form, **options)
+        return
+    for option in given_of(options):
+        raise UsageError(f"expected either benchmarks (--benchmarks, --on) or reference positions, got {option} too")
+    compare_on_benchmarks(context.obj, players, sets, plot, form)
+
+
+def compare_players(
+    warehouse: Warehouse,
+    players: Sequence[str],
+    plot: Path | None,
+    form: str,
+    *,
+    split: str,
+    quantity: str,
+    reference: str,
+) -> None:
+    """Ask each player, print the table, and draw it.
+
+    Raises UsageError for a player that only chooses plays and where nobody was asked, UnknownPlayerError,
+    MissingTableError for reference positions or a network that are not there, and StorageError.
+    """
+    from bgdata.measures.steps.scores import full_name, opponent_of
+    from bgdata.measures.steps.sets import build_reference_scores, find_references
+
+    wanted = [(full_name(name), ply) for name, ply in map(opponent_of, players)]
+    references = find_references(warehouse, reference)
+    with progress_bars() as progress:
+        for player in dict.fromkeys(wanted):
+            build_reference_scores(warehouse, references, *player, progress)
+    variant, _, version = references.name.rpartition("/")
+    given = {"reference": variant, "version": version, "split": split, "quantity": quantity}
+    rows = chosen_rows(warehouse.rows(ERRORS, given), wanted)
+    if not rows:
+        raise UsageError(
+            f"expected players that were asked about {references.name}, found none; try: bgdata compare network"
+        )
+    title = f"RMSE of {quantity} ({'points' if quantity == EQUITY else 'chance'}), {split} split of {references.name}"
+    show_rows(rows, form, error_lines(title, rows))
+    if plot:
+        draw_errors(title, rows, plot)
+
+
+def chosen_rows(rows: Sequence[Row], wanted: Sequence[tuple[str, int]]) -> list[Row]:
+    """The rows of the wanted players as they play, in this order; if none are wanted, those of all, in the order of
+    their RMSE over all positions. Themes are in the order of GROUPS."""
+    if wanted:
+        found = [row for row in rows if row["has_tables"] and (row["player"], row["ply"]) in wanted]
+        return sorted(found, key=lambda row: (wanted.index((row["player"], row["ply"])), GROUPS.index(row["theme"])))
+    overall = {label_of(row): row["rmse"] for row in rows if row["theme"] == EVERY_THEME}
+    return sorted(rows, key=lambda row: (overall[label_of(row)], label_of(row), GROUPS.index(row["theme"])))
+
+
+def label_of(row: Row) -> str:
+    """A player as it is named on the command line."""
+    return f"{row['player']}:{row['ply']}" + ("" if row.get("has_tables", True) else " without tables")
+
+
+def group_rows(rows: Sequence[Row], name: str) -> dict[str, dict[str, Row]]:
+    """The rows of each theme, or of each benchmark, by player."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(row[name], {})[label_of(row)] = row
+    return found
+
+
+def player_columns(players: Iterable[str]) -> list[Column]:
+    """A column for each player, with room for a figure and its standard error."""
+    return [Column(player, heading=player, width=19, is_right=True) for player in players]
+
+
+def marks_of(
+    groups: Collection[Mapping[str, Row]], series: Mapping[str, str], name: str, error: str
+) -> dict[str, tuple[list[float], list[float]]]:
+    """By label of a series, the figure and its standard error that the row of its name has in each group; NaN where it
+    is not known."""
+    found = {label: [group.get(key, {}) for group in groups] for label, key in series.items()}
+    return {
+        label: ([number_or_nan(row.get(name)) for row in rows], [number_or_nan(row.get(error)) for row in rows])
+        for label, rows in found.items()
+    }
+
+
+def error_lines(title: str, rows: Sequence[Row]) -> Iterator[str]:
+    """A row for each theme, a column for each player."""
+    yield title
+    players = list(dict.fromkeys(map(label_of, rows)))
+    rmse = Column("rmse", LOSS, error="rmse_standard_error")
+    lines = [
+        {**found[players[0]], **{player: rmse.text(row) for player, row in found.items()}}
+        for found in group_rows(rows, "theme").values()
+    ]
+    rollouts = Column("judge_rmse", LOSS, "rollouts", width=8)
+    yield from table_lines(
+        [Column("theme", width=24), Column("positions", COUNT), *player_columns(players), rollouts], lines
+    )
+
+
+def draw_errors(title: str, rows: Sequence[Row], path: Path) -> None:
+    """Write a picture, PNG or SVG: themes from top to bottom, a mark and its standard error for each player. Raises
+    StorageError."""
+    themes = group_rows(rows, "theme")
+    groups, players = [themes.get(group, {}) for group in GROUPS], {label_of(row): label_of(row) for row in rows}
+    with new_figure(8.5, 0.38 * len(GROUPS) + 1.4) as figure:
+        axes = figure.subplots()
+        rollouts = [number_or_nan(group.get(label_of(rows[0]), {}).get("judge_rmse")) for group in groups]
+        axes.plot(rollouts, range(len(GROUPS)), "|", color=GREY, markersize=9, label="rollouts themselves")
+        draw_marks(axes, marks_of(groups, players, "rmse", "rmse_standard_error"))
+        name_heights(axes, GROUPS)
+        axes.set_xlim(left=0)
+        axes.set_xlabel("RMSE ± 1 standard error")
+        figure.suptitle(title)
+        axes.legend()
+        write_figure(figure, path)
+
+
+def compare_on_benchmarks(
+    warehouse: Warehouse, players: Sequence[str], names: Sequence[str], plot: Path | None, form: str
+) -> None:
+    """Let each player decide on each benchmark, unless it has, print the table, and draw it.
+
+    Raises UsageError where nobody was scored and for a version that is not the current one, UnknownPlayerError,
+    InvalidParameterError for what is not a benchmark, MissingTableError for a benchmark or a network that is not there,
+    and StorageError.
+    """
+    from bgdata.measures.steps.scores import full_name, opponent_of
+    from bgdata.measures.steps.sets import build_benchmark_scores, compared_rows, current_sets
+
+    wanted = list(dict.fromkeys((full_name(name), ply) for name, ply in map(opponent_of, players)))
+    sets = current_sets(warehouse, names)
+    with progress_bars() as progress:
+        for name, ply in wanted:
+            build_benchmark_scores(warehouse, sets, name, ply, progress)
+    rows = compared_rows(warehouse, sets, wanted)
+    if not rows:
+        found = ", ".join(table.name for table in sets)
+        raise UsageError(f"expected players that were scored on {found}, found none; try: bgdata benchmark network")
+    show_rows(rows, form, rate_lines(rows))
+    if plot:
+        draw_rates(rows, plot)
+
+
+def first_label(rows: Sequence[Row]) -> str:
+    """The player that the others are compared with."""
+    others = (f"{row['other_player']}:{row['other_ply']}" for row in rows if "other_player" in row)
+    return next(others, label_of(rows[0]))
+
+
+def labels_of(rows: Sequence[Row]) -> list[str]:
+    """The players, the one that the others are compared with first."""
+    return list(dict.fromkeys([first_label(rows), *map(label_of, rows)]))
+
+
+def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Up to three lines for each benchmark, a column for each player; what is not known is blank."""
+    players = labels_of(rows)
+    several = len(players) > 1
+    rate = Column("error_rate", Quantity(2), error="standard_error")
+    difference = Column("difference", Quantity(2, sign="+"), error="difference_standard_error")
+    figures = (rate, difference, Column("same_choices", COUNT)) if several else (rate,)
+    lines: list[Row] = []
+    titles = {}  # before which line the name of a benchmark stands
+    for benchmark, found in group_rows(rows, "benchmark").items():
+        titles[len(lines)] = f"{benchmark}, {next(iter(found.values()))['decisions']:,} decisions"
+        for each in figures:
+            texts = {player: each.text(found.get(player, {})) for player in players}
+            lines.append({"name": f"  {each.name.replace('_', ' ')}", **texts})
+    yield f"error rate ({UNIT})" + (f", and difference from {players[0]} on the same decisions" if several else "")
+    head, *cells = table_lines([Column("name", heading="", width=14), *player_columns(players)], lines)
+    yield head
+    for place, line in enumerate(cells):
+        if place in titles:
+            yield titles[place]
+        yield line
+
+
+def draw_rates(rows: Sequence[Row], path: Path) -> None:
+    """Write a picture, PNG or SVG: benchmarks from top to bottom, a mark and its standard error for each player; error
+    rates on the left, differences on the right if there are several players. Raises StorageError."""
+    benchmarks, players = group_rows(rows, "benchmark"), labels_of(rows)
+    figures = ("error_rate", "standard_error"), ("difference", "difference_standard_error")
+    with new_figure(8.5, 0.7 * len(benchmarks) + 1.6) as figure:
+        panels = figure.subplots(1, 2 if len(players) > 1 else 1, sharey=True, squeeze=False)[0]
+        for axes, names in zip(panels, figures, strict=False):
+            draw_marks(axes, marks_of(benchmarks.values(), dict(zip(players, players, strict=True)), *names))
+        name_heights(panels[0], [name.replace("/", "/\n", 1) for name in benchmarks])
+        panels[0].set_xlim(left=0)
+        panels[0].set_xlabel("error rate ± 1 standard error")
+        for axes in panels[1:]:
+            axes.axvline(0, color=GREY, linewidth=0.8)
+            axes.set_xlabel(f"difference from {players[0]},\nbelow 0: better")
+        figure.suptitle(UNIT)
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        write_figure(figure, path)

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bgdata.equity.cube_life_index import DEFAULT_INDEX
+from bgdata.equity.cube_models import DEFAULT_INDEX
 from bgdata.errors import InvalidParameterError
 from bgdata.measures.kinds.shared.players import PairingParameters, luck_inputs
 from bgdata.selfplay.kinds.cubeful_selfplay import met_inputs
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 LONGEST = 25  # match, in points
-TURNS = 60  # of a game with the cube, for estimates
 
 
 @dataclass(frozen=True)
 class CubefulScoreParameters(PairingParameters):
-    """Two players, the points that win the match (0 for money
-    games), the number of games or matches and the seed of their dice, whether the luck of every roll is measured by the
-    network of the package, and whether networks play with the bearoff tables of the warehouse."""
+    """Two players, the points that win the match (0 for money games), the number of games or matches, the seed of
+    their dice, whether the network of the package measures luck, and whether networks play with bearoff tables."""
 
     player: str = "network/tiny"
     version: str = "b49ded87"
@@ -37,6 +35,8 @@ class CubefulScores(Dataset[CubefulScoreParameters]):
     """One row for each money game or match."""
 
     name = "cubeful_scores"
+    made_again = BY_PLAYERS
+    computed_by = "pairing"
     revision = 2  # 2: luck is seen by 8 plays of each roll
     summary = "Money games with the cube, or matches, of a player against another, two with each sequence of dice."
     source = (
@@ -79,9 +79,8 @@ class CubefulScores(Dataset[CubefulScoreParameters]):
         return judge | met_inputs(parameters.length, str(DEFAULT_INDEX))
 
     def estimate(self, parameters: CubefulScoreParameters) -> Estimate:
-        return Estimate(
-            parameters.games, 60 * parameters.games, (1 << 28) + 100 * parameters.games, 16 * parameters.games
-        )
+        games = parameters.games
+        return Estimate(games, 60 * games, (1 << 28) + 100 * games, 16 * games)
 
 
 DATASET = CubefulScores()

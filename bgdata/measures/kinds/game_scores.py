@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.measures.kinds.shared.players import PairingParameters, luck_inputs
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 
 @dataclass(frozen=True)
 class GameParameters(PairingParameters):
-    """Two players, the number and the seed of the games, and
-    whether the luck of every roll is measured by the network of the package, which takes 20 times as long for kernel
-    players."""
+    """Two players, the number and the seed of the games, and whether the network of the package measures luck, which
+    takes 20 times as long for kernel players."""
 
     games: int = 40
     seed: int = 2
@@ -25,6 +24,8 @@ class GameScores(Dataset[GameParameters]):
     """One row for each game."""
 
     name = "game_scores"
+    made_again = BY_PLAYERS
+    computed_by = "pairing"
     revision = 1
     summary = "Cubeless money games of a player against another, two with each sequence of dice, the sides swapped."
     source = "Computed: whole games, every choice by cubeless money equity"
@@ -57,9 +58,8 @@ class GameScores(Dataset[GameParameters]):
         return luck_inputs() if parameters.luck else {}
 
     def estimate(self, parameters: GameParameters) -> Estimate:
-        return Estimate(
-            parameters.games, 40 * parameters.games, (1 << 28) + 16 * parameters.games, 13 * parameters.games
-        )
+        games = parameters.games
+        return Estimate(games, 40 * games, (1 << 28) + 16 * games, 13 * games)
 
 
 DATASET = GameScores()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from bgdata.errors import InvalidParameterError, shown
 from bgdata.kinds.columns import text_declarations
@@ -12,7 +13,7 @@ from bgdata.measures.kinds.cubeful_scores import DATASET as CUBEFUL
 from bgdata.measures.kinds.cubeful_scores import LONGEST
 from bgdata.measures.kinds.game_scores import DATASET as CUBELESS
 from bgdata.measures.kinds.shared.players import check_player_name
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters, VersionRef
 
 PLAYS = "cubeless, money or match-N"
@@ -37,6 +38,14 @@ PAIRINGS = TableShape(
     ),
     key=("player_name", "ply", "opponent", "opponent_ply"),
 )
+
+
+class Entrant(NamedTuple):
+    """A player of a ladder, as it plays here."""
+
+    name: str
+    ply: int
+    version: str
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class Ladder(Dataset[LadderParameters]):
     """One row for each player."""
 
     name = "ladder"
+    made_again = BY_PLAYERS
     revision = 1
     summary = "Ratings of players by points per game against a fixed one, from games of all pairings, with intervals."
     source = "Computed: a Bradley-Terry model of points per game, fitted by least squares to luck-adjusted paired games"

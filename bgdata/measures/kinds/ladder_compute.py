@@ -1,32 +1,58 @@
-"""Rates players by the games of all pairings."""
+"""Rates players by the games of all pairings, by a Bradley-Terry model of points per game.
+
+A player rated r expects against one rated s
+
+    scale * tanh((r - s) / scale)
+
+points per game: r - s where they are close, never more than `scale`, the most that a mean result can be. With scale 1
+and matches won or lost, for 1 and -1, it is the model of Bradley and Terry: the chance of winning is
+1 / (1 + exp(-2 (r - s))). The ratings are those with the least sum of squares of (points - expected) / error, by Gauss
+and Newton; one player is rated 0. Their covariance is the inverse of the normal matrix, times chi-square per degree of
+freedom where that is above 1: then pairings deviate by more than their errors, and no model with one number for a
+player fits them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from math import fsum, sqrt
+from collections.abc import Iterator, Mapping, Sequence
+from math import fsum, isfinite, sqrt, tanh
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
+from bgdata.errors import CheckSkippedError, InvalidParameterError, MissingTableError, UsageError
 from bgdata.kinds.column_values import text_arrays, text_column
-from bgdata.measures.kinds.ladder import SMALLEST, LadderParameters
-from bgdata.measures.ratings import Pairing, Ratings, expected_points, fit_ratings
+from bgdata.kinds.rechecking import check_arrays
+from bgdata.measures.kinds.ladder import SMALLEST, Entrant, LadderParameters
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.table import Table
 
 LEVEL = 1.959964  # standard errors to either side of a 95 % interval
 MOST_POINTS = 3.0  # that a mean money game can give; a match gives 1
+LEAST_ERROR = 0.001  # of points: two players that play alike would have none, and weigh more than all others
+MOST_RATING = 12.0  # where a player lost more than the scale, no rating would be low enough
+DIGITS = 9  # to which ratings are rounded: `tanh` may differ in its last bit from machine to machine
+_STEPS, _CLOSE = 200, 1e-13
+_LEAST_SLOPE = 1e-5  # far from 0 the curve is flat: a slope of 0 leaves no step to take
 
 
-class Player(NamedTuple):
-    """A player of a ladder."""
+class Pairing(NamedTuple):
+    """The result of one player against another."""
 
-    name: str
-    ply: int
-    version: str
+    player: int
+    opponent: int
+    points: float  # per game, to the player
+    error: float  # standard error of points
+
+
+class Ratings(NamedTuple):
+    """The fit."""
+
+    values: list[float]  # by player
+    covariances: list[list[float]]  # by player and player
+    chi_square: float
+    degrees_of_freedom: int
 
 
 class LadderComputation(Computation[LadderParameters]):
@@ -34,7 +60,7 @@ class LadderComputation(Computation[LadderParameters]):
 
     def compute(self, build: Build[LadderParameters]) -> None:
         build.job.progress.start(build.job.title, len(build.parameters.sources), "sources")
-        for name, values in arrays_of(build).items():
+        for name, values in ladder_arrays(build).items():
             build.job.save(name, values)
         build.job.progress.advance(len(build.parameters.sources))
 
@@ -64,7 +90,9 @@ class LadderComputation(Computation[LadderParameters]):
         arrays = computed.arrays
         names, plies = text_column(arrays, "names"), np.asarray(arrays["plies"])
         player, opponent = np.asarray(arrays["pairs"]).T
-        points, expected = np.asarray(arrays["points"]), expectations(arrays, scale_of(computed.parameters))
+        points, ratings = np.asarray(arrays["points"]), np.asarray(arrays["ratings"])
+        scale, differences = scale_of(computed.parameters), (ratings[player] - ratings[opponent]).tolist()
+        expected = np.array([expected_points(difference, scale) for difference in differences])
         yield pa.record_batch(
             {
                 "player_name": names.take(pa.array(player)),
@@ -81,9 +109,14 @@ class LadderComputation(Computation[LadderParameters]):
 
     def statistics(self, computed: Computed[LadderParameters]) -> Mapping[str, float]:
         arrays, parameters = computed.arrays, computed.parameters
-        found = fitted(arrays, zero_place(arrays, parameters), scale_of(parameters))
+        plies = np.asarray(arrays["plies"]).tolist()
+        players = list(zip(text_column(arrays, "names").to_pylist(), plies, strict=True))
+        pairs, *figures = (np.asarray(arrays[name]).tolist() for name in ("pairs", "points", "errors"))
+        pairings = [Pairing(*pair, *figure) for pair, *figure in zip(pairs, *figures, strict=True)]
+        zero = players.index((parameters.zero, parameters.zero_ply))
+        found = fit_ratings(len(players), zero, pairings, scale_of(parameters))
         return {
-            "players": len(arrays["plies"]),
+            "players": len(players),
             "pairings": len(arrays["counts"]),
             "games": int(np.asarray(arrays["counts"]).sum()),
             "chi_square": round(found.chi_square, 6),
@@ -94,12 +127,10 @@ class LadderComputation(Computation[LadderParameters]):
         """Fit everything again, where all games are still there."""
         table = recheck.table
         try:
-            expected = arrays_of(recheck)
+            expected = ladder_arrays(recheck)
         except MissingTableError as error:
             raise CheckSkippedError(f"the games of a pairing are gone: {error}") from error
-        for name, values in expected.items():
-            if not np.array_equal(values, table.array(name)):
-                raise CheckFailedError(f"expected the {name} of {table.name} as the games have them, found others")
+        check_arrays(table, expected)
         return sample_text(table.manifest.rows, table.manifest.rows, "ratings")
 
 
@@ -108,21 +139,27 @@ def scale_of(parameters: LadderParameters) -> float:
     return 1.0 if parameters.length else MOST_POINTS
 
 
-def arrays_of(context: Context[LadderParameters]) -> dict[str, Array]:
+def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
     """Every declared array. Raises InvalidParameterError for games of another play, of two versions of a player, or
     without the player that is rated 0, UsageError where pairings do not connect all players, and MissingTableError for
     games that are gone."""
     results = pair_results(context)
     players = sorted({player for pair in results for player in pair})
-    zero = place_of_zero(players, context.parameters)
-    pairings = [
-        Pairing(players.index(first), players.index(second), *mean_of(points))
-        for (first, second), points in sorted(results.items())
-    ]
-    found = fit_ratings(len(players), zero, pairings, scale_of(context.parameters))
+    names = [player[:2] for player in players]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InvalidParameterError(f"expected games of one version of {twice[0][0]} ({twice[0][1]}-ply), got of two")
+    wanted = context.parameters.zero, context.parameters.zero_ply
+    if wanted not in names:
+        raise InvalidParameterError(f"expected games of {wanted[0]} ({wanted[1]}-ply), which is rated 0, found none")
+    pairings, counts = [], []
+    for (first, second), points in sorted(results.items()):
+        mean = fsum(points) / len(points)
+        error = sqrt(fsum((each - mean) ** 2 for each in points) / (len(points) - 1) / len(points))
+        pairings.append(Pairing(players.index(first), players.index(second), mean, error))
+        counts.append(2 * len(points))
+    found = fit_ratings(len(players), names.index(wanted), pairings, scale_of(context.parameters))
     order = sorted(range(len(players)), key=lambda player: (-found.values[player], players[player]))
     places = np.argsort(order)
-    counts = [2 * len(points) for _, points in sorted(results.items())]
     return {
         **text_arrays("names", [players[player].name for player in order]),
         **text_arrays("versions", [players[player].version for player in order]),
@@ -136,76 +173,114 @@ def arrays_of(context: Context[LadderParameters]) -> dict[str, Array]:
     }
 
 
-def pair_results(context: Context[LadderParameters]) -> dict[tuple[Player, Player], list[float]]:
-    """Points per game to the first of two players in each pair of games with the same dice, the lesser one first.
-    Raises InvalidParameterError for two series of a pairing with the same dice, whose games are no others."""
-    found: dict[tuple[Player, Player], list[float]] = {}
-    dice: set[tuple[Player, Player, int]] = set()
-    for source in context.parameters.sources:
+def pair_results(context: Context[LadderParameters]) -> dict[tuple[Entrant, Entrant], list[float]]:
+    """Points per game to the first of two players in each pair of games with the same dice, luck-adjusted if luck was
+    measured; the lesser player is the first. Raises InvalidParameterError for games of another play, and for two series
+    of a pairing with the same dice, whose games are no others."""
+    parameters = context.parameters
+    found: dict[tuple[Entrant, Entrant], list[float]] = {}
+    dice: set[tuple[Entrant, Entrant, int]] = set()
+    for source in parameters.sources:
         table = context.inputs["smallest"] if source == SMALLEST else context.warehouse.open_reference(source)
-        first, second = players_of(table, context.parameters)
-        sign = 1.0 if first < second else -1.0
-        pair, seed = (min(first, second), max(first, second)), table.manifest.parameters["seed"]
-        if (*pair, seed) in dice:
+        recipe = table.manifest.parameters
+        if recipe.get("length", 0) != parameters.length:
+            raise InvalidParameterError(f"expected games of {parameters.play}, got {table.name}")
+        first = Entrant(recipe["player"], recipe["ply"], recipe["version"])
+        second = Entrant(recipe["opponent"], recipe["opponent_ply"], recipe["opponent_version"])
+        pair, sign = (min(first, second), max(first, second)), 1.0 if first < second else -1.0
+        if (*pair, recipe["seed"]) in dice:
             raise InvalidParameterError(f"expected other dice in each part of a pairing, got {table.name} of the same")
-        dice.add((*pair, seed))
-        found.setdefault(pair, []).extend(sign * points for points in points_of(table))
+        dice.add((*pair, recipe["seed"]))
+        outcomes, lucks = (np.asarray(table.array(name)).astype(np.float64) for name in ("outcomes", "lucks"))
+        adjusted = outcomes - (lucks if recipe["luck"] else 0.0)
+        points = ((adjusted[::2] + adjusted[1::2]) / 2).tolist()
+        found.setdefault(pair, []).extend(sign * each for each in points)
     return found
 
 
-def players_of(table: Table, parameters: LadderParameters) -> tuple[Player, Player]:
-    """Who played. Raises InvalidParameterError for games of another play."""
-    recipe = table.manifest.parameters
-    if recipe.get("length", 0) != parameters.length:
-        raise InvalidParameterError(f"expected games of {parameters.play}, got {table.name}")
-    first = Player(recipe["player"], recipe["ply"], recipe["version"])
-    return first, Player(recipe["opponent"], recipe["opponent_ply"], recipe["opponent_version"])
+def expected_points(difference: float, scale: float) -> float:
+    """Points per game to a player whose rating is higher by `difference`."""
+    return scale * tanh(difference / scale)
 
 
-def points_of(table: Table) -> list[float]:
-    """Points per game to the player in each pair of games, luck-adjusted if luck was measured."""
-    outcomes, lucks = (np.asarray(table.array(name)).astype(np.float64) for name in ("outcomes", "lucks"))
-    adjusted = outcomes - (lucks if table.manifest.parameters["luck"] else 0.0)
-    found: list[float] = ((adjusted[::2] + adjusted[1::2]) / 2).tolist()
+def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: float) -> Ratings:
+    """The ratings of players 0, 1, ... by their pairings. Raises UsageError where pairings do not connect them all, and
+    for results or errors that are not finite, as one pair of games has."""
+    for each in pairings:
+        if not (isfinite(each.points) and isfinite(each.error)):
+            raise UsageError(f"expected finite results of pairings, got {each.points} +/- {each.error}")
+    reached = {zero}
+    for _ in range(players):
+        reached |= {b for a, b, *_ in pairings if a in reached} | {a for a, b, *_ in pairings if b in reached}
+    if len(reached) < players:
+        missing = min(set(range(players)) - reached)
+        raise UsageError(f"expected pairings that lead from every player to player {zero}, none leads from {missing}")
+    values, others = [0.0] * players, [player for player in range(players) if player != zero]
+    best = _squares(values, pairings, scale)
+    for _ in range(_STEPS):  # of Gauss and Newton, each halved until chi-square is lower
+        matrix, gradient = _normal(values, pairings, scale)
+        step = _solved([[matrix[a][b] for b in others] for a in others], [gradient[a] for a in others])
+        moved, found, share = values, best, 1.0
+        while share > _CLOSE and not found < best:
+            moved = list(values)
+            for player, change in zip(others, step, strict=True):
+                moved[player] = min(max(values[player] + share * change, -MOST_RATING), MOST_RATING)
+            found, share = _squares(moved, pairings, scale), share / 2
+        if not found < best:
+            break
+        values, best = moved, found
+    freedom = len(pairings) - len(others)
+    inflation = max(1.0, best / freedom) if freedom > 0 else 1.0
+    matrix, _ = _normal(values, pairings, scale)
+    reduced = [[matrix[a][b] for b in others] for a in others]
+    covariances = [[0.0] * players for _ in range(players)]
+    for place, player in enumerate(others):
+        column = _solved(reduced, [float(place == other) for other in range(len(others))])
+        for other, value in zip(others, column, strict=True):
+            covariances[other][player] = round(inflation * value, DIGITS)
+    return Ratings([round(value, DIGITS) for value in values], covariances, best, freedom)
+
+
+def _weight(pairing: Pairing) -> float:
+    return 1.0 / max(pairing.error, LEAST_ERROR) ** 2
+
+
+def _squares(values: list[float], pairings: Sequence[Pairing], scale: float) -> float:
+    """Chi-square."""
+    return fsum(
+        _weight(each) * (each.points - expected_points(values[each.player] - values[each.opponent], scale)) ** 2
+        for each in pairings
+    )
+
+
+def _normal(values: list[float], pairings: Sequence[Pairing], scale: float) -> tuple[list[list[float]], list[float]]:
+    """(normal matrix, gradient) by player."""
+    count = len(values)
+    matrix, gradient = [[0.0] * count for _ in range(count)], [0.0] * count
+    for each in pairings:
+        expected = expected_points(values[each.player] - values[each.opponent], scale)
+        slope, weight = max(1.0 - (expected / scale) ** 2, _LEAST_SLOPE), _weight(each)
+        for sign, player in ((1.0, each.player), (-1.0, each.opponent)):
+            gradient[player] += sign * weight * slope * (each.points - expected)
+            matrix[player][player] += weight * slope * slope
+        matrix[each.player][each.opponent] -= weight * slope * slope
+        matrix[each.opponent][each.player] -= weight * slope * slope
+    return matrix, gradient
+
+
+def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """The solution of a symmetric, positive definite system by elimination, in the same order on every machine."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for column, pivot in enumerate(rows):
+        for row in rows[column + 1 :]:
+            factor = row[column] / pivot[column]
+            for place in range(column, len(row)):
+                row[place] -= factor * pivot[place]
+    found = [0.0] * len(rows)
+    for column in reversed(range(len(rows))):
+        known = sum(rows[column][place] * found[place] for place in range(column + 1, len(rows)))
+        found[column] = (rows[column][-1] - known) / rows[column][column]
     return found
-
-
-def mean_of(points: list[float]) -> tuple[float, float]:
-    """(mean, standard error of it) of at least two pairs of games."""
-    mean = fsum(points) / len(points)
-    return mean, sqrt(fsum((each - mean) ** 2 for each in points) / (len(points) - 1) / len(points))
-
-
-def place_of_zero(players: list[Player], parameters: LadderParameters) -> int:
-    """Which player is rated 0. Raises InvalidParameterError if it did not play, and for two versions of a player."""
-    names = [player[:2] for player in players]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InvalidParameterError(f"expected games of one version of {twice[0][0]} ({twice[0][1]}-ply), got of two")
-    wanted = parameters.zero, parameters.zero_ply
-    if wanted not in names:
-        raise InvalidParameterError(f"expected games of {wanted[0]} ({wanted[1]}-ply), which is rated 0, found none")
-    return names.index(wanted)
-
-
-def zero_place(arrays: Mapping[str, Array], parameters: LadderParameters) -> int:
-    """The row of who is rated 0."""
-    names, plies = text_column(arrays, "names").to_pylist(), np.asarray(arrays["plies"]).tolist()
-    return list(zip(names, plies, strict=True)).index((parameters.zero, parameters.zero_ply))
-
-
-def fitted(arrays: Mapping[str, Array], zero: int, scale: float) -> Ratings:
-    """The fit of the pairings of a version."""
-    columns = (np.asarray(arrays[name]).tolist() for name in ("points", "errors"))
-    pairs = np.asarray(arrays["pairs"]).tolist()
-    pairings = [Pairing(*pair, *figures) for pair, *figures in zip(pairs, *columns, strict=True)]
-    return fit_ratings(len(arrays["plies"]), zero, pairings, scale)
-
-
-def expectations(arrays: Mapping[str, Array], scale: float) -> Array:
-    """float64[pairings]: points per game by the ratings."""
-    ratings = np.asarray(arrays["ratings"]).tolist()
-    pairs = np.asarray(arrays["pairs"]).tolist()
-    return np.array([expected_points(ratings[player] - ratings[opponent], scale) for player, opponent in pairs])
 
 
 COMPUTATION = LadderComputation

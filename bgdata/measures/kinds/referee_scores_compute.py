@@ -1,29 +1,60 @@
-"""Lets a player play bearoffs, and judges each decision by an exact table."""
+"""An exact referee: what checker plays lose in bearoffs that a two-sided table has solved, or in solved endgames.
+
+The decisions in bearoffs are those of games that PubEval plays against itself, in the order in which they occur, so
+that common ones count more: every position that the table covers, where its roll offers at least two different plays.
+The loss of a choice is the cubeless equity after the best play less that after the choice, both from the table: nothing
+is rolled out, so the only noise is the choice of decisions.
+
+Games rarely come to so few checkers in contact as contact endgames have. So decisions in these are drawn: pairs of
+layouts that have not passed each other, all equally likely, with a roll that offers at least two different plays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.endgames.kinds.contact_endgame import POINTS as ANYWHERE
-from bgdata.endgames.kinds.shared.endgames import ERROR_BOUND
-from bgdata.endgames.layouts import all_layouts
+from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND
+from bgdata.endgames.layouts import Layouts, all_layouts, boards_of, layout_indexes
+from bgdata.endgames.plays import DICE, WEIGHTS
+from bgdata.endgames.solver import is_possible
+from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.bearoff import map_tables
-from bgdata.evaluation.player import open_player_of_version
+from bgdata.evaluation.bearoff_kernels import BearoffArrays, BearoffSource, exact_cell, exact_equity, fill_bearoff
+from bgdata.evaluation.player import PubEval, open_player_of_version
 from bgdata.evaluation.value_errors import clustered_standard_error
+from bgdata.game.board_kernels import game_outcomes
+from bgdata.game.classes import PASSED_PIPS
+from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.play_kernels import batch_plays, play_counts
+from bgdata.kernel import Array, kernel, prange
 from bgdata.kinds.column_values import position_columns
 from bgdata.kinds.rechecking import check_rows
 from bgdata.measures.kinds.referee_scores import RefereeParameters
-from bgdata.measures.referee import Decisions, Verdicts, contact_decisions, contact_verdicts, exact_decisions, verdicts
+from bgdata.selfplay.games import self_play
 from bgdata.selfplay.kinds.shared.games_compute import slices
-from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
+GAMES = 512  # games played at a time
+DRAWN = 4096  # pairs of layouts and rolls that are drawn at a time
+MOST_GAMES = 1000  # games for each wanted decision: a table of few positions is rarely reached
 QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_of_worst_thousandth": 0.999}
+
+
+class Decisions(NamedTuple):
+    """One row a decision; a position and roll may occur again."""
+
+    boards: Boards  # [n, 26] before the roll, seen by the player on roll
+    rolls: NDArray[np.int8]  # [n, 2]
+    games: NDArray[np.int64]  # [n] that they are from: losses in one depend on one another
 
 
 class RefereeScoresComputation(Computation[RefereeParameters]):
@@ -38,9 +69,8 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         job.progress.start(job.title, len(decisions.boards), "decisions")
         chosen = player.choose_plays(decisions.boards, decisions.rolls)
         job.progress.advance(len(chosen))
-        for name, values in {**decisions._asdict(), "chosen": chosen}.items():
-            job.save(name, values)
-        for name, values in judge(build.inputs["table"], parameters, decisions, chosen)._asdict().items():
+        found = judge(build.inputs["table"], parameters, decisions, chosen)
+        for name, values in {**decisions._asdict(), "chosen": chosen, **found}.items():
             job.save(name, values)
 
     def batches(self, computed: Computed[RefereeParameters]) -> Iterator[pa.RecordBatch]:
@@ -75,10 +105,9 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         """Judge the choices again, in the decisions of the seed."""
         table, parameters = recheck.table, recheck.parameters
         decisions = decisions_of(recheck.inputs["table"], parameters)
-        verdicts = judge(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
-        expected = {**decisions._asdict(), **verdicts._asdict()}
+        found = judge(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
         rows = recheck.generator.permutation(parameters.decisions)[: recheck.rows]
-        check_rows(table, rows, {name: values[rows] for name, values in expected.items()})
+        check_rows(table, rows, {name: values[rows] for name, values in {**decisions._asdict(), **found}.items()})
         return sample_text(min(recheck.rows, parameters.decisions), parameters.decisions, "decisions")
 
 
@@ -95,11 +124,115 @@ def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
     return exact_decisions(map_tables(table, None, None), parameters.decisions, parameters.seed)
 
 
-def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> Verdicts:
-    """What choices lose by a table. Raises InvalidPositionError for one that is not legal."""
+def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, chosen: Array) -> dict[str, Array]:
+    """`verdicts` by a table."""
     if parameters.points == ANYWHERE:
-        return contact_verdicts(table.array("equities"), decisions, chosen, tolerance(parameters))
-    return verdicts(map_tables(table, None, None), decisions, chosen, tolerance(parameters))
+        return verdicts(partial(contact_equities, table.array("equities")), decisions, chosen, tolerance(parameters))
+    equities = partial(bearoff_equities, map_tables(table, None, None))
+    return verdicts(equities, decisions, chosen, tolerance(parameters))
+
+
+def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
+    """The first `count` decisions that the two-sided table covers, in games 0, 1, ... of a seed.
+
+    They are the same on any number of threads. Raises UsageError for a count below 1, for numbers beyond 2^63 - 1, and
+    if the table covers so few positions that MOST_GAMES games a decision do not reach them.
+    """
+    if count < 1:
+        raise UsageError(f"expected at least 1 decision, got {count}")
+    found: list[Decisions] = []
+    missing, most = count, MOST_GAMES * count
+    for first in range(0, most, GAMES):
+        games = self_play(PubEval().chooser, min(GAMES, most - first), seed, first)
+        sources = np.empty(len(games.boards), np.int8)
+        fill_bearoff(tables, games.boards, np.empty((len(games.boards), 5), np.float32), sources)
+        covered = np.flatnonzero(sources == BearoffSource.EXACT)
+        rows = covered[play_counts(games.boards[covered], games.dice[covered]) > 1][:missing]
+        numbers = first + np.searchsorted(games.offsets, rows, side="right") - 1
+        found.append(Decisions(games.boards[rows], games.dice[rows], numbers))
+        missing -= len(rows)
+        if missing == 0:
+            return Decisions(*map(np.concatenate, zip(*found, strict=True)))
+    raise UsageError(
+        f"expected a table that covers {count} decisions of {most} games, found one that covers {count - missing}"
+    )
+
+
+def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
+    """bool[on roll, opponent]: pairs that share no point, neither side empty, that can still hit or block."""
+    rearmost = np.where(layouts.counts > 0, np.arange(1, layouts.counts.shape[1] + 1), 0).max(axis=1)
+    found: NDArray[np.bool_] = is_possible(layouts) & (rearmost[:, None] + rearmost[None, :] > PASSED_PIPS)
+    found[0], found[:, 0] = False, False
+    return found
+
+
+def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
+    """The first `count` decisions of a seed, drawn with the chances of rolls, each as if of a game of its own. Raises
+    UsageError for a count below 1."""
+    if count < 1:
+        raise UsageError(f"expected at least 1 decision, got {count}")
+    pairs = np.argwhere(is_in_contact(layouts))
+    generator, found, missing = np.random.default_rng(seed), list[tuple[Boards, Boards]](), count
+    while missing > 0:
+        chosen = pairs[generator.integers(0, len(pairs), DRAWN)]
+        rolls = DICE[generator.choice(len(DICE), DRAWN, p=WEIGHTS / WEIGHTS.sum())].astype(np.int8)
+        boards = boards_of(layouts.counts[chosen[:, 0]], layouts.counts[chosen[:, 1]])
+        rows = np.flatnonzero(play_counts(boards, rolls) > 1)[:missing]
+        found.append((boards[rows], rolls[rows]))
+        missing -= len(rows)
+    boards, rolls = map(np.concatenate, zip(*found, strict=True))
+    return Decisions(boards, rolls, np.arange(count))
+
+
+def verdicts(
+    equities: Callable[[Boards], Array], decisions: Decisions, chosen: Boards, tolerance: float
+) -> dict[str, Array]:
+    """What int8[n, 26] choices, positions after the play with the OPPONENT on roll, lose by the equities float64[m] of
+    the players on roll in int8[m, 26] boards.
+
+    By decision: `losses` float64 in points; `ranks` int16, how many plays are better by more than `tolerance` points,
+    the rounding of a table; `n_plays` int16; `best` int8[n, 26] after the best play, the first of equals, the OPPONENT
+    on roll. Raises InvalidPositionError for a choice that no legal play leads to.
+    """
+    offsets, after = batch_plays(decisions.boards, decisions.rolls)
+    turned, counts = flip_boards(after), np.diff(offsets)
+    values = -equities(turned)
+    best = np.maximum.reduceat(values, offsets[:-1])
+    first = np.flatnonzero(values == np.repeat(best, counts))
+    tops = first[np.searchsorted(first, offsets[:-1])]
+    same = np.flatnonzero((turned == np.repeat(chosen, counts, axis=0)).all(axis=1))
+    choices = np.append(same, len(values))[np.searchsorted(same, offsets[:-1])]
+    for row in np.flatnonzero(choices >= offsets[1:])[:1].tolist():
+        raise InvalidPositionError(
+            f"expected a legal play of {decisions.rolls[row].tolist()} from {decisions.boards[row].tolist()}, "
+            f"got {chosen[row].tolist()}"
+        )
+    is_better = values > np.repeat(values[choices], counts) + tolerance
+    return {
+        "losses": values[tops] - values[choices],
+        "ranks": np.add.reduceat(is_better.astype(np.int16), offsets[:-1]).astype(np.int16),
+        "n_plays": counts.astype(np.int16),
+        "best": turned[tops],
+    }
+
+
+def contact_equities(equities: Array, boards: Boards) -> Array:
+    """float64[n]: cubeless equities of the players on roll in int8[n, 26] boards, from [on roll, opponent, column]."""
+    return np.asarray(equities[(*layout_indexes(boards), 0)], np.float64)
+
+
+def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
+    """float64[n]: cubeless equities of the players on roll in covered or finished int8[n, 26] boards."""
+    outcomes, equities = game_outcomes(boards), np.empty(len(boards), np.float64)
+    fill_exact_equities(tables, boards, equities)
+    return np.where(outcomes != 0, outcomes, equities)
+
+
+@kernel(parallel=True)
+def fill_exact_equities(tables: BearoffArrays, boards: Boards, equities: NDArray[np.float64]) -> None:
+    """Fills equities[row] from the exact table that covers boards[row, slot]; both sides may have borne off."""
+    for row in prange(len(boards)):
+        equities[row] = exact_equity(tables, exact_cell(tables, boards[row]))
 
 
 COMPUTATION = RefereeScoresComputation

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
 from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, EQUITY_COLUMN, POSITION_COLUMNS
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
 from bgdata.measures.kinds.reference_positions import THEMES
-from bgdata.measures.kinds.shared.players import check_player_name, player_slug
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.measures.kinds.shared.players import check_player_name, player_slug, source_input
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef
-
-if TYPE_CHECKING:
-    from bgdata.store.table import Table
+from bgdata.store.table import Table
 
 HALVES = ("validation", "test")  # the second is for published figures, and never used to choose
 EVERY_THEME = "all"
@@ -49,6 +47,7 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
     """One row for each position, in the order of `reference_positions`."""
 
     name = "reference_scores"
+    made_again = BY_PLAYERS
     revision = 1
     summary = "What a player says of reference positions, and how far its equities are from those of the rollouts."
     source = "Computed: the player's chances before the roll in cubeless money play, less those of the rollouts"
@@ -84,7 +83,7 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
 
     def check_parameters(self, parameters: ReferenceScoreParameters) -> None:
         check_player_name(parameters.player)
-        check_reference(parameters.reference)
+        self.inputs(parameters)
 
     def inputs(self, parameters: ReferenceScoreParameters) -> Mapping[str, Input]:
         return {"reference": reference_input(parameters.reference)}
@@ -93,17 +92,12 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
         return Estimate(0, 0, 1 << 28)  # as many rows as there are reference positions
 
 
-def check_reference(reference: VersionRef) -> None:
-    """Raise InvalidParameterError unless this is a version of reference positions, or the smallest variant."""
+def reference_input(reference: VersionRef) -> Input:
+    """A version of reference positions, or the recipe of the smallest variant. Raises InvalidParameterError for
+    anything else."""
     if reference.kind != REFERENCE.name:
         raise InvalidParameterError(f"expected a version of {REFERENCE.name}, got {reference}")
-    if not reference.version and reference != SMALLEST:
-        raise InvalidParameterError(f"expected a version, such as {reference}/r1-0123abcd, got {reference}")
-
-
-def reference_input(reference: VersionRef) -> Input:
-    """The version, or the recipe of the smallest variant."""
-    return reference if reference.version else (REFERENCE.name, REFERENCE.smallest)
+    return source_input(reference)
 
 
 def statistic_name(split: str, group: str, figure: str) -> str:

@@ -66,7 +66,9 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         found: dict[str, float] = {}
         for split in HALVES:
             for group in GROUPS:
-                rows = is_in_group(arrays, split, group)
+                rows = arrays["splits"] == SPLITS.index(split)
+                if group != EVERY_THEME:
+                    rows &= arrays["themes"] == THEMES.index(group)
                 if rows.any():
                     columns = (arrays[name][rows] for name in ("equity_errors", "equity_standard_errors", "games"))
                     figures = error_summary(*columns)._asdict()
@@ -104,12 +106,6 @@ def derived_arrays(reference: Table, chances: Array) -> dict[str, Array]:
 def equities(chances: Array) -> Array:
     """float64[n]: cubeless equities as they are shown, so that their differences are exact."""
     return cubeless_equities(chances).astype(np.float64)
-
-
-def is_in_group(arrays: Mapping[str, Array], split: str, group: str) -> Array:
-    """bool[n]: the positions of a split that are of a theme, or of any."""
-    is_split: Array = arrays["splits"] == SPLITS.index(split)
-    return is_split if group == EVERY_THEME else is_split & (arrays["themes"] == THEMES.index(group))
 
 
 COMPUTATION = ReferenceScoresComputation

@@ -1,37 +1,46 @@
-"""Chooses decisions of self-play, and rolls out their better plays."""
+"""Chooses decisions of self-play, rolls out their better plays, and writes them as a benchmark file.
+
+Decisions are the turns with the lowest hashes of the test games of a corpus.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
+from bgdata.formats import gnubg_benchmark as tables
+from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
+from bgdata.game.codec import flip_boards
+from bgdata.game.play_kernels import batch_plays
+from bgdata.game.random import mix_bits
 from bgdata.imports.kinds.positions_compute import flipped_chances
 from bgdata.kinds.column_values import constant
 from bgdata.kinds.rechecking import check_arrays, check_rows, quickest
 from bgdata.measures.kinds.rollout_decisions import DecisionParameters
+from bgdata.measures.kinds.shared import benchmarks_compute as benchmarks
 from bgdata.measures.kinds.shared.benchmarks import ROLLOUTS
-from bgdata.measures.kinds.shared.benchmarks_compute import (
-    BenchmarkRows,
-    decision_columns,
-    play_columns,
-    rollout_columns,
-)
-from bgdata.measures.kinds.shared.decision_file import CHANCE_DECIMALS, DECIMALS, with_lines
-from bgdata.measures.kinds.shared.decision_sample import SampledTurns, decision_hashes, sampled_turns
+from bgdata.measures.kinds.shared.benchmarks_compute import BenchmarkRows
+from bgdata.selfplay.kinds.shared.games_compute import board_hashes, file_classes, turn_places
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
-from bgdata.selfplay.rollout_decisions import roll_out_decision
+from bgdata.selfplay.rollout_decisions import roll_out_decision, static_losses
+from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.table import Table
 
 CANDIDATES = 8  # of which verify rolls out again those with the fewest games: each takes up to a minute
 REPLAYED_GAMES = 1000  # in all; one decision at least
+CHUNK = 256  # turns whose plays are evaluated at a time
+LEAST_LOSS = 0.001  # points that some play within the window must lose: else nothing is to be decided
+DECIMALS = 7  # of equities and losses, as in the newer lines of gnubg's files
+CHANCE_DECIMALS = 6
 PLAY_DTYPES = {  # what a play has, in arrays `plays_...`, but for its board
     "equities": "float64",
     "standard_errors": "float64",
@@ -39,6 +48,20 @@ PLAY_DTYPES = {  # what a play has, in arrays `plays_...`, but for its board
     "loss_standard_errors": "float64",
     "trials": "int64",
 }
+
+
+class SampledTurns(NamedTuple):
+    """Some turns of a corpus, in the order of their hashes."""
+
+    seeds: Array  # int64[n] half of the hash, which decides the dice of the rollouts too
+    boards: Array  # int8[n, 26] of the player on roll
+    dice: Array  # int8[n, 2] the higher die first
+    games: Array  # int32[n]
+    turns: Array  # int32[n]
+
+    def rows(self, chosen: Array | slice) -> SampledTurns:
+        """The chosen turns, in the given order."""
+        return SampledTurns(*(values[chosen] for values in self))
 
 
 class RolloutDecisionsComputation(Computation[DecisionParameters]):
@@ -72,15 +95,15 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         text = np.asarray(computed.arrays["network"]).tobytes().decode()
         network = constant(text, "VARCHAR", len(rows))
         more = {"n_legal_plays": rows["n_legal_plays"], "game": rows["games"], "turn": rows["turns"]}
-        return rows.batches(decision_columns(rows, pa.array(rows["seeds"])), more, {"network": network})
+        return rows.batches(benchmarks.decision_columns(rows, pa.array(rows["seeds"])), more, {"network": network})
 
     def side_batches(self, name: str, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
         if name == ROLLOUTS.name:
             rows = BenchmarkRows(with_lines(computed.arrays), "rollouts")
-            return rows.batches(rollout_columns(rows))
+            return rows.batches(benchmarks.rollout_columns(rows))
         rows = BenchmarkRows(computed.arrays, "plays")
         more = {"standard_error": "standard_errors", "loss_standard_error": "loss_standard_errors", "trials": "trials"}
-        return rows.batches(play_columns(rows), {column: rows[field] for column, field in more.items()})
+        return rows.batches(benchmarks.play_columns(rows), {column: rows[field] for column, field in more.items()})
 
     def statistics(self, computed: Computed[DecisionParameters]) -> Mapping[str, float]:
         arrays = computed.arrays
@@ -126,23 +149,70 @@ def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: 
 
 def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
     """The decisions. Raises InvalidParameterError for a corpus that has too few."""
-    wanted, count = PositionClass[parameters.position_class.upper()], parameters.decisions
-    found = sampled_turns(
-        corpus,
-        wanted,
-        count,
-        parameters.sample_seed,
-        chooser,
-        parameters.window(),
-        one_per_game=parameters.one_per_game,
-    )
-    if len(found.seeds) < count:
+    found = sample_turns(parameters, corpus, chooser)
+    if len(found.seeds) < parameters.decisions:
         raise InvalidParameterError(
-            f"expected {count:,} decisions of the class {parameters.position_class} with a play that loses up to "
-            f"{parameters.within} in {'as many' if parameters.one_per_game else 'the'} test games of {corpus.name}, "
-            f"found {len(found.seeds):,}; try more games"
+            f"expected {parameters.decisions:,} decisions of the class {parameters.position_class} with a play that "
+            f"loses up to {parameters.within} in {'as many' if parameters.one_per_game else 'the'} test games of "
+            f"{corpus.name}, found {len(found.seeds):,}; try more games"
         )
     return found
+
+
+def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
+    """The first turns of a class on which a play within the window loses something, or all of them if there are fewer
+    than decisions.
+
+    Of equal positions and rolls only one is taken. Turns are taken by their hashes, whatever game they are from:
+    several may be of one game, many where the sample is not small beside the number of test games. With `one_per_game`
+    only the first one of each game is taken, so that decisions are independent. A larger sample of the same corpus
+    begins with a smaller one.
+    """
+    count, window = parameters.decisions, parameters.window()
+    wanted = PositionClass[parameters.position_class.upper()]
+    turns = turns_of_test_games(corpus, wanted, parameters.sample_seed)
+    found, games = list[SampledTurns](), np.zeros(0, np.int32)
+    for start in range(0, len(turns.seeds), CHUNK):
+        part = turns.rows(slice(start, start + CHUNK))
+        offsets, after_play = batch_plays(np.ascontiguousarray(part.boards), np.ascontiguousarray(part.dice))
+        losses = static_losses(chooser, flip_boards(after_play), offsets)
+        is_loss = (losses >= LEAST_LOSS) & (losses <= window.within)
+        part = part.rows(np.flatnonzero(np.logical_or.reduceat(is_loss, offsets[:-1])))
+        if parameters.one_per_game:
+            _, first = np.unique(part.games, return_index=True)
+            part = part.rows(np.sort(first[~np.isin(part.games[first], games)]))
+            games = np.append(games, part.games)
+        found.append(part)
+        if sum(len(part.seeds) for part in found) >= count:
+            break
+    return SampledTurns(*map(np.concatenate, zip(*found, strict=True))).rows(slice(count)) if found else turns
+
+
+def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> SampledTurns:
+    """All turns of a file class in games that test, by hash."""
+    classes, dice = file_classes(np.asarray(corpus.array("turn_classes"))), np.asarray(corpus.array("dice"))
+    games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(dice)))
+    corpus_seed = int(corpus.manifest.parameters["seed"])
+    is_test = splits_of_games(corpus_seed, games) == SPLITS.index("test")
+    rows = np.flatnonzero(is_test & (classes == wanted))
+    boards = np.asarray(corpus.array("turn_boards"))[rows]
+    dice = -np.sort(-dice[rows], axis=1)
+    hashes, first = np.unique(decision_hashes(boards, dice, seed), return_index=True)
+    rows = rows[first]
+    return SampledTurns(
+        (hashes >> np.uint64(1)).astype(np.int64),
+        boards[first],
+        dice[first],
+        games[rows].astype(np.int32),
+        turns[rows].astype(np.int32),
+    )
+
+
+def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
+    """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random and depend on the seed."""
+    rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
+    with np.errstate(over="ignore"):
+        return np.asarray(mix_bits(board_hashes(boards) + mix_bits(rolls + np.uint64(64) * np.uint64(seed))))
 
 
 def rollout_arrays(
@@ -198,6 +268,54 @@ def check_games(parameters: DecisionParameters, table: Table) -> None:
         raise CheckFailedError(
             f"expected one decision of each game in {table.name}, found {counts.max()} of game {games[counts.argmax()]}"
         )
+
+
+def with_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """With the lines of the benchmark file: a comment, then of each decision its seed, its rollouts and itself."""
+    n_plays, decisions = np.asarray(arrays["decisions_n_plays"]), np.asarray(arrays["plays_decisions"])
+    lines = 1 + np.cumsum(n_plays + 2)
+    rollouts = lines[decisions] - n_plays[decisions] + arrays["plays_ranks"]
+    names = ("boards", "chances", "decisions")
+    found = {f"rollouts_{name}": np.asarray(arrays[f"plays_{name}"]) for name in names}
+    return {**arrays, "decisions_lines": lines, "rollouts_lines": rollouts, **found}
+
+
+def benchmark_of(arrays: Mapping[str, Array]) -> tables.Benchmark:
+    """The tables of a benchmark file, to be written."""
+    arrays = with_lines(arrays)
+    decisions, plays, rollouts = (BenchmarkRows(arrays, name) for name in ("decisions", "plays", "rollouts"))
+    text = f"# plays rolled out by {np.asarray(arrays['network']).tobytes().decode()}, all of a roll with the same dice"
+    chances: Array = np.round(rollouts["chances"].astype(np.float64), CHANCE_DECIMALS)
+    count, lines = len(plays), decisions["lines"]
+    empty = parse_gnubg_benchmark(b"")
+    return tables.Benchmark(
+        empty.ledger,
+        settings=(),
+        comments=(tables.Text(1, text),),
+        seeds=tables.Seeds(lines - decisions["n_plays"] - 1, decisions["seeds"]),
+        decisions=tables.BenchmarkDecisions(
+            lines, *(decisions[name] for name in ("boards", "dice", "seeds", "first_plays", "n_plays"))
+        ),
+        plays=tables.BenchmarkPlays(
+            plays["decisions"],
+            plays["ranks"],
+            plays["boards"],
+            plays["equities"],
+            plays["losses"],
+            forms=np.full(count, DECIMALS, np.int8),
+            rollouts=np.arange(count),
+        ),
+        rollouts=tables.Rollouts(
+            rollouts["lines"],
+            rollouts["boards"],
+            chances,
+            np.full((count, 5), CHANCE_DECIMALS, np.int8),
+            rollouts["decisions"],
+        ),
+        evaluations=empty.evaluations,
+        cube_rollouts=empty.cube_rollouts,
+        best_plays=empty.best_plays,
+    )
 
 
 COMPUTATION = RolloutDecisionsComputation

@@ -1,26 +1,127 @@
-"""How good a player is: the figures of its games, self-play, benchmarks, bearoffs and values in one table."""
+"""How good a player is: the figures of its games, self-play, benchmarks, bearoffs and values in one table.
+
+They are read from the manifests of versions of other kinds, with their standard errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import Any, NamedTuple
 
+from bgdata.endgames.kinds.contact_endgame import POINTS as ANYWHERE
 from bgdata.errors import InvalidParameterError
-from bgdata.kinds import all_kinds
 from bgdata.kinds.columns import text_declarations
+from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.measures.kinds.game_scores import DATASET as GAMES
-from bgdata.measures.kinds.shared.measures import READERS, UNITS
-from bgdata.measures.kinds.shared.players import check_player_name, player_slug
+from bgdata.measures.kinds.referee_scores import DATASET as REFEREE
+from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
+from bgdata.measures.kinds.reference_scores import DATASET as REFERENCE_SCORES
+from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, HALVES, statistic_name
+from bgdata.measures.kinds.shared.players import check_player_name, player_slug, source_input
 from bgdata.selfplay.kinds.selfplay import DATASET as SELF_PLAY
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 
+UNITS = {  # of every measure
+    "points_per_game": "points",
+    "hedged_points_per_game": "points",
+    "gammon_share": "share of games",
+    "backgammon_share": "share of games",
+    "error_rate": "thousandths of a point a decision",
+    "bearoff_loss": "points a decision",
+    "bearoff_loss_without_tables": "points a decision",
+    "contact_loss": "points a decision",
+    "contact_loss_without_tables": "points a decision",
+    "equity_rmse": "points",
+    "equity_rmse_without_tables": "points",
+}
+PUBLISHED = HALVES[1]  # split of the reference positions that figures are of
+Texts = Mapping[str, Any]  # parameters of a recipe
+Figures = Mapping[str, float]  # statistics of a manifest
 AGAINST = "Opponent with its plies, set of decisions, set of positions and its theme, or table that judges"
 MOST_ROWS = 80  # of a player, or somewhat more: for estimates
 SMALLEST = (
     VersionRef(GAMES.name, GAMES.slug(GAMES.smallest)),
     VersionRef(SELF_PLAY.name, SELF_PLAY.slug(SELF_PLAY.smallest)),
 )
+
+
+class Measure(NamedTuple):
+    """A figure about a player: one row of `scores`."""
+
+    measure: str  # of UNITS
+    against: str
+    figure: float
+    error: float  # standard error of the figure
+    size: int = 0  # games, decisions or positions; 0: all rows of the version
+    source: str = ""  # version
+
+
+def game_measures(recipe: Texts, found: Figures) -> list[Measure]:
+    """Points per game, luck-adjusted if luck was measured."""
+    against = player_slug(recipe["opponent"], recipe["opponent_ply"])
+    if recipe["luck"]:
+        hedged = found["hedged_points_per_game"], found["hedged_standard_error"]
+        return [Measure("hedged_points_per_game", against, *hedged)]
+    return [Measure("points_per_game", against, found["points_per_game"], found["standard_error"])]
+
+
+def self_play_measures(recipe: Texts, found: Figures) -> list[Measure]:
+    """Shares of gammons and of backgammons; gammons do not include backgammons."""
+    against = player_slug(recipe["player"], 0)
+    names = "gammon_share", "backgammon_share"
+    return [Measure(name, against, found[name], share_error(found[name], recipe["games"])) for name in names]
+
+
+def share_error(share: float, games: int) -> float:
+    """Standard error of a share of independent games, as if one more game had been won in this way, and one more had
+    not: a sample without backgammons does not prove that there are none."""
+    likely = (share * games + 1) / (games + 2)
+    return sqrt(likely * (1 - likely) / games)
+
+
+def benchmark_measures(recipe: Texts, found: Figures) -> list[Measure]:
+    """The error rate, under the name of the set."""
+    against = f"{recipe['benchmark']['kind']}/{recipe['benchmark']['variant']}"
+    return [Measure("error_rate", against, found["error_rate"], found["standard_error"])]
+
+
+def referee_measures(recipe: Texts, found: Figures) -> list[Measure]:
+    """The mean loss in bearoffs, or in endgames with contact, with the player's tables or without, if it has a standard
+    error: a few decisions may all be of one game."""
+    if not isfinite(found["standard_error"]):
+        return []
+    is_contact = recipe["points"] == ANYWHERE
+    name = ("contact_loss" if is_contact else "bearoff_loss") + ("" if recipe["tables"] else "_without_tables")
+    bearoff = f"bearoff_two_sided/{recipe['points']}x{recipe['checkers']}"
+    against = f"contact_endgame/{recipe['checkers']}" if is_contact else bearoff
+    return [Measure(name, against, found["mean_loss"], found["standard_error"])]
+
+
+def reference_measures(recipe: Texts, found: Figures) -> list[Measure]:
+    """The RMSE of the equity over all positions of the test split, and by theme where it has a standard error."""
+    name = "equity_rmse" if recipe["tables"] else "equity_rmse_without_tables"
+    against = f"{REFERENCE.name}/{recipe['reference']['variant']}"
+    rows = []
+    for group in GROUPS:
+        rmse, error, size = (
+            found.get(statistic_name(PUBLISHED, group, each)) for each in ("rmse", "rmse_standard_error", "positions")
+        )
+        if rmse is not None and error is not None and size is not None:
+            whom = against if group == EVERY_THEME else f"{against} {group}"
+            rows.append(Measure(name, whom, rmse, error, round(size)))
+    return rows
+
+
+READERS: dict[str, Callable[[Texts, Figures], list[Measure]]] = {
+    GAMES.name: game_measures,
+    SELF_PLAY.name: self_play_measures,
+    BENCHMARKS.name: benchmark_measures,
+    REFEREE.name: referee_measures,
+    REFERENCE_SCORES.name: reference_measures,
+}
 
 
 @dataclass(frozen=True)
@@ -33,21 +134,12 @@ class ScoresParameters(Parameters):
     version: str = "2"
     sources: tuple[VersionRef, ...] = SMALLEST
 
-    def check_sources(self) -> None:
-        """Raise InvalidParameterError for a name that cannot be a source, and for another order."""
-        for place in self.sources:
-            if place.kind not in READERS:
-                raise InvalidParameterError(
-                    f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(READERS))}, got '{place}'"
-                )
-        if not self.sources or list(self.sources) != sorted(set(self.sources), key=str):
-            raise InvalidParameterError(f"expected sources in order, each once, got {value_text(self.sources)!r}")
-
 
 class Scores(Dataset[ScoresParameters]):
     """One row for each measure."""
 
     name = "scores"
+    made_again = BY_PLAYERS
     revision = 1
     summary = (
         "How good players are: games, luck-adjusted too, gammons, error rates, bearoffs, values by theme; with errors."
@@ -84,11 +176,17 @@ class Scores(Dataset[ScoresParameters]):
 
     def check_parameters(self, parameters: ScoresParameters) -> None:
         check_player_name(parameters.player)
-        parameters.check_sources()
+        for place in parameters.sources:
+            if place.kind not in READERS:
+                raise InvalidParameterError(
+                    f"expected sources KIND/VARIANT/VERSION of {', '.join(sorted(READERS))}, got '{place}'"
+                )
+        if not parameters.sources or list(parameters.sources) != sorted(set(parameters.sources), key=str):
+            raise InvalidParameterError(f"expected sources in order, each once, got {value_text(parameters.sources)!r}")
         self.inputs(parameters)
 
-    def inputs(self, parameters: ScoresParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {role_of(place): smallest_variant(place) for place in parameters.sources if not place.version}
+    def inputs(self, parameters: ScoresParameters) -> Mapping[str, Input]:
+        return {role_of(place): source_input(place) for place in parameters.sources if not place.version}
 
     def estimate(self, _parameters: ScoresParameters) -> Estimate:
         return Estimate(MOST_ROWS, 200 * MOST_ROWS, 1 << 20)
@@ -97,15 +195,6 @@ class Scores(Dataset[ScoresParameters]):
 def role_of(place: VersionRef) -> str:
     """Role of a source among the inputs."""
     return str(place).replace("/", "_").replace("-", "_")
-
-
-def smallest_variant(place: VersionRef) -> tuple[str, Parameters]:
-    """(kind, parameters) of the smallest variant of a kind. Raises InvalidParameterError for another variant."""
-    kind = all_kinds()[place.kind]
-    if kind.slug(kind.smallest) != place.variant:
-        raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, got {place}")
-    smallest: Parameters = kind.smallest
-    return place.kind, smallest
 
 
 DATASET = Scores()

@@ -4,50 +4,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError
+from bgdata.errors import CheckSkippedError, InvalidParameterError, MissingTableError
 from bgdata.kinds.column_values import text_arrays, text_column
-from bgdata.measures.kinds.scores import ScoresParameters, role_of
-from bgdata.measures.kinds.shared.measures import UNITS, Measure, measures_of
+from bgdata.kinds.rechecking import check_arrays
+from bgdata.measures.kinds.scores import READERS, UNITS, Measure, ScoresParameters, role_of
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-
-VERSION = re.compile(r"([a-z_]+)/([A-Za-z0-9-]+)(/r\d+-[0-9a-f]{8})?")
-TEXTS = ("measures", "against", "units", "sources")
-NUMBERS = {"figures": "float64", "errors": "float64", "sizes": "int64"}
+from bgdata.store.table import Table
 
 
 class ScoresComputation(Computation[ScoresParameters]):
     """Computation of `scores`."""
 
     def compute(self, build: Build[ScoresParameters]) -> None:
-        job = build.job
-        found = list(rows_of(build))
-        job.progress.start(job.title, len(found), "measures")
-        job.progress.advance(len(found))
-        for name, values in arrays_of(found).items():
-            job.save(name, values)
+        found = score_arrays(build)
+        build.job.progress.start(build.job.title, len(found["figures"]), "measures")
+        build.job.progress.advance(len(found["figures"]))
+        for name, values in found.items():
+            build.job.save(name, values)
 
     def batches(self, computed: Computed[ScoresParameters]) -> Iterator[pa.RecordBatch]:
         parameters, arrays = computed.parameters, computed.arrays
         n = len(arrays["figures"])
-        texts = {name: text_column(arrays, name) for name in TEXTS}
         yield pa.record_batch(
             {
-                "measure": texts["measures"],
-                "against": texts["against"],
+                "measure": text_column(arrays, "measures"),
+                "against": text_column(arrays, "against"),
                 "player_name": pa.array([parameters.player] * n),
                 "ply": np.full(n, parameters.ply, np.int32),
                 "player_version": pa.array([parameters.version] * n),
                 "value": np.asarray(arrays["figures"]),
                 "value_error": np.asarray(arrays["errors"]),
-                "unit": texts["units"],
+                "unit": text_column(arrays, "units"),
                 "sample_size": np.asarray(arrays["sizes"]),
-                "source_version": texts["sources"],
+                "source_version": text_column(arrays, "sources"),
             }
         )
 
@@ -65,43 +59,48 @@ class ScoresComputation(Computation[ScoresParameters]):
         """Read every figure again, where all its sources are still there."""
         table = recheck.table
         try:
-            expected = arrays_of(rows_of(recheck))
+            expected = score_arrays(recheck)
         except MissingTableError as error:
             raise CheckSkippedError(f"a source of the figures is gone: {error}") from error
-        for name, values in expected.items():
-            if not np.array_equal(values, table.array(name)):
-                raise CheckFailedError(f"expected the {name} of {table.name} as its sources have them, found others")
+        check_arrays(table, expected)
         return sample_text(table.manifest.rows, table.manifest.rows, "figures")
 
 
-def rows_of(context: Context[ScoresParameters]) -> list[Measure]:
-    """The measures of all sources, in order. Raises InvalidParameterError for one of another player and for two of the
-    same, and MissingTableError for a version that is not there."""
+def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
+    """Every declared array, from the measures of all sources. Raises InvalidParameterError for a source about another
+    player and for two of the same measure, and MissingTableError for a version that is not there."""
     found: dict[tuple[str, str], Measure] = {}
-    parameters = context.parameters
-    for place in parameters.sources:
+    for place in context.parameters.sources:
         table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)
-        for measure in measures_of(table, parameters.player, parameters.ply, parameters.version):
-            key = measure.measure, measure.against
+        check_player(table, context.parameters)
+        manifest = table.manifest
+        for each in READERS[manifest.dataset](manifest.parameters, manifest.statistics):
+            key = each.measure, each.against
             if key in found:
                 raise InvalidParameterError(
                     f"expected one source for {' against '.join(key)}, got {found[key].source} and {table.name}"
                 )
-            found[key] = measure
-    return [found[key] for key in sorted(found)]
+            found[key] = each._replace(size=each.size or manifest.rows, source=table.name)
+    rows = [found[key] for key in sorted(found)]
+    return {
+        **text_arrays("measures", [row.measure for row in rows]),
+        **text_arrays("against", [row.against for row in rows]),
+        **text_arrays("units", [UNITS[row.measure] for row in rows]),
+        **text_arrays("sources", [row.source for row in rows]),
+        "figures": np.array([row.figure for row in rows], np.float64),
+        "errors": np.array([row.error for row in rows], np.float64),
+        "sizes": np.array([row.size for row in rows], np.int64),
+    }
 
 
-def arrays_of(rows: list[Measure]) -> dict[str, Array]:
-    """Every declared array, from the rows."""
-    columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True))
-    measures, against, figures, errors, sizes, sources = columns
-    texts = measures, against, tuple(UNITS[measure] for measure in measures), sources
-    found: dict[str, Array] = {}
-    for name, column in zip(TEXTS, texts, strict=True):
-        found |= text_arrays(name, column)
-    for (name, dtype), column in zip(NUMBERS.items(), (figures, errors, sizes), strict=True):
-        found[name] = np.array(column, dtype)
-    return found
+def check_player(table: Table, wanted: ScoresParameters) -> None:
+    """Raise InvalidParameterError unless a version has figures of a player, ply and version."""
+    recipe, (player, ply, version) = table.manifest.parameters, (wanted.player, wanted.ply, wanted.version)
+    found = recipe["player"], recipe.get("ply", 0), recipe["version"]
+    # without tables a network says another version of itself
+    if found != (player, ply, version) and not (found[:2] == (player, ply) and recipe.get("tables") == 0):
+        whose, theirs = (f"{name} ({plies}-ply) {said}" for name, plies, said in ((player, ply, version), found))
+        raise InvalidParameterError(f"expected results of {whose}, got {table.name} of {theirs}")
 
 
 COMPUTATION = ScoresComputation

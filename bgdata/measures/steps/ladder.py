@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any
 
 from bgdata.errors import InvalidParameterError, MissingTableError, UnknownPlayerError, UsageError
 from bgdata.evaluation.player import as_evaluator, open_named_player
@@ -15,10 +15,10 @@ from bgdata.measures.kinds.cubeful_scores import CubefulScoreParameters
 from bgdata.measures.kinds.game_scores import DATASET as CUBELESS
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.ladder import DATASET as LADDER
-from bgdata.measures.kinds.ladder import LadderParameters, match_length
+from bgdata.measures.kinds.ladder import Entrant, LadderParameters, match_length
 from bgdata.measures.kinds.shared.players import player_slug
-from bgdata.measures.steps.benchmarks import Player
 from bgdata.measures.steps.scores import full_name
+from bgdata.measures.steps.sets import Player
 from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
@@ -33,14 +33,6 @@ DEFAULT_PLAYERS: tuple[Player, ...] = (
     *(("pubeval", 0), ("random", 0)),
 )
 CUBELESS_GAMES, MONEY_GAMES, MATCHES = 60, 40, 10  # of a pairing that are kept as one version: a part
-
-
-class Entrant(NamedTuple):
-    """A player of a ladder, as it plays here."""
-
-    name: str
-    ply: int
-    version: str
 
 
 def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:
@@ -61,14 +53,18 @@ def build_ladder(
     Raises InvalidParameterError for an impossible play or number of games, UnknownPlayerError, MissingTableError for a
     missing network, UsageError for less than two players, and what building raises.
     """
-    kind, part = CUBELESS if play == "cubeless" else CUBEFUL, part_games(play)
+    kind: Dataset[Any] = CUBELESS if play == "cubeless" else CUBEFUL
+    part = part_games(play)
     games = part if games is None else games
     check_games(games, part)
     left_out: list[str] = []
-    if len(set(entered(warehouse, [ZERO, *players], play, left_out))) < 2:  # asked before anything is built
+    if len(set(entrants_of(warehouse, [ZERO, *players], play, left_out))) < 2:  # asked before anything is built
         raise UsageError("; ".join(["expected two players to rate, got one", *left_out]))
-    prepare(warehouse, play, progress)
-    entrants = sorted(set(entered(warehouse, [ZERO, *players], play, [])))
+    # what measures luck, and the match equity table, come first: players may use its bearoff tables
+    anybody = Entrant("pubeval", 0, "2")
+    for needed in kind.inputs(series_of(anybody, anybody, play, part, 0)).values():
+        warehouse.build(*needed, progress=progress)  # type: ignore[misc]  # recipes
+    entrants = sorted(set(entrants_of(warehouse, [ZERO, *players], play, [])))
     found = []
     for first, second in combinations(entrants, 2):
         for number, start in enumerate(range(0, games, part)):
@@ -78,16 +74,6 @@ def build_ladder(
     sources = tuple(sorted(found, key=str))
     parameters = LadderParameters(play, full_name(ZERO[0]), ZERO[1], sources)
     return warehouse.build(LADDER.name, parameters, progress=progress), left_out
-
-
-def prepare(warehouse: Warehouse, play: str, progress: Progress) -> None:
-    """Build what measures luck, and the match equity table: players may use its bearoff tables."""
-    kind: Dataset[GameParameters] | Dataset[CubefulScoreParameters]
-    anybody = Entrant("pubeval", 0, "2")
-    recipe = series_of(anybody, anybody, play, part_games(play), 0)
-    kind = CUBELESS if play == "cubeless" else CUBEFUL
-    for needed, parameters in kind.inputs(recipe).values():  # type: ignore[arg-type]  # of this kind
-        warehouse.build(needed, parameters, progress=progress)
 
 
 def part_games(play: str) -> int:
@@ -109,7 +95,7 @@ def check_games(games: int, part: int) -> None:
         raise InvalidParameterError(f"expected an even number of at least 4 games, in parts of {part}, got {games}")
 
 
-def entered(warehouse: Warehouse, players: Sequence[Player], play: str, left_out: list[str]) -> Iterator[Entrant]:
+def entrants_of(warehouse: Warehouse, players: Sequence[Player], play: str, left_out: list[str]) -> Iterator[Entrant]:
     """The players as they play here. Of the default ones, programs that are not installed are left out, and where there
     is a cube those that do not evaluate positions."""
     for name, ply in dict.fromkeys((full_name(name), ply) for name, ply in players):

@@ -1,10 +1,11 @@
-"""How good a player is: the versions that measure it."""
+"""How good a player is: the versions that measure it, their figures as rows in the form of `scores`, and as text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from math import floor, log10
+from typing import Any, NamedTuple
 
 from bgdata.bearoff.index import layout_count
 from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
@@ -12,6 +13,7 @@ from bgdata.evaluation.bearoff import SIZE, sizes
 from bgdata.evaluation.networks.player import network_name
 from bgdata.evaluation.player import as_evaluator, open_named_player
 from bgdata.evaluation.players import NETWORK, PLAYERS, PROGRAMS, is_callable
+from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.measures.kinds.benchmark_scores import DATASET as BENCHMARKS
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
 from bgdata.measures.kinds.game_scores import DATASET as GAMES
@@ -19,24 +21,53 @@ from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.referee_scores import DATASET as REFEREE
 from bgdata.measures.kinds.referee_scores import RefereeParameters
 from bgdata.measures.kinds.reference_scores import DATASET as REFERENCE_SCORES
-from bgdata.measures.kinds.reference_scores import ReferenceScoreParameters
+from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, ReferenceScoreParameters
 from bgdata.measures.kinds.scores import DATASET as SCORES
-from bgdata.measures.kinds.scores import ScoresParameters
-from bgdata.measures.steps.benchmarks import Player, build_benchmark_scores, sets_there
-from bgdata.measures.steps.references import references_there
+from bgdata.measures.kinds.scores import PUBLISHED, UNITS, ScoresParameters
+from bgdata.measures.kinds.shared.players import player_slug
+from bgdata.measures.steps.sets import Player, build_benchmark_scores, compared_rows, references_there, sets_there
+from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.kinds.selfplay import DATASET as SELF_PLAY
 from bgdata.selfplay.kinds.selfplay import PLAYERS as SELF_PLAYERS
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
+from bgdata.store.names import parquet_source
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
-from bgdata.warehouse import Warehouse
+from bgdata.warehouse import Row, Warehouse
 
 TWO_SIDED = "bearoff_two_sided"
 PUBEVAL = ("pubeval", 0)
 SHIPPED = (NETWORK, 0)
 OUR_PLAYERS = {NETWORK, *PLAYERS}  # with a ply after a colon, and no name
 SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # as those commands have them, so that versions are shared
+VALUES = """
+select replace(quantity, 'cubeless_', '') || '_' || figure as measure,
+       concat_ws(' ', reference, nullif(theme, 'all')) as against, player as player_name, ply, player_version,
+       value, value_error, case when quantity = 'cubeless_equity' then 'points' else 'chance' end as unit,
+       positions as sample_size, source_version
+from (
+    select *, unnest([
+        {figure: 'rmse', value: rmse, value_error: rmse_standard_error},
+        {figure: 'mae', value: mae, value_error: mae_standard_error},
+        {figure: 'bias', value: bias, value_error: bias_standard_error}
+    ], recursive := true)
+    from reference_errors
+    where source_version in (select unnest($sources)) and split = $split and has_tables
+)
+"""
+FIGURES = ("rmse", "mae", "bias")
+CHANCES = tuple(column.name for column in CHANCE_COLUMNS)
+VALUE_MEASURES = tuple(f"{quantity}_{figure}" for quantity in ("equity", *CHANCES) for figure in FIGURES)
+DIFFERENCE = "error_rate_difference"
+SIGNED = ("points_per_game", "_difference", "_bias")  # how measures end that may be below 0
+EQUITY_HEADS = {"RMSE": "equity_rmse", "MAE": "equity_mae", "bias": "equity_bias"}
+HEADS = EQUITY_HEADS | {name: f"{name}_rmse" for name in CHANCES}  # of the table of themes: measure by its head
+SCORE_COLUMNS = (
+    *(Column("measure", heading=""), Column("against", heading="")),
+    *(Column("figure", heading="", width=22, is_right=True), Column("sample", heading="")),
+)
+ByTheme = dict[str, dict[str, Row]]  # measures by theme
 
 
 class Amount(NamedTuple):
@@ -76,14 +107,14 @@ def build_scores(
     and what building raises.
     """
     player, left_out = (full_name(player[0]), player[1]), list[str]()
-    check_amount(amount)
+    for games in {amount.games, amount.luck_adjusted_games} - {0}:  # before anything is built
+        GAMES.check_parameters(GameParameters(games=games))
+    REFEREE.check_parameters(RefereeParameters(decisions=amount.decisions))
     open_named_player(*player, warehouse)
     wanted = list(all_opponents(warehouse, player, opponents, left_out, programs=programs))
     found = []
-    for luck, games in (
-        (True, amount.luck_adjusted_games),
-        (False, amount.games),
-    ):  # the network that judges luck is built first
+    # the network that judges luck is built first
+    for luck, games in ((True, amount.luck_adjusted_games), (False, amount.games)):
         for each in wanted if games else ():
             series = series_parameters(warehouse, player, each, games, SEEDS["games"], progress, with_luck=luck)
             found.append(warehouse.build(GAMES.name, series, progress=progress))
@@ -109,13 +140,6 @@ def build_rivals(
     for each in found:
         build_benchmark_scores(warehouse, sets, *each, progress)
     return found
-
-
-def check_amount(amount: Amount) -> None:
-    """Raise InvalidParameterError for an impossible amount, before anything is built."""
-    for games in {amount.games, amount.luck_adjusted_games} - {0}:
-        GAMES.check_parameters(GameParameters(games=games))
-    REFEREE.check_parameters(RefereeParameters(decisions=amount.decisions))
 
 
 def all_opponents(
@@ -150,7 +174,12 @@ def other_recipes(
             yield BENCHMARKS.name, ScoreParameters.on(entry, name, ply, version)
     except MissingTableError as error:
         left_out.append(f"error rates: {error}")
-    yield from reference_recipes(warehouse, player, left_out)
+    try:
+        said = as_evaluator(name, open_named_player(name, ply, warehouse)).version
+        for entry in references_there(warehouse):
+            yield REFERENCE_SCORES.name, ReferenceScoreParameters.on(entry, name, ply, said)
+    except (UsageError, MissingTableError) as error:
+        left_out.append(f"values by theme: {error}")
     try:
         size = table_size(warehouse, "", "to judge bearoffs by")
     except MissingTableError as error:
@@ -159,19 +188,6 @@ def other_recipes(
     for tables in (True, False) if name.partition("/")[0] == NETWORK else (True,):
         said = open_named_player(name, ply, warehouse, tables=tables).version
         yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
-
-
-def reference_recipes(
-    warehouse: Warehouse, player: Player, left_out: list[str]
-) -> Iterator[tuple[str, ReferenceScoreParameters]]:
-    """(kind, parameters) of what an evaluator says of each set of reference positions."""
-    name, ply = player
-    try:
-        version = as_evaluator(name, open_named_player(name, ply, warehouse)).version
-        for entry in references_there(warehouse):
-            yield REFERENCE_SCORES.name, ReferenceScoreParameters.on(entry, name, ply, version)
-    except (UsageError, MissingTableError) as error:
-        left_out.append(f"values by theme: {error}")
 
 
 def series_parameters(
@@ -216,3 +232,80 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
             f"try: bgdata build {TWO_SIDED} --points {wanted[0]} --checkers {wanted[1]}"
         )
     return wanted
+
+
+def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = ()) -> list[Row]:
+    """All figures about the player of a version of `scores`, with the columns of that table and in its order: those of
+    the version, RMSE, MAE and bias of its values on the test split of reference positions, and its error rates less
+    those of each of `rivals` on the same decisions."""
+    own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has those of the newest version
+    recipe = ScoresParameters.from_manifest(table.manifest.parameters)
+    values = warehouse.rows(VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})
+    rates = {row["against"]: row for row in own if row["measure"] == "error_rate"}
+    sets, differences = sets_there(warehouse) if rates and rivals else [], list[Row]()
+    for rival in rivals:
+        for row in compared_rows(warehouse, sets, [rival, (recipe.player, recipe.ply)]):
+            if "difference" in row:
+                figure = {"value": row["difference"], "value_error": row["difference_standard_error"]}
+                against = f"{row['benchmark']} {player_slug(*rival)}"
+                differences.append({**rates[row["benchmark"]], "measure": DIFFERENCE, "against": against, **figure})
+    found = {(row["measure"], row["against"]): row for row in (*values, *differences, *own)}
+    return [found[key] for key in sorted(found)]
+
+
+def by_theme(rows: Iterable[Row]) -> dict[str, ByTheme]:
+    """The figures of values, by set of reference positions; themes are in the order of GROUPS."""
+    found: dict[str, ByTheme] = {}
+    for row in rows:
+        if row["measure"] in VALUE_MEASURES:
+            reference, _, theme = row["against"].partition(" ")
+            found.setdefault(reference, {}).setdefault(theme or EVERY_THEME, {})[row["measure"]] = row
+    return {
+        reference: {group: themes[group] for group in GROUPS if group in themes} for reference, themes in found.items()
+    }
+
+
+def score_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
+    """The rows of `figure_rows` as lines of text, with errors to two digits; those of values as a table of themes."""
+    recipe = ScoresParameters.from_manifest(table.manifest.parameters)
+    yield f"{recipe.player} ({recipe.ply}-ply), version {recipe.version}: {table.folder}"
+    others = sorted((row for row in rows if row["measure"] not in VALUE_MEASURES), key=_place)
+    figures = ({**row, "figure": figure_text(row), "sample": _sample_text(row)} for row in others)
+    yield from table_lines(SCORE_COLUMNS, figures)
+    for reference, themes in by_theme(rows).items():
+        yield f"{PUBLISHED} split of {reference}: RMSE, MAE and bias of equity (points), and RMSE of each chance"
+        yield from theme_lines(themes)
+
+
+def _place(row: Row) -> tuple[int, str, str]:
+    """Where a row stands among others: a difference follows what it is of."""
+    measure: str = row["measure"]
+    return list(UNITS).index("error_rate" if measure == DIFFERENCE else measure), measure, row["against"]
+
+
+def figure_text(row: Row) -> str:
+    """A figure with its standard error, which has two digits; without one the figure has four."""
+    error = row["value_error"]
+    digits = 4 if not error else min(max(1 - floor(log10(error)), 1), 8)
+    return Quantity(digits, sign="+" if row["measure"].endswith(SIGNED) else "").text(row["value"], error)
+
+
+def _sample_text(row: Row) -> str:
+    """The unit of a figure, and how many games, decisions or positions it is of."""
+    unit: str = row["unit"]
+    counted = "games" if "game" in unit or unit == "points" else "decisions"
+    return f"{unit}, {row['sample_size']:,} {'positions' if row['measure'].startswith('equity_') else counted}"
+
+
+def theme_lines(themes: ByTheme) -> Iterator[str]:
+    """A line for each theme under a line of heads; figures of chances go without their errors."""
+    rows = []
+    for theme, figures in themes.items():
+        row: dict[str, Any] = {"theme": theme, "positions": next(iter(figures.values()))["sample_size"]}
+        for head, measure in HEADS.items():
+            if found := figures.get(measure):
+                quantity = EQUITY if measure.endswith(SIGNED) else LOSS
+                row[head] = quantity.text(found["value"], found["value_error"] if found["unit"] == "points" else None)
+        rows.append(row)
+    figures_columns = (Column(head, heading=head, is_right=True) for head in HEADS)
+    yield from table_lines((Column("theme"), Column("positions", COUNT), *figures_columns), rows)

@@ -76,7 +76,7 @@ def parts(
       bgdata train parts --labels selfplay_labels/network-10000-seed-1-6x9 --plot parts.png
       bgdata train parts --labels training_games --parts 3 --parts 12 --units 128
     """
-    from bgdata.measures.steps.references import find_references
+    from bgdata.measures.steps.sets import find_references
     from bgdata.training.steps import label_parameters
 
     reference = VersionRef.parse(find_references(warehouse).name)

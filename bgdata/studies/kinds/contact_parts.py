@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bgdata.errors import InvalidParameterError
 from bgdata.measures.kinds.reference_positions import THEMES
-from bgdata.measures.kinds.reference_scores import SMALLEST, check_reference, reference_input
+from bgdata.measures.kinds.reference_scores import SMALLEST, reference_input
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef
@@ -127,7 +127,7 @@ class ContactParts(Dataset[ContactPartsParameters]):
             raise InvalidParameterError(
                 f"expected 1 to 10 different numbers of parts, got {' '.join(map(str, parameters.parts)) or 'none'}"
             )
-        check_reference(parameters.reference)
+        reference_input(parameters.reference)
         for count in parameters.parts:
             if not 1 <= count <= MOST_PARTS:
                 raise InvalidParameterError(f"expected 1 to {MOST_PARTS} parts, got {count}")

@@ -311,7 +311,8 @@ def write_gnubg_bearoff(
 ) -> None:
     """Compute and write what `makebearoff -o POINTS` or `-t POINTSxCHECKERS` writes. Raises UsageError for options that
     do not belong together, and StorageError."""
-    from bgdata.bearoff.gnubg_counts import normal_moments, one_sided_counts, two_sided_codes
+    from bgdata.bearoff.race import normal_moments, one_sided_counts
+    from bgdata.bearoff.two_sided import two_sided_codes
 
     if (one_sided is None) == (two_sided is None):
         raise UsageError("expected one of --one-sided POINTS, --two-sided POINTSxCHECKERS and --hypergammon CHECKERS")
@@ -362,10 +363,10 @@ def _text_lines(form: str, arrays: Mapping[str, Array]) -> Iterable[bytes]:
     if form == "gnubg-benchmark":
         from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
         from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
-        from bgdata.measures.kinds.shared import decision_file
+        from bgdata.measures.kinds import rollout_decisions_compute as rollout_decisions
 
         is_imported = "decisions_lines" in arrays  # else decisions that were rolled out here
-        benchmark_of = gnubg_benchmark.benchmark_of if is_imported else decision_file.benchmark_of
+        benchmark_of = gnubg_benchmark.benchmark_of if is_imported else rollout_decisions.benchmark_of
         return format_gnubg_benchmark(benchmark_of(arrays))
     if form == "wildbg-csv":
         from bgdata.formats.position_files import format_wildbg_csv

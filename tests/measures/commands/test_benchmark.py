@@ -48,7 +48,7 @@ def test_files_are_imported_and_scored(imports: Imports) -> None:
     ]
     shown = json.loads(succeeds(imports.warehouse.root, "benchmark", "random", "--on", "race", "--format", "json"))
     assert [(row["player"], row["benchmark"]) for row in shown] == [("random", "gnubg_benchmark/race")]
-    assert "percent_best" in succeeds(imports.warehouse.root, "benchmark", "pubeval")
+    assert "percent best" in succeeds(imports.warehouse.root, "benchmark", "pubeval")
 
 
 def test_sets_by_name_and_version(imports: Imports) -> None:

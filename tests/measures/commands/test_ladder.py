@@ -12,7 +12,8 @@ import pytest
 import bgdata
 from bgdata.errors import InvalidParameterError, UnknownPlayerError
 from bgdata.evaluation import gnubg, programs
-from bgdata.measures.steps.ladder import Entrant, check_games, dice_seed, ladder_players, series_of
+from bgdata.measures.kinds.ladder import Entrant
+from bgdata.measures.steps.ladder import check_games, dice_seed, ladder_players, series_of
 from tests.command_line import error_of, run, succeeds
 
 FEW = ("--games", "4", "--seed", "1")

@@ -19,7 +19,7 @@ from bgdata.evaluation.player import Player
 from bgdata.evaluation.player import open_named_player as open_any_player
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.reference_positions import THEMES
-from bgdata.measures.steps import references, scores
+from bgdata.measures.steps import scores, sets
 from bgdata.measures.steps.scores import Amount, full_name, opponent_of
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
@@ -50,7 +50,7 @@ def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
         return open_any_player(name, ply, warehouse, tables=tables)
 
     monkeypatch.setattr(scores, "open_named_player", open_named_player)
-    monkeypatch.setattr(references, "LEAST_SECONDS", 0.01)
+    monkeypatch.setattr(sets, "LEAST_SECONDS", 0.01)
 
 
 def test_everything_is_measured_once(warehouse: Warehouse) -> None:

@@ -1,9 +1,12 @@
-"""The ladder as a dataset kind: from games to rows, side by side in SQL, and what goes wrong."""
+"""The ladder: ratings by hand and of repeated experiments, from games to rows, in SQL, and what is refused."""
 
 from __future__ import annotations
 
+import math
 import shutil
 from dataclasses import replace
+from itertools import combinations
+from math import inf, nan
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +14,10 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, UsageError
+from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.measures.kinds.ladder import DATASET, LadderParameters
-from bgdata.measures.kinds.ladder_compute import LEVEL
-from bgdata.measures.ratings import Pairing, fit_ratings
+from bgdata.measures.kinds.ladder_compute import LEAST_ERROR, LEVEL, MOST_RATING, Pairing, expected_points, fit_ratings
 from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -22,6 +25,84 @@ from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
 NAMED = tuple(VersionRef("game_scores", name, "r1-01234567") for name in ("a", "b"))
+TRUE = (0.0, 0.04, -0.6, -3.5, 0.01)
+
+
+def simulated(generator: np.random.Generator, scale: float, error: float) -> list[Pairing]:
+    """All pairings of TRUE with normal errors."""
+    return [
+        Pairing(a, b, expected_points(TRUE[a] - TRUE[b], scale) + error * float(generator.normal()), error)
+        for a, b in combinations(range(len(TRUE)), 2)
+    ]
+
+
+def test_exact_results_give_the_ratings_back() -> None:
+    pairings = [each._replace(error=0.01) for each in simulated(np.random.default_rng(0), 3.0, 0.0)]
+    found = fit_ratings(len(TRUE), 0, pairings, 3.0)
+    assert found.values == pytest.approx(TRUE, abs=1e-7)
+    assert found.chi_square == pytest.approx(0, abs=1e-9)
+    assert found.degrees_of_freedom == 10 - 4
+
+
+@pytest.mark.parametrize(
+    ("points", "error", "scale", "rating", "rating_error"),
+    [
+        (0.5, 0.1, 1.0, -math.atanh(0.5), 0.1 / (1 - 0.25)),
+        (0.5, 0.1, 1.0, -math.log(0.75 / 0.25) / 2, None),  # Bradley and Terry: 75 of 100 matches are half the log odds
+        (0.0, 0.0, 3.0, 0.0, LEAST_ERROR),  # players that play alike do not outweigh all others
+    ],
+)
+def test_two_players_by_hand(
+    points: float, error: float, scale: float, rating: float, rating_error: float | None
+) -> None:
+    found = fit_ratings(2, 0, [Pairing(0, 1, points, error)], scale)
+    assert found.values == pytest.approx([0, rating], abs=1e-8)
+    assert found.covariances[0] == [0.0, 0.0]
+    assert rating_error is None or found.covariances[1][1] ** 0.5 == pytest.approx(rating_error, rel=1e-6)
+
+
+def test_errors_are_those_of_repeated_experiments() -> None:
+    generator, error = np.random.default_rng(3), 0.02
+    fits = [fit_ratings(len(TRUE), 0, simulated(generator, 3.0, error), 3.0) for _ in range(300)]
+    values = np.array([fit.values for fit in fits])
+    told = np.array([np.sqrt(np.diagonal(fit.covariances)) for fit in fits]).mean(axis=0)
+    spread = values.std(axis=0)
+    assert values.mean(axis=0) == pytest.approx(TRUE, abs=0.01)
+    assert spread[1:] == pytest.approx(told[1:], rel=0.2)  # told errors are a little larger: never deflated
+    assert np.mean([fit.chi_square for fit in fits]) == pytest.approx(6, rel=0.15)
+
+
+def test_contradicting_results_widen_intervals() -> None:
+    """Stone, paper, scissors."""
+    circle = [Pairing(0, 1, 0.5, 0.01), Pairing(1, 2, 0.5, 0.01), Pairing(2, 0, 0.5, 0.01)]
+    found = fit_ratings(3, 0, circle, 3.0)
+    assert found.values == pytest.approx([0, 0, 0], abs=1e-9)
+    assert found.chi_square == pytest.approx(3 * 50**2)
+    assert found.covariances[1][1] ** 0.5 > 0.3
+
+
+def test_losses_beyond_the_scale_stay_within_bounds() -> None:
+    found = fit_ratings(2, 0, [Pairing(0, 1, 3.1, 0.1)], 3.0)
+    assert -MOST_RATING <= found.values[1] < -6
+    assert found.covariances[1][1] > 1
+
+
+def test_matches_that_one_side_always_won() -> None:
+    pairs = ((1, 0), (2, 0), (3, 0), (3, 1), (2, 3), (4, 0), (1, 4), (4, 2))
+    found = fit_ratings(5, 0, [Pairing(winner, loser, 1.0, 0.0) for winner, loser in pairs], 1.0)
+    assert found.values[0] == 0
+    assert all(2 < value <= MOST_RATING for value in found.values[1:])
+
+
+def test_pairings_must_lead_everywhere() -> None:
+    with pytest.raises(UsageError, match="lead from every player to player 0, none leads from 2"):
+        fit_ratings(4, 0, [Pairing(0, 1, 0.1, 0.1), Pairing(2, 3, 0.1, 0.1)], 3.0)
+
+
+@pytest.mark.parametrize(("points", "error"), [(0.5, nan), (nan, 0.1), (inf, 0.1), (0.5, inf)])
+def test_infinite_results_raise(points: float, error: float) -> None:
+    with pytest.raises(UsageError, match="expected finite results of pairings, got "):
+        fit_ratings(2, 0, [Pairing(1, 0, points, error)], 3.0)
 
 
 def ladder_of(warehouse: Warehouse, *series: GameParameters) -> LadderParameters:
@@ -91,7 +172,7 @@ def test_other_ratings_are_found(small_root: Path) -> None:
     table = Table(warehouse.open(DATASET.name, "cubeless").folder)
     table._arrays = {**table.arrays(), "ratings": np.asarray(table.array("ratings")) + 0.01}
     inputs = {"smallest": warehouse.open("game_scores", SMALL.sources[0].variant)}
-    with pytest.raises(CheckFailedError, match=r"expected the ratings of ladder/cubeless/.* as the games have them"):
+    with pytest.raises(CheckFailedError, match=r"expected ratings of .* in row 0 of ladder/cubeless/"):
         check_sample(DATASET, table, inputs, 5, np.random.default_rng(0))
 
 
@@ -103,8 +184,6 @@ def test_games_that_are_gone(warehouse: Warehouse) -> None:
 
 
 def test_a_player_has_one_version(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bgdata.evaluation.player import PubEval
-
     before = warehouse.build("game_scores", games("pubeval", "random")).name
     monkeypatch.setattr(PubEval, "version", "3")
     after = warehouse.build("game_scores", replace(games("pubeval", "random", 2), version="3")).name
@@ -120,10 +199,7 @@ def test_who_is_rated_0_plays(warehouse: Warehouse) -> None:
 
 
 def test_pairings_connect_all(warehouse: Warehouse) -> None:
-    tiny = bgdata.open_warehouse(warehouse.root)
-    from bgdata.evaluation.player import open_named_player
-
-    version = open_named_player("network/tiny", 0, tiny).version
+    version = open_named_player("network/tiny", 0, warehouse).version
     alone = GameParameters("network/tiny", 0, version, "network/tiny", 0, version, 4, 1)
     parameters = ladder_of(warehouse, games("pubeval", "random"), alone)
     with pytest.raises(UsageError, match="expected pairings that lead from every player"):
@@ -151,9 +227,7 @@ def test_wrong_parameters(warehouse: Warehouse, change: dict[str, object], messa
 
 
 def test_games_of_another_play(warehouse: Warehouse) -> None:
-    played = VersionRef.parse(warehouse.open("cubeful_scores", DATASET_OF_MATCHES).name)
+    kind = warehouse.kind("cubeful_scores")
+    played = VersionRef.parse(warehouse.open(kind.name, kind.slug(kind.smallest)).name)
     with pytest.raises(InvalidParameterError, match="expected games of money, got cubeful_scores/"):
         warehouse.build(DATASET.name, LadderParameters("money", "network/tiny", 0, (played,)))
-
-
-DATASET_OF_MATCHES = bgdata.all_kinds()["cubeful_scores"].slug(bgdata.all_kinds()["cubeful_scores"].smallest)

@@ -1,4 +1,4 @@
-"""Reference positions: rows, digests, what is resumed, what is refused, and what verify finds."""
+"""Reference positions: samples by theme, rows, digests, what is refused, and what verify finds."""
 
 from __future__ import annotations
 
@@ -10,22 +10,230 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UsageError
+from bgdata.errors import CheckFailedError, MissingTableError, UsageError
+from bgdata.evaluation.answers import evaluations
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
+from bgdata.evaluation.choices import Chooser, chosen_boards
+from bgdata.evaluation.player import PubEval, RandomPlayer
+from bgdata.game.board import START_BOARD
+from bgdata.game.board_kernels import game_outcomes, position_classes
+from bgdata.game.classes import PositionClass
+from bgdata.game.codec import Boards, check_legal_boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.position_hash import position_hashes
 from bgdata.game.themes import Theme, position_themes
+from bgdata.kernel import threads
 from bgdata.measures.kinds import reference_positions_compute as reference_positions
 from bgdata.measures.kinds.reference_positions import DATASET, THEMES, ReferenceParameters, published_references
+from bgdata.measures.kinds.reference_positions_compute import (
+    MOST_TURNS,
+    Positions,
+    SourceGames,
+    Sources,
+    draw_positions,
+    game_plan,
+    sample_positions,
+    source_games,
+)
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
+from bgdata.selfplay.splits import SPLITS, halves_of_games
+from bgdata.selfplay.training_games import Start
 from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
+from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.rechecking import check_sample, inputs_of
+from tests.selfplay.test_training_games import begun
 
 SMALL = DATASET.smallest
 ROWS = len(THEMES) * SMALL.positions
+COUNT, SEED = 8, 5
+PUBEVAL, RANDOM = PubEval().chooser, RandomPlayer(3).chooser
+NUMBERS = np.arange(22)
+STARTS = (NUMBERS % len(Start)).astype(np.int8)
+
+
+def judged(boards: Boards) -> np.ndarray:
+    """Chances by a network that knows pips alone."""
+    return evaluations(pips_networks(), NO_TABLES, boards).chances
+
+
+def sample_sources() -> Sources:
+    network, pubeval, random = pips_player().chooser, PubEval().chooser, RandomPlayer(1).chooser
+    return Sources([(network, network), (pubeval, pubeval), (network, pubeval), (random, random)], judged)
+
+
+@pytest.fixture(scope="module")
+def sample() -> Positions:
+    return sample_positions(sample_sources(), COUNT, SEED, 10_000)
+
+
+def are_same(one: Positions, other: Positions) -> bool:
+    """Whether all arrays are equal."""
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in Positions._fields)
+
+
+def test_every_theme_has_as_many(sample: Positions) -> None:
+    check_legal_boards(sample.boards)
+    assert np.array_equal(position_themes(sample.boards), sample.themes)
+    assert Counter(sample.themes.tolist()) == {int(theme): COUNT for theme in Theme}
+    halves = Counter(zip(sample.themes.tolist(), halves_of_games(SEED, sample.games).tolist(), strict=True))
+    expected = {SPLITS.index(split) for split in ("validation", "test")}
+    assert halves == {(int(theme), half): COUNT // 2 for theme in Theme for half in expected}
+
+
+def test_positions_are_distinct_undecided_and_from_all_sources(sample: Positions) -> None:
+    """No source has more than twice its share; known bearoffs and decided races are left out."""
+    assert len(np.unique(position_hashes(sample.boards))) == len(sample.boards)
+    pairs = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
+    assert pairs == sorted(set(pairs))
+    assert (position_classes(sample.boards) != PositionClass.BEAROFF_TWO_SIDED).all()
+    chances = judged(sample.boards[sample.themes >= Theme.RACE])
+    assert (np.minimum(chances, 1 - chances).max(axis=1) > 0.05).all()
+    sources = game_plan(sample.games, 4).sources.tolist()
+    taken = Counter(zip(sample.themes.tolist(), halves_of_games(SEED, sample.games).tolist(), sources, strict=True))
+    assert max(taken.values()) == 2 * (COUNT // 2) // 4
+    assert set(sources) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("size", [7, 100])
+def test_the_sample_does_not_depend_on_rounds(sample: Positions, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(reference_positions, "ROUND", size)
+    told: list[int] = []
+    again = sample_positions(sample_sources(), COUNT, SEED, 10_000, told.append)
+    assert are_same(again, sample)
+    assert sum(told) == len(sample.boards)
+
+
+def test_positions_are_drawn_from_their_games(sample: Positions) -> None:
+    """They are there when some games are played alone."""
+    rows = np.flatnonzero(sample.themes == Theme.CRASHED)
+    drawn = draw_positions(sample_sources(), SEED, sample.games[rows])
+    found = drawn.rows(np.flatnonzero(drawn.themes == Theme.CRASHED))
+    assert are_same(found, sample.rows(rows))
+
+
+def test_one_position_of_each_theme_is_drawn_in_a_game() -> None:
+    """From any of its turns, not the first or the last one."""
+    games = np.arange(11 * 4 * 20)
+    drawn = draw_positions(sample_sources(), SEED, games)
+    pairs = list(zip(drawn.games.tolist(), drawn.themes.tolist(), strict=True))
+    assert pairs == sorted(set(pairs))
+    assert set(drawn.games.tolist()) == set(games.tolist())
+    assert len(set(drawn.turns[drawn.themes == Theme.OPENING].tolist())) >= 4
+
+
+def test_games_take_turns_in_sources_starts_and_perturbations() -> None:
+    plan = game_plan(np.arange(4 * 44), 4)
+    combinations = Counter(zip(plan.sources.tolist(), plan.starts.tolist(), plan.perturbed.tolist(), strict=True))
+    assert len(combinations) == 4 * len(Start) * 2
+    assert {count for (*_, changed), count in combinations.items() if changed} == {1}
+    assert {count for (*_, changed), count in combinations.items() if not changed} == {3}
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (40, "expected 40 positions of the theme opening in 44 games, found .*; try more games, or fewer positions$"),
+        *((count, "expected an even number of positions of each theme, at least 2, got") for count in (0, 1, 3)),
+    ],
+)
+def test_impossible_counts_raise(count: int, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        sample_positions(sample_sources(), count, SEED, 44)
+
+
+def network() -> Chooser:
+    return pips_player().chooser
+
+
+def played(
+    first: Chooser, second: Chooser, numbers: np.ndarray = NUMBERS, seed: int = 7, changed: bool = False
+) -> SourceGames:
+    return source_games((first, second), seed, numbers, STARTS[numbers], np.full(len(numbers), changed))
+
+
+def test_the_same_on_any_threads_and_in_any_batch() -> None:
+    with threads(1):
+        alone = played(network(), PUBEVAL)
+    with threads(2):
+        together = played(network(), PUBEVAL)
+    some = played(network(), PUBEVAL, NUMBERS[[3, 17]])
+    assert np.array_equal(alone.boards, together.boards)
+    assert np.array_equal(alone.offsets, together.offsets)
+    rows = np.r_[slice(*alone.offsets[3:5].tolist()), slice(*alone.offsets[17:19].tolist())]
+    assert np.array_equal(some.boards, alone.boards[rows])
+    assert not np.array_equal(played(network(), PUBEVAL, seed=8).boards[:100], alone.boards[:100])
+
+
+def test_games_begin_where_they_should() -> None:
+    found = played(PUBEVAL, PUBEVAL)
+    for start in Start:
+        assert np.array_equal(found.boards[found.offsets[int(start)]], begun(start, int(start) + 1)[int(start)])
+
+
+def test_games_go_on_to_the_end() -> None:
+    """Every position follows from the one before by the play that a player chooses for some roll, up to one that can
+    end the game."""
+    found = played(PUBEVAL, PUBEVAL)
+    rolls = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
+    check_legal_boards(found.boards)
+    assert (game_outcomes(found.boards) == 0).all()
+    for begin, end in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True):
+        assert 1 <= end - begin <= MOST_TURNS
+        for row in range(begin, end):
+            following = chosen_boards(PUBEVAL, np.repeat(found.boards[row : row + 1], len(rolls), axis=0), rolls)
+            if row < end - 1:
+                assert (following == found.boards[row + 1]).all(axis=1).any()
+            elif end - begin < MOST_TURNS:
+                assert (game_outcomes(following) != 0).any()
+
+
+def test_openings_begin_with_two_different_dice() -> None:
+    numbers = np.arange(200)
+    found = source_games((PUBEVAL, PUBEVAL), 7, numbers, np.zeros(200, np.int8), np.zeros(200, np.bool_))
+    second = {tuple(board) for board in found.boards[found.offsets[:-1] + 1].tolist()}
+    rolls = np.array([(roll.high, roll.low) for roll in ROLLS if not roll.is_double], np.int8)
+    after = chosen_boards(PUBEVAL, np.tile(np.array(START_BOARD, np.int8), (15, 1)), rolls)
+    assert second == {tuple(board) for board in after.tolist()}
+
+
+def test_either_player_begins() -> None:
+    """With the same dice, games of two players begin as those of the one with itself, or as those of the other one."""
+    mixed, pubeval, random = played(PUBEVAL, RANDOM), played(PUBEVAL, PUBEVAL), played(RANDOM, RANDOM)
+    begins = [
+        [np.array_equal(mixed.boards[mixed.offsets[game] + 1], each.boards[each.offsets[game] + 1]) for game in NUMBERS]
+        for each in (pubeval, random)
+    ]
+    assert (np.array(begins).any(axis=0)).all()
+    assert 3 < sum(begins[0]) < 22
+    assert 3 < sum(begins[1]) < 22
+
+
+def test_perturbed_positions() -> None:
+    """One or two checkers of a position are elsewhere, nothing else is changed, and none comes off or onto the bar."""
+    plain, changed = played(network(), network()), played(network(), network(), changed=True)
+    assert np.array_equal(plain.offsets, changed.offsets)
+    check_legal_boards(changed.boards)
+    assert (game_outcomes(changed.boards) == 0).all()
+    before, after = plain.boards.astype(np.int64), changed.boards.astype(np.int64)
+    for sign, bar in ((1, 25), (-1, 0)):
+        ours, ours_after = (np.maximum(sign * boards[:, 1:25], 0) for boards in (before, after))
+        assert (ours.sum(axis=1) + before[:, bar] == ours_after.sum(axis=1) + after[:, bar]).all()
+        assert (after[:, bar] <= before[:, bar]).all()
+    moved = (np.abs(before - after).sum(axis=1) + 1) // 2
+    assert set(moved.tolist()) == {0, 1, 2}
+    assert 0.6 < (moved > 0).mean() < 1.0
+    assert (moved == 2).sum() > 50
+
+
+def test_wrong_numbers() -> None:
+    with pytest.raises(UsageError, match="from 0 to 2"):
+        played(PUBEVAL, PUBEVAL, seed=-1)
 
 
 def small_table(warehouse: Warehouse) -> Table:
@@ -92,7 +300,7 @@ def test_positions_are_kept_from_training(small_root: Path) -> None:
     assert own <= ids
 
 
-def test_verify_samples_and_rolls_out_again(small_root: Path) -> None:
+def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table, inputs, generator = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL), np.random.default_rng(0)
     said = check_sample(DATASET, table, inputs, ROWS, generator)
@@ -102,14 +310,8 @@ def test_verify_samples_and_rolls_out_again(small_root: Path) -> None:
     message = "expected in row 9 of .* the position that is drawn from game .* for mutual-holding, found that of"
     with pytest.raises(CheckFailedError, match=message):
         check_sample(DATASET, Corrupted(table, "turns", values), inputs, ROWS, generator)
-
-
-def test_verify_rolls_out_one_position_at_least(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
     monkeypatch.setattr(reference_positions, "REPLAYED_TRIALS", 0)
-    said = check_sample(
-        DATASET, small_table(warehouse), inputs_of(warehouse, DATASET, SMALL), 5, np.random.default_rng(0)
-    )
+    said = check_sample(DATASET, table, inputs, 5, np.random.default_rng(0))
     assert said == f"5 of {ROWS} positions drawn from their games again, 1 rolled out again"
 
 
@@ -129,16 +331,6 @@ def test_another_seed_has_other_positions(warehouse: Warehouse) -> None:
     table = warehouse.build(DATASET.name, replace(SMALL, seed=2))
     small = small_table(warehouse)
     assert not {*map(bytes, table.array("boards"))} & {*map(bytes, small.array("boards"))}
-
-
-def test_a_theme_without_positions(warehouse: Warehouse) -> None:
-    """Random plays make no primes, so one line names the theme, and nothing is written."""
-    few = replace(SMALL, sources=("random",), most_games=44, seed=3)
-    with pytest.raises(
-        InvalidParameterError, match=r"expected 2 positions of the theme [a-z-]+ in 44 games, found [01];"
-    ):
-        warehouse.build(DATASET.name, few)
-    assert warehouse.variants(DATASET.name) == [DATASET.slug(SMALL)]
 
 
 def test_default_recipes() -> None:

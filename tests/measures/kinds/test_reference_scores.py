@@ -229,9 +229,3 @@ def test_wrong_parameters_are_refused(
     with pytest.raises(error, match=f"^{message}"):
         warehouse.build(DATASET.name, replace(SMALL, **changes))
     assert sorted(table.name for table in warehouse.versions()) == before
-
-
-def test_names_of_variants() -> None:
-    names = [DATASET.slug(replace(SMALL, player=name, ply=2, tables=True)) for name in ("gnubg", "network/x")]
-    assert names == ["gnubg-2ply-on-2-by-tiny-seed-1", "network-x-2ply-on-2-by-tiny-seed-1"]
-    assert DATASET.slug(SMALL) == "network-tiny-0ply-without-tables-on-2-by-tiny-seed-1"

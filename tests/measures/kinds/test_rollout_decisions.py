@@ -14,7 +14,6 @@ from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.choices import Chooser
 from bgdata.formats.gnubg_benchmark import parse_gnubg_benchmark
 from bgdata.formats.lines import read_bytes
-from bgdata.game.classes import PositionClass
 from bgdata.game.codec import flip_boards
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
@@ -23,7 +22,6 @@ from bgdata.measures.kinds import rollout_decisions_compute as rollout_decisions
 from bgdata.measures.kinds.benchmark_scores import ScoreParameters
 from bgdata.measures.kinds.benchmark_scores_compute import decisions_of
 from bgdata.measures.kinds.rollout_decisions import DATASET, DecisionParameters
-from bgdata.measures.kinds.shared.decision_sample import sampled_turns
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout import Limits, RolloutSettings
@@ -97,8 +95,12 @@ def test_plays_are_rollouts(small_root: Path) -> None:
                 assert found[12:] == (len(plays), expected.n_plays)
 
 
-def test_plays_are_legal(small_root: Path) -> None:
-    arrays = small_table(small_root).arrays()
+def test_plays_are_legal_and_statistics_are_of_them(small_root: Path) -> None:
+    table = small_table(small_root)
+    arrays, found, errors = table.arrays(), table.manifest.statistics, table.array("plays_standard_errors")
+    assert (found["plays"], found["games"]) == (len(errors), table.array("plays_trials").sum())
+    assert found["mean_standard_error"] == pytest.approx(errors.mean())
+    assert (found["largest_standard_error"], found["reached_share"]) == (errors.max(), (errors <= 0.02).mean())
     for row, count in enumerate(arrays["decisions_n_legal_plays"].tolist()):
         position = Position(arrays["decisions_boards"][row])
         roll = "".join(map(str, arrays["decisions_dice"][row].tolist()))
@@ -119,16 +121,6 @@ def test_something_is_at_stake(small_root: Path) -> None:
         assert ((losses >= 0.001) & (losses <= 0.16)).any()
 
 
-def test_statistics(small_root: Path) -> None:
-    table = small_table(small_root)
-    found, errors = table.manifest.statistics, table.array("plays_standard_errors")
-    assert found["plays"] == len(errors)
-    assert found["mean_standard_error"] == pytest.approx(errors.mean())
-    assert found["largest_standard_error"] == errors.max()
-    assert found["reached_share"] == (errors <= 0.02).mean()
-    assert found["games"] == table.array("plays_trials").sum()
-
-
 def test_a_larger_set_begins_with_a_smaller_one(warehouse: Warehouse) -> None:
     small = warehouse.open(DATASET.name, SLUG).arrays()
     large = warehouse.build(DATASET.name, replace(SMALL, decisions=4)).arrays()
@@ -145,27 +137,12 @@ def test_a_standard_error_that_is_not_reached_is_kept(warehouse: Warehouse) -> N
     assert table.manifest.statistics["reached_share"] < 1
 
 
-def test_too_few_decisions(small_root: Path) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
-    corpus = inputs_of(warehouse, DATASET, SMALL)["games"]
-    brain = brain_of(warehouse)
-    parameters = replace(SMALL, decisions=5000)
-    with pytest.raises(InvalidParameterError) as caught:
-        rollout_decisions.sample_of(parameters, corpus, brain)
-    assert str(caught.value).startswith(
-        "expected 5,000 decisions of the class contact with a play that loses up to 0.16 in the test games of "
-        f"{corpus.name}, found "
-    )
-    count = int(str(caught.value).split("found ")[1].split(";")[0])
-    assert len(rollout_decisions.sample_of(replace(SMALL, decisions=count), corpus, brain).seeds) == count
-    with pytest.raises(InvalidParameterError, match="found 0; try more games"):
-        rollout_decisions.sample_of(replace(SMALL, position_class="crashed"), corpus, brain)
-
-
 def test_one_decision_of_each_game(warehouse: Warehouse) -> None:
     """The first of each, in the same order; and no more than there are games."""
     corpus, brain = inputs_of(warehouse, DATASET, SMALL)["games"], brain_of(warehouse)
-    every = sampled_turns(corpus, PositionClass.CONTACT, 5000, 0, brain, SMALL.window())
+    every = rollout_decisions.sample_turns(replace(SMALL, decisions=5000), corpus, brain)
+    with pytest.raises(InvalidParameterError, match=rf"in the test games of {corpus.name}, found {len(every.seeds)};"):
+        rollout_decisions.sample_of(replace(SMALL, decisions=len(every.seeds) + 1), corpus, brain)
     games = list(dict.fromkeys(every.games.tolist()))
     assert 2 <= len(games) < len(every.games)
     first = [every.games.tolist().index(game) for game in games]
@@ -181,16 +158,16 @@ def test_one_decision_of_each_game(warehouse: Warehouse) -> None:
 
 
 def test_verify_counts_games(warehouse: Warehouse) -> None:
-    table = warehouse.build(DATASET.name, replace(SMALL, one_per_game=True, decisions=2))
-    rollout_decisions.check_games(SMALL, table)
-    rollout_decisions.check_games(replace(SMALL, one_per_game=True), table)
+    wanted = replace(SMALL, one_per_game=True, decisions=2)
+    table = warehouse.build(DATASET.name, wanted)
+    rollout_decisions.check_games(wanted, table)
     path = table.folder / "decisions_games.npy"
     path.chmod(0o644)
     np.save(own(path), np.full_like(np.load(path), 7))
     rollout_decisions.check_games(SMALL, Table(table.folder))
     message = rf"expected one decision of each game in {table.name}, found 2 of game 7"
     with pytest.raises(CheckFailedError, match=message):
-        rollout_decisions.check_games(replace(SMALL, one_per_game=True), Table(table.folder))
+        rollout_decisions.check_games(wanted, Table(table.folder))
 
 
 def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
@@ -209,8 +186,14 @@ def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
     assert unsettled.manifest.digest == equal.manifest.digest
 
 
-def test_parameters_that_came_later_leave_recipes_as_they_were() -> None:
-    assert not {"one_per_game", "settled_at"} & set(DecisionParameters().to_json())
+def test_default_recipe() -> None:
+    """Parameters that came later are left out of recipes at their defaults."""
+    parameters = DecisionParameters()
+    assert (parameters.until, parameters.position_class) == (0.005, "contact")
+    assert not {"one_per_game", "settled_at"} & set(parameters.to_json())
+    assert DATASET.inputs(parameters)["games"] == ("selfplay", SELFPLAY.defaults[0])
+    assert "network" in DATASET.inputs(parameters)
+    assert "network" not in DATASET.inputs(replace(parameters, network="mine", network_version="r1-00000000"))
 
 
 def test_sets_that_come_with_the_package_are_large() -> None:
@@ -223,24 +206,20 @@ def test_sets_that_come_with_the_package_are_large() -> None:
 
 @pytest.mark.parametrize(
     ("name", "place"),
-    [("plays_equities", 1), ("plays_boards", (1, 6)), ("plays_chances", (1, 0)), ("plays_trials", 1)],
+    [
+        *(("plays_equities", 1), ("plays_boards", (1, 6)), ("plays_chances", (1, 0)), ("plays_trials", 1)),
+        *(("decisions_boards", (1, 6)), ("decisions_dice", (1, 0)), ("decisions_seeds", 1)),
+    ],
 )
-def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> None:
-    table = warehouse.build(DATASET.name, replace(SMALL, decisions=1))
-    check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 1, np.random.default_rng(0))
+def test_verify_rolls_out_again_and_reads_the_corpus(warehouse: Warehouse, name: str, place: Any) -> None:
+    parameters = replace(SMALL, decisions=1) if name.startswith("plays") else SMALL
+    table, rows = warehouse.build(DATASET.name, parameters), parameters.decisions
+    inputs = inputs_of(warehouse, DATASET, SMALL)
+    if name == "plays_equities":
+        check_sample(DATASET, table, inputs, rows, np.random.default_rng(0))
     corrupt(table, name, place)
     with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 1 of rollout_decisions/"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 1, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("name", "place"), [("decisions_boards", (1, 6)), ("decisions_dice", (1, 0)), ("decisions_seeds", 1)]
-)
-def test_verify_asks_the_corpus(warehouse: Warehouse, name: str, place: Any) -> None:
-    table = warehouse.open(DATASET.name, SLUG)
-    corrupt(table, name, place)
-    with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 1 of rollout_decisions/"):
-        check_sample(DATASET, Table(table.folder), inputs_of(warehouse, DATASET, SMALL), 3, np.random.default_rng(0))
+        check_sample(DATASET, Table(table.folder), inputs, rows, np.random.default_rng(0))
 
 
 def corrupt(table: Table, name: str, place: Any) -> None:
@@ -301,11 +280,3 @@ def test_scores(warehouse: Warehouse) -> None:
         ).fetchall() == [(f"rollout_decisions/{SLUG}", "contact", 3)]
     with pytest.raises(InvalidParameterError, match="expected version 2 of pubeval, as it plays here, got 1"):
         warehouse.build("benchmark_scores", replace(own, version="1"))
-
-
-def test_the_default_recipe() -> None:
-    parameters = DecisionParameters()
-    assert (parameters.until, parameters.position_class) == (0.005, "contact")
-    assert DATASET.inputs(parameters)["games"] == ("selfplay", SELFPLAY.defaults[0])
-    assert "network" in DATASET.inputs(parameters)
-    assert "network" not in DATASET.inputs(replace(parameters, network="mine", network_version="r1-00000000"))

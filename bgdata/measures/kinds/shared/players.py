@@ -1,4 +1,4 @@
-"""Names of players in parameters and variants."""
+"""Names of players, and of versions that are measured, in parameters and variants."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import is_callable, is_player_file
+from bgdata.kinds import all_kinds
 from bgdata.selfplay.kinds.selfplay import TABLES
 from bgdata.selfplay.kinds.shared.games import check_seed
-from bgdata.store.parameters import Parameters
+from bgdata.store.dataset import Input
+from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import default_network
 
@@ -66,3 +68,12 @@ class PairingParameters(Parameters):
 def luck_inputs() -> dict[str, tuple[str, Parameters]]:
     """The network of the package and its tables, which measure the luck of the dice, by role."""
     return {"network": default_network(), **TABLES}
+
+
+def source_input(place: VersionRef) -> Input:
+    """A version, or the recipe of the smallest variant of a kind, which is named without a version. Raises
+    InvalidParameterError for another variant without one."""
+    kind = all_kinds()[place.kind]
+    if not place.version and kind.slug(kind.smallest) != place.variant:
+        raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, got {place}")
+    return place if place.version else (place.kind, kind.smallest)

@@ -1,0 +1,253 @@
+"""`bgdata compare`: players by theme and on the same decisions, as text, as data and as a picture; and errors."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import bgdata
+from bgdata.measures.commands.score import chosen_rows, error_lines, label_of, labels_of, rate_lines
+from bgdata.measures.kinds.reference_positions import THEMES
+from bgdata.measures.kinds.reference_scores import GROUPS
+from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
+from bgdata.measures.steps.sets import best_first
+from bgdata.warehouse import Warehouse
+from tests.command_line import error_of, run, succeeds
+
+PLAYERS = ("network/tiny", "network/tiny:1")
+OWN_SET = f"rollout_decisions/{DECISIONS.slug(DECISIONS.smallest)}"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(path: Path) -> set[str]:
+    """All that is written in an SVG picture."""
+    return {"".join(text.itertext()) for text in ElementTree.parse(path).iter(f"{SVG}text")}
+
+
+def drawn_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[list[str], set[str]]:
+    """The lines and the texts of the picture of a command, which draws and prints the same again, building nothing."""
+    shown = run(warehouse.root, *arguments, "--plot", path)
+    assert shown.exit_code == 0, shown.output
+    first = path.read_bytes()
+    again = run(warehouse.root, *arguments, "--plot", path)
+    assert (again.stdout, path.read_bytes()) == (shown.stdout, first)
+    assert ": built " not in again.stderr
+    return shown.stdout.splitlines(), texts(path)
+
+
+def test_themes_as_table_and_picture(warehouse: Warehouse, tmp_path: Path) -> None:
+    (title, heads, *rows), picture = drawn_twice(warehouse, tmp_path / "themes.svg", "compare", *PLAYERS)
+    place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
+    assert title == f"RMSE of cubeless_equity (points), test split of {place}"
+    assert heads.split() == ["theme", "positions", "network/tiny:0", "network/tiny:1", "rollouts"]
+    assert [row.split()[0] for row in rows] == [*THEMES, "all"]
+    assert re.fullmatch(r"blitz +1 +\d\.\d{4} +\d\.\d{4} +\d\.\d{4}", rows[THEMES.index("blitz")])
+    figure = r"\d\.\d{4} \+/- \d\.\d{4}"
+    assert re.fullmatch(rf"all +14 +{figure} +{figure} +\d\.\d{{4}}", rows[-1])
+    assert {title, "rollouts themselves", "network/tiny:0", "network/tiny:1", *THEMES, "all"} <= picture
+    succeeds(warehouse.root, "compare", "network/tiny", "--plot", tmp_path / "themes.png")
+    assert (tmp_path / "themes.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_theme_rows_as_csv_and_json(warehouse: Warehouse) -> None:
+    options = ("compare", *reversed(PLAYERS), "--split", "validation", "--quantity", "lose_gammon")
+    shown = json.loads(succeeds(warehouse.root, *options, "--format", "json"))
+    assert [(row["player"], row["ply"]) for row in shown[:: len(GROUPS)]] == [("network/tiny", 1), ("network/tiny", 0)]
+    assert [row["theme"] for row in shown] == 2 * list(GROUPS)
+    with warehouse.connect() as connection:
+        relation = connection.sql(
+            "from reference_errors where split = 'validation' and quantity = 'lose_gammon' and has_tables"
+        )
+        expected = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
+    order = [(row["player"], row["ply"], row["theme"]) for row in shown]
+    expected.sort(key=lambda row: order.index((row["player"], row["ply"], row["theme"])))
+    assert shown == expected
+    rows = list(csv.DictReader(succeeds(warehouse.root, *options, "--format", "csv").splitlines()))
+    assert [float(row["rmse"]) for row in rows] == [row["rmse"] for row in shown]
+
+
+def test_default_players_of_themes_are_all_asked_ones(small_root: Path) -> None:
+    heads = succeeds(small_root, "compare", "--reference", "2-by-tiny-seed-1").splitlines()[1]
+    assert re.split(r"  +", heads) == ["theme", "positions", "network/tiny:0 without tables", "rollouts"]
+
+
+def theme_row(player: str, theme: str, rmse: float, *, has_tables: bool = True) -> dict[str, Any]:
+    return {"player": player, "ply": 0, "has_tables": has_tables, "theme": theme, "rmse": rmse, "positions": 1}
+
+
+def test_order_of_asked_players() -> None:
+    """As asked, or the best first; who has no tables is another player."""
+    rows = [theme_row("a", "all", 0.2), theme_row("b", "all", 0.1), theme_row("b", "blitz", 0.5)]
+    rows += [theme_row("a", "blitz", 0.0), theme_row("b", "all", 0.3, has_tables=False)]
+    found = chosen_rows(rows, [])
+    assert list(dict.fromkeys(map(label_of, found))) == ["b:0", "a:0", "b:0 without tables"]
+    assert [row["theme"] for row in found[:2]] == ["blitz", "all"]
+    assert list(dict.fromkeys(map(label_of, chosen_rows(rows, [("a", 0), ("b", 0)])))) == ["a:0", "b:0"]
+    assert chosen_rows(rows, [("a", 1)]) == []
+    _, _, blitz, _ = error_lines("", chosen_rows(rows, [("a", 0), ("b", 0)]))
+    assert blitz.split() == ["blitz", "1", "0.0000", "0.5000"]  # rollouts and errors that are not known are blank
+
+
+def test_no_asked_players_is_an_error(warehouse: Warehouse, memory_path: Path) -> None:
+    message = error_of(run(memory_path / "none", "compare", "network"), 1)
+    assert message == f"expected reference positions in {memory_path / 'none'}, found none; try: bgdata reference"
+    assert not (memory_path / "none").exists()
+    (scores,) = warehouse.versions("reference_scores")
+    succeeds(warehouse.root, "rm", scores.name)
+    message = error_of(run(warehouse.root, "compare"), 2)
+    place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
+    assert message == f"expected players that were asked about {place}, found none; try: bgdata compare network"
+
+
+def test_error_rates_as_table_and_picture(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Of those that only choose plays too."""
+    given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
+    (title, heads, *lines), picture = drawn_twice(warehouse, tmp_path / "rates.svg", *given)
+    assert title == (
+        "error rate (thousandths of a point a decision), and difference from network/tiny:0 on the same decisions"
+    )
+    assert heads.split() == ["network/tiny:0", "pubeval:0", "random:0"]
+    assert lines[::4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions"]
+    figure, difference = r"\d+\.\d\d \+/- \d+\.\d\d", r"[+-]\d+\.\d\d \+/- \d+\.\d\d"
+    assert re.fullmatch(rf"  error rate +{figure} +{figure} +{figure}", lines[5])
+    assert re.fullmatch(rf"  difference +{difference} +{difference}", lines[6])
+    assert re.fullmatch(r"  same choices +[0-3] +[0-3]", lines[7])
+    names = {"network/tiny:0", "pubeval:0", "random:0", "difference from network/tiny:0,", "below 0: better"}
+    assert names <= picture
+    succeeds(warehouse.root, *given[:2], "--benchmarks", "--plot", tmp_path / "rates.png")
+    assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rows_are_those_of_the_views(warehouse: Warehouse) -> None:
+    options = ("compare", "pubeval", "random", "network/tiny", "--on", OWN_SET)
+    shown = json.loads(succeeds(warehouse.root, *options, "--format", "json"))
+    assert [(row["player"], row["benchmark"]) for row in shown] == [
+        (name, OWN_SET) for name in ("pubeval", "random", "network/tiny")
+    ]
+    with warehouse.connect() as connection:
+        rates = connection.sql(
+            "select player, error_rate, standard_error, best_share from benchmark_summary "
+            f"where benchmark = '{OWN_SET}'"
+        ).fetchall()
+        differences = connection.sql(
+            "select player, same_choices, difference, standard_error, rollout_standard_error "
+            f"from benchmark_differences where benchmark = '{OWN_SET}' and other_player = 'pubeval'"
+        ).fetchall()
+    names = ["player", "error_rate", "standard_error", "best_share"]
+    assert {tuple(row[name] for name in names) for row in shown} == set(rates)
+    names = ["player", "same_choices", "difference", "difference_standard_error", "rollout_standard_error"]
+    assert {tuple(row[name] for name in names) for row in shown[1:]} == set(differences)
+    assert [row["other_player"] for row in shown] == [None, "pubeval", "pubeval"]
+    for row in shown[1:]:
+        assert row["difference"] == pytest.approx(row["error_rate"] - shown[0]["error_rate"])
+    rows = list(csv.DictReader(succeeds(warehouse.root, *options, "--format", "csv").splitlines()))
+    assert [float(row["error_rate"]) for row in rows] == [row["error_rate"] for row in shown]
+
+
+def test_default_players_are_all_scored_ones(warehouse: Warehouse) -> None:
+    succeeds(warehouse.root, "compare", "random", "network/tiny", "--on", OWN_SET)
+    _, heads, *lines = succeeds(warehouse.root, "compare", "--benchmarks").splitlines()
+    rows = json.loads(succeeds(warehouse.root, "compare", "--on", OWN_SET, "--format", "json"))
+    rates = [row["error_rate"] for row in rows]
+    assert rates == sorted(rates)
+    assert sorted(heads.split()) == ["network/tiny:0", "pubeval:0", "random:0"]
+    assert len(lines) == 8
+    (only,) = {line for line in lines[1:4] if line.startswith("  error rate")}
+    assert len(re.findall(r"\+/-", only)) == 1  # of pubeval, which alone was scored on that set
+    alone = succeeds(warehouse.root, "compare", "--on", "contact").splitlines()
+    assert alone[0] == "error rate (thousandths of a point a decision)"
+    assert len(alone) == 4
+
+
+def row_of(player: str, benchmark: str, rate: float, **more: Any) -> dict[str, Any]:
+    return {
+        "player": player, "ply": 0, "benchmark": benchmark, "decisions": 1000, "error_rate": rate,
+        "standard_error": 0.5, **more,
+    }  # fmt: skip
+
+
+def test_the_order_of_players() -> None:
+    """Who was scored on most sets comes first, then who loses least."""
+    rows = [row_of("a", "x", 3), row_of("b", "x", 2), row_of("b", "y", 4), row_of("a", "y", 2), row_of("c", "y", 0)]
+    assert best_first(rows) == [("a", 0), ("b", 0), ("c", 0)]
+    assert best_first([]) == []
+
+
+def test_missing_figures_are_blank() -> None:
+    """A player that was not scored on a set, and the error of a difference on a single decision."""
+    other = {"other_player": "a", "other_ply": 0, "same_choices": 7, "difference": -1.0}
+    rows = [
+        row_of("a", "x", 3),
+        row_of("b", "x", 2, difference_standard_error=None, **other),
+        row_of("b", "y", 4),
+    ]
+    assert labels_of(rows) == ["a:0", "b:0"]
+    assert [line.split() for line in rate_lines(rows)][2:] == [
+        ["x,", "1,000", "decisions"],
+        ["error", "rate", "3.00", "+/-", "0.50", "2.00", "+/-", "0.50"],
+        ["difference", "-1.00"],
+        ["same", "choices", "7"],
+        ["y,", "1,000", "decisions"],
+        ["error", "rate", "4.00", "+/-", "0.50"],
+        ["difference"],
+        ["same", "choices"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("pubeval",), 2, "expected a player that evaluates positions, got pubeval, which only chooses plays"),
+        (("nobody",), 2, "expected a player among random, pubeval, "),
+        (("network:x",), 2, "expected a player such as gnubg or gnubg:2, got 'network:x'"),
+        (("network/none",), 1, "no network/none in "),
+        (("--reference", "none"), 1, "no reference_positions/none in "),
+        (("nobody", "--benchmarks"), 2, "expected a player among random, pubeval, "),
+        (("network:x", "--benchmarks"), 2, "expected a player such as gnubg or gnubg:2, got 'network:x'"),
+        (("network/none", "--benchmarks"), 1, "no network/none in "),
+        (("--on", "none"), 1, "no gnubg_benchmark/none in "),
+        (("--on", "rollout_decisions/none"), 1, "no rollout_decisions/none in "),
+        (("--on", "positions/sample"), 2, "expected a benchmark such as gnubg_benchmark/contact or "),
+        (
+            ("--benchmarks", "--split", "test"),
+            2,
+            "expected either benchmarks (--benchmarks, --on) or reference positions, got --split too",
+        ),
+        (("--on", "contact", "--quantity", "win"), 2, "expected either benchmarks (--benchmarks, --on) or "),
+    ],
+)
+def test_wrong_arguments(small_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+    assert error_of(run(small_root, "compare", *arguments), code).startswith(message)
+
+
+def test_no_scored_players_is_an_error(warehouse: Warehouse, memory_path: Path) -> None:
+    message = error_of(run(memory_path / "none", "compare", "--benchmarks"), 1)
+    assert message.startswith(f"expected a benchmark in {memory_path / 'none'}, found none; try: ")
+    shutil.rmtree(warehouse.root / "benchmark_scores")
+    bgdata.open_warehouse(warehouse.root).connect().close()
+    table = warehouse.open("gnubg_benchmark", "contact")
+    message = error_of(run(warehouse.root, "compare", "--on", "contact"), 2)
+    assert message == f"expected players that were scored on {table.name}, found none; try: bgdata benchmark network"
+
+
+def test_an_older_version_of_a_benchmark(warehouse: Warehouse, tmp_path: Path) -> None:
+    """SQL has no rows of it, and scores of it are of other decisions."""
+    old = warehouse.open("gnubg_benchmark", "contact")
+    kind = warehouse.kinds["gnubg_benchmark"]
+    (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]
+    path.write_text(path.read_text() + "# another file\n")
+    new = warehouse.build(kind.name, kind.smallest, files=[path])
+    message = error_of(run(warehouse.root, "compare", "pubeval", "--on", old.name), 2)
+    assert message == f"expected the current version {new.name}, got {old.name}; try: bgdata use"
+    succeeds(warehouse.root, "benchmark", "random", "--on", old.name)
+    shown = json.loads(succeeds(warehouse.root, "compare", "pubeval", "--on", "contact", "--format", "json"))
+    assert [(row["player"], row["benchmark_version"]) for row in shown] == [("pubeval", new.folder.name)]
+    shown = json.loads(succeeds(warehouse.root, "compare", "--on", "contact", "--format", "json"))
+    assert [row["player"] for row in shown] == ["pubeval"]

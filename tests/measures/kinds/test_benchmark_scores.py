@@ -1,0 +1,264 @@
+"""Scores of players: by the definition, on decisions made by hand; and gnubg's on the published rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError, UnknownPlayerError
+from bgdata.evaluation.gnubg import gnubg_version
+from bgdata.evaluation.player import open_named_player
+from bgdata.game.position import Position, parse_key20
+from bgdata.measures.kinds.benchmark_scores import ScoreParameters
+from bgdata.measures.kinds.benchmark_scores_compute import (
+    RolledOutDecisions,
+    decisions_of,
+    losses_of,
+    rank_choices,
+    score_of,
+)
+from bgdata.store.parameters import VersionRef
+from bgdata.store.table import Table
+from tests.contract.kinds import Corrupted
+from tests.formats import samples
+from tests.imports.importing import Imports
+from tests.oracles import needs_gnubg_tool
+from tests.rechecking import check_sample
+
+KEYS = ["JIGHPAABDAOAHDPAABDA", "OAHDOEABCBOAHDPAABDA", "OAHDOBABCEOAHDPAABDA", "OAHDMJABDAOAHDPAABDA"]
+BOARDS = [list(parse_key20(key).board) for key in KEYS]
+UNLISTED = list(parse_key20("OAHDPAABAJOAHDPAABDA").board)
+START = list(parse_key20("OAHDPAABDAOAHDPAABDA").board)
+
+
+def decisions(*losses: list[float]) -> RolledOutDecisions:
+    """The same position and roll again and again, with as many of its plays as there are losses."""
+    counts = [len(some) for some in losses]
+    return RolledOutDecisions(
+        boards=np.array([START] * len(losses), np.int8),
+        rolls=np.array([[2, 4]] * len(losses), np.int8),
+        first_plays=np.array([0, *np.cumsum(counts)]),
+        play_boards=np.array([board for count in counts for board in BOARDS[:count]], np.int8),
+        losses=np.array([loss for some in losses for loss in some]),
+    )
+
+
+THREE = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
+
+
+@pytest.mark.parametrize(
+    ("chosen", "ranks", "losses"),
+    [
+        ([BOARDS[0], BOARDS[0], BOARDS[0]], [0, 0, 0], [0, 0, 0]),
+        ([BOARDS[1], BOARDS[1], BOARDS[1]], [1, 1, 1], [0.25, 0.125, 0]),
+        ([BOARDS[2], BOARDS[2], BOARDS[2]], [2, -1, 2], [0.5, 0.125, 1.5]),
+        ([UNLISTED, UNLISTED, UNLISTED], [-1, -1, -1], [0.5, 0.125, 2]),
+        ([BOARDS[3], BOARDS[0], BOARDS[3]], [-1, 0, 3], [0.5, 0, 2]),
+    ],
+)
+def test_choices_lose_what_rollouts_say(chosen: list[list[int]], ranks: list[int], losses: list[float]) -> None:
+    """One that was not rolled out costs what the last listed play does."""
+    found = rank_choices(THREE, np.array(chosen, np.int8))
+    assert found.tolist() == ranks
+    assert losses_of(THREE, found).tolist() == losses
+
+
+@pytest.mark.parametrize(
+    ("losses", "ranks", "rate", "error", "unlisted", "best", "interval"),
+    [
+        # of the sample: sqrt((0.0625 + 0 + 0 + 0.0625) / 3) / sqrt(4), in thousandths
+        ([0, 0.25, 0.25, 0.5], [0, 1, 2, -1], 250, 102.062073, 0.25, 0.25, (49.962013, 450.037987)),
+        # cut off at 0; plays that lose nothing are best by any rank, and unlisted where nothing can be lost
+        ([0, 0, 0.3], [3, -1, 1], 100, 100, 1 / 3, 2 / 3, (0, 295.996398)),
+        ([0.2], [0], 200, 0, 0, 0, (200, 200)),
+        ([], [], 0, 0, 0, 0, (0, 0)),
+    ],
+)
+def test_scores_by_hand(
+    losses: list[float],
+    ranks: list[int],
+    rate: float,
+    error: float,
+    unlisted: float,
+    best: float,
+    interval: tuple[float, float],
+) -> None:
+    found = list(score_of(np.array(losses, np.float64), np.array(ranks, np.int16)).values())
+    assert found == pytest.approx([len(losses), rate, error, unlisted, best, *interval])
+
+
+# ----------------------------------------------------------------- the dataset kind
+
+BENCHMARK = b"".join(samples.BENCHMARK_ROWS.splitlines(keepends=True)[:2])
+
+
+def scores(
+    imports: Imports, player: str = "pubeval", ply: int = 0, version: str = "2", class_: str = "contact"
+) -> Table:
+    benchmark = imports.warehouse.open("gnubg_benchmark", class_)
+    return imports.warehouse.build("benchmark_scores", ScoreParameters.on(benchmark, player, ply, version))
+
+
+@pytest.fixture
+def imports(memory_path: Path) -> Imports:
+    """With a benchmark of two decisions."""
+    found = Imports(memory_path)
+    found.text("gnubg_benchmark", BENCHMARK)
+    return found
+
+
+def test_scores_of_pubeval(imports: Imports) -> None:
+    table = scores(imports)
+    benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
+    assert table.folder.parent.name == "pubeval-0ply-imported-contact"
+    assert table.manifest.parameters["benchmark"]["version"] == benchmark.folder.name
+    assert table.manifest.inputs == {"benchmark": f"gnubg_benchmark/contact@{benchmark.manifest.digest}"}
+    chosen = table.array("chosen")
+    with imports.warehouse.connect() as connection:
+        rows = connection.sql("select decision, next_position_id, rank, loss from benchmark_scores").fetchall()
+        assert connection.sql(
+            "select s.class = d.class from benchmark_scores s join benchmark_decisions d using (decision)"
+        ).fetchall() == [(True,), (True,)]
+        assert connection.sql(
+            "select s.decision, coalesce(p.rank, -1) from benchmark_scores s left join benchmark_plays p "
+            "on p.decision = s.decision and p.position_id = s.next_position_id order by 1"
+        ).fetchall() == list(enumerate(table.array("ranks").tolist()))
+        (summary,) = connection.sql("from benchmark_summary").fetchall()
+    ids = [Position(board).id for board in chosen.tolist()]
+    ranks = [rank if rank >= 0 else None for rank in table.array("ranks").tolist()]
+    assert rows == list(zip(range(2), ids, ranks, table.array("losses").tolist(), strict=True))
+    statistics = table.manifest.statistics
+    names = ("error_rate", "standard_error", "error_rate_low", "error_rate_high", "unlisted_share", "best_share")
+    assert summary == (
+        "pubeval",
+        0,
+        "2",
+        "gnubg_benchmark/contact",
+        benchmark.folder.name,
+        "contact",
+        2,
+        *(statistics[name] for name in names),
+    )
+    assert statistics["error_rate"] == pytest.approx(1000 * np.mean(table.array("losses")))
+
+
+def test_another_benchmark_gives_other_scores(imports: Imports) -> None:
+    """The older scores stay, name their set, and are not shown."""
+    first = scores(imports)
+    assert scores(imports).folder == first.folder
+    imports.text("gnubg_benchmark", BENCHMARK + b"# more\n" + BENCHMARK, "contact.bm")
+    second = scores(imports)
+    assert [table.manifest.statistics["decisions"] for table in (first, second)] == [2, 4]
+    versions = {table.manifest.parameters["benchmark"]["version"] for table in (first, second)}
+    assert versions == {table.folder.name for table in imports.warehouse.versions("gnubg_benchmark", "contact")}
+    with imports.warehouse.connect() as connection:
+        assert connection.sql("select decisions from benchmark_summary").fetchall() == [(4,)]
+
+
+def test_the_smallest_scores_are_of_the_sample(imports: Imports) -> None:
+    """Its version stands in the declaration, since scores always name one."""
+    sample = Imports(imports.folder / "sample").sample("gnubg_benchmark")
+    kind = imports.warehouse.kind("benchmark_scores")
+    assert kind.smallest == ScoreParameters.on(sample, "pubeval", 0, "2")
+
+
+@pytest.mark.parametrize(("name", "found"), [("losses", "losses"), ("ranks", "ranks"), ("chosen", "ranks")])
+def test_changed_scores_are_found(imports: Imports, name: str, found: str) -> None:
+    table = scores(imports)
+    kind = imports.warehouse.kind("benchmark_scores")
+    inputs = {"benchmark": imports.warehouse.open("gnubg_benchmark", "contact")}
+    check_sample(kind, table, inputs, 10, np.random.default_rng(0))
+    values = np.array(table.array(name))
+    values[1] = START if name == "chosen" else 7
+    with pytest.raises(CheckFailedError, match=f"expected {found} of .* in row 1 of benchmark_scores/pubeval-0ply-"):
+        check_sample(kind, Corrupted(table, name, values), inputs, 10, np.random.default_rng(0))
+
+
+def test_no_decisions_no_score(imports: Imports) -> None:
+    """Such as a file that has nothing but rollouts."""
+    imports.text("gnubg_benchmark", "#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006\n")
+    assert scores(imports).manifest.statistics["decisions"] == 0
+    with imports.warehouse.connect() as connection:
+        assert connection.sql("select decisions, error_rate, class from benchmark_summary").fetchall() == [(0, 0, None)]
+
+
+def test_wrong_parameters_are_refused(imports: Imports) -> None:
+    with pytest.raises(MissingTableError, match=r"no gnubg_benchmark/x in .* \(have: contact\)"):
+        scores(imports, class_="x")
+    for benchmark, version, message in (
+        ("positions/x", "", "expected a benchmark such as gnubg_benchmark/contact or .*, got positions/x"),
+        ("contact", "", "expected a benchmark such as .*, got contact"),
+        ("rollout_decisions/", "r1-00000000", "expected a benchmark such as .*, got rollout_decisions/"),
+        ("rollout_decisions/x", "", "expected the version of rollout_decisions/x, got none"),
+        ("gnubg_benchmark/contact", "", "expected the version of gnubg_benchmark/contact, got none"),
+        ("gnubg_benchmark/contact", "../..", r"expected the version of gnubg_benchmark/contact, got \.\./\.\."),
+        (
+            "gnubg_benchmark/../../evil",
+            "r1-00000000",
+            "expected a benchmark such as .*, got gnubg_benchmark/../../evil",
+        ),
+    ):
+        with pytest.raises(InvalidParameterError, match=message):
+            imports.warehouse.build(
+                "benchmark_scores",
+                ScoreParameters("pubeval", 0, VersionRef(*benchmark.partition("/")[::2], version), "2"),
+            )
+    parameters = ScoreParameters("pubeval", 0, VersionRef("gnubg_benchmark", "contact", "r2-00000000"), "2")
+    with pytest.raises(MissingTableError, match="no gnubg_benchmark/contact/r2-00000000 in "):
+        imports.warehouse.build("benchmark_scores", parameters)
+    for name in ("", "a/b", "a b", "-"):
+        with pytest.raises(InvalidParameterError, match=f"expected the name of a player, got '{name}'"):
+            scores(imports, name)
+    with pytest.raises(UnknownPlayerError, match=r"expected a player among random, pubeval, .*, got nobody"):
+        scores(imports, "nobody")
+    assert imports.warehouse.variants("benchmark_scores") == []
+
+
+# ----------------------------------------------------------------- on the published rows
+
+
+def published(imports: Imports) -> dict[str, int]:
+    """Import the 43 rows, each class by itself; how many each has."""
+    rows = samples.shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
+    found = {}
+    for class_ in ("contact", "race", "crashed"):
+        text = b"".join(row.split(b" ", 2)[2] for row in rows if row.startswith(class_.encode()))
+        found[class_] = imports.text("gnubg_benchmark", text, f"{class_}.bm").manifest.rows
+    return found
+
+
+def test_players_on_the_published_rows(imports: Imports) -> None:
+    """pubeval is worse than nothing lost and better than random plays."""
+    assert published(imports) == {"contact": 15, "race": 14, "crashed": 14}
+    for class_ in ("contact", "race", "crashed"):
+        pubeval, at_random = (
+            scores(imports, name, version=version, class_=class_).manifest.statistics
+            for name, version in (("pubeval", "2"), ("random", "1"))
+        )
+        assert 0 <= pubeval["error_rate"] < at_random["error_rate"]
+        table = imports.warehouse.open("gnubg_benchmark", class_)
+        found = decisions_of(table)
+        best = found.play_boards[found.first_plays[:-1]]
+        assert not losses_of(found, rank_choices(found, best)).any()
+
+
+@needs_gnubg_tool("gnubg")
+@pytest.mark.parametrize(
+    ("ply", "expected"),
+    [
+        (0, {"contact": 1.92941, "race": 0.425645, "crashed": 8.072597}),
+        (1, {"contact": 4.73353, "race": 0.234013, "crashed": 5.834688}),
+    ],
+)
+def test_gnubg_on_the_published_rows(imports: Imports, ply: int, expected: dict[str, float]) -> None:
+    """As computed by an independent script: this pins the scoring, with gnubg 1.07."""
+    if not gnubg_version().startswith("1.07"):
+        pytest.skip(f"the figures are of gnubg 1.07, this is {gnubg_version()}")
+    published(imports)
+    for class_, error_rate in expected.items():
+        statistics = scores(imports, "gnubg", ply, f"{gnubg_version()}-external", class_).manifest.statistics
+        assert statistics["error_rate"] == pytest.approx(error_rate, rel=2e-6)
+        assert statistics["unlisted_share"] == 0
+    assert open_named_player("gnubg", ply).label == f"gnubg-{ply}ply"

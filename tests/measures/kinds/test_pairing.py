@@ -1,0 +1,202 @@
+"""Series of games, without the cube and with it, as dataset kinds: what is played, its result, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError, UnknownPlayerError, UsageError
+from bgdata.evaluation.choices import KernelPlayer
+from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
+from bgdata.measures.kinds.cubeful_scores import DATASET as CUBEFUL
+from bgdata.measures.kinds.cubeful_scores import CubefulScoreParameters
+from bgdata.measures.kinds.game_scores import DATASET, GameParameters
+from bgdata.selfplay.games import pair_error, play_games, play_games_with_luck, result_of
+from bgdata.selfplay.series import CubefulRules, play_cubeful
+from bgdata.store.dataset import Computed, Recheck
+from bgdata.warehouse import Warehouse
+from tests.contract.kinds import Corrupted
+from tests.rechecking import check_sample, inputs_of
+
+SMALL = DATASET.smallest
+JUDGED = replace(SMALL, games=4, luck=True)
+SMALL_MATCHES = CUBEFUL.smallest
+
+
+def network_parameters(warehouse: Warehouse) -> GameParameters:
+    """The tiny network against PubEval."""
+    version = open_named_player("network/tiny", 0, warehouse).version
+    return GameParameters("network/tiny", 0, version, "pubeval", 0, "2", 40)
+
+
+def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
+    games = play_games(PubEval(), RandomPlayer(), SMALL.games, SMALL.seed)
+    result = result_of(games)
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            "select number, outcome, turns, begins, net_luck, hedged_points from game_scores"
+        ).fetchall()
+    (found,) = warehouse.rows("from game_summary")
+    columns = games.numbers, games.outcomes, games.turns, games.begins
+    nothing = [None] * SMALL.games
+    assert rows == list(zip(*(column.tolist() for column in columns), nothing, nothing, strict=True))
+    assert np.isnan(table.array("lucks")).all()
+    assert [found[name] for name in found if name.startswith("hedged_")] == [None, None]
+    expected = {"points_per_game": result.points_per_game, "standard_error": result.standard_error}
+    assert expected.items() <= found.items()
+    assert (found["win_share"], found["turns_per_game"]) == (result.win_share, result.mean_turns)
+    names = {"player": "pubeval", "ply": 0, "player_version": "2", "opponent": "random", "opponent_ply": 0}
+    assert {**names, "opponent_version": "1", "seed": SMALL.seed, "games": SMALL.games}.items() <= found.items()
+    assert table.folder.parent.name == "pubeval-0ply-against-random-0ply-40-seed-2"
+
+
+@pytest.mark.parametrize("luck", [False, True])
+def test_statistics_by_hand(luck: bool) -> None:
+    """Shares add up to the points as chances do, a gammon includes backgammons; hedged results are of pairs."""
+    outcomes, lucks = np.array([1, 1, 2, -3, 3, -1, -2, -2], np.int8), np.array([0.5, -0.5, 0, 0, 1, 0, -2, -2])
+    arrays: dict[str, Any] = {"outcomes": outcomes, "turns": np.full(8, 50, np.int32), "lucks": lucks}
+    found = DATASET.computation.statistics(Computed(replace(SMALL, luck=luck), arrays))
+    shares = [found[name] for name in found if name.endswith("_share")]
+    assert shares == [4 / 8, 2 / 8, 1 / 8, 3 / 8, 1 / 8]
+    won, win_gammon, win_backgammon, lose_gammon, lose_backgammon = shares
+    points = 2 * won - 1 + win_gammon + win_backgammon - lose_gammon - lose_backgammon
+    assert points == found["points_per_game"] == np.mean(outcomes)
+    assert found["turns_per_game"] == 50
+    hedged = {name: value for name, value in found.items() if "hedged" in name}
+    means = np.array([1.0, -0.5, 0.5, 0.0])  # of the pairs
+    expected = {"hedged_points_per_game": 0.25, "hedged_standard_error": means.std(ddof=1) / 2}
+    assert hedged == pytest.approx(expected if luck else {})
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory, network_root: Path) -> Path:
+    """Folder of a warehouse with four games and their luck, judged by the default network and its tables."""
+    root = tmp_path_factory.mktemp("judged") / "warehouse"
+    shutil.copytree(network_root, root, ignore=shutil.ignore_patterns(".*"))
+    bgdata.open_warehouse(root).build(DATASET.name, JUDGED)
+    return root
+
+
+def test_luck_is_that_of_the_judge(judged: Path) -> None:
+    warehouse = bgdata.open_warehouse(judged)
+    table = warehouse.open(DATASET.name, "pubeval-0ply-against-random-0ply-4-seed-2-luck")
+    judge = open_named_player("network", 0, warehouse)
+    assert isinstance(judge, KernelPlayer)
+    games, lucks = play_games_with_luck(PubEval(), RandomPlayer(), judge.chooser, 4, 2)
+    assert table.array("lucks").tolist() == lucks.tolist()
+    assert set(table.manifest.inputs) == {"network", "two_sided", "one_sided", "gammon"}
+    with warehouse.connect() as connection:
+        rows = connection.sql("select outcome, net_luck, hedged_points from game_scores").fetchall()
+        (summary,) = connection.sql("select hedged_points_per_game, hedged_standard_error from game_summary").fetchall()
+    hedged = games.outcomes - lucks
+    assert rows == list(zip(games.outcomes.tolist(), lucks.tolist(), hedged.tolist(), strict=True))
+    statistics = table.manifest.statistics
+    assert summary == (statistics["hedged_points_per_game"], statistics["hedged_standard_error"])
+    assert summary == (hedged.mean(), pair_error(games.numbers, hedged))
+
+
+def test_changed_luck_is_found(judged: Path) -> None:
+    warehouse = bgdata.open_warehouse(judged)
+    table = warehouse.open(DATASET.name, DATASET.slug(JUDGED))
+    inputs = warehouse.find_inputs(DATASET, JUDGED) or {}
+    check_sample(DATASET, table, inputs, 4, np.random.default_rng(0))
+    values = np.array(table.array("lucks"))
+    values[2] = np.nextafter(values[2], 9)
+    with pytest.raises(CheckFailedError, match=r"expected lucks of .* in row 2 of game_scores/"):
+        check_sample(DATASET, Corrupted(table, "lucks", values), inputs, 4, np.random.default_rng(0))
+
+
+def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) -> None:
+    parameters = network_parameters(warehouse)
+    table = warehouse.build(DATASET.name, parameters)
+    games = play_games(open_named_player("network/tiny", 0, warehouse), PubEval(), 40, parameters.seed)
+    assert table.array("outcomes").tolist() == games.outcomes.tolist()
+    assert table.folder.parent.name == "network-tiny-0ply-against-pubeval-0ply-40-seed-2"
+    check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
+
+
+def test_unknown_players(memory_path: Path) -> None:
+    warehouse = bgdata.open_warehouse(memory_path)
+    with pytest.raises(UnknownPlayerError, match=r"expected a player among random, pubeval, .*, got nobody"):
+        warehouse.build(DATASET.name, replace(SMALL, player="nobody"))
+    with pytest.raises(MissingTableError, match=r"no network/x in .* \(have: none\); try: bgdata train td x"):
+        warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
+
+
+def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> None:
+    """Such as after a table came or went, or the network was trained anew."""
+    built = warehouse.build(DATASET.name, network_parameters(warehouse))
+    table = Corrupted(built, "turns", np.array(built.array("turns")) + 1)
+    shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
+    with pytest.raises(CheckSkippedError, match=r"no game can be played again: expected version \w+ of network/tiny"):
+        check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
+
+
+def test_cubeful_rows_are_those_of_the_games(warehouse: Warehouse) -> None:
+    version = open_named_player("network/contact-160", 0, warehouse, tables=False).version
+    parameters = replace(SMALL_MATCHES, length=0, games=6, opponent="network/contact-160", opponent_version=version)
+    table = warehouse.build(CUBEFUL.name, parameters)
+    players = [open_named_player(name, 0, warehouse, tables=False) for name in ("network/tiny", "network/contact-160")]
+    found = play_cubeful((players[0], players[1]), CubefulRules(), 6, parameters.seed)
+    points = np.where(found.column("winner") == np.arange(6) % 2, 1, -1) * found.column("points")
+    with warehouse.connect() as connection:
+        rows = connection.sql(
+            "select net_points, games_played, turns, net_luck from cubeful_scores "
+            f"where variant = '{CUBEFUL.slug(parameters)}'"
+        ).fetchall()
+    assert rows == [
+        (outcome, 1, turns, None)
+        for outcome, turns in zip(points.tolist(), found.column("turns").tolist(), strict=True)
+    ]
+    assert table.manifest.statistics["points_per_game"] == points.mean() < 0  # tiny has learned next to nothing
+
+
+def test_matches_are_won_or_lost(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open(CUBEFUL.name, CUBEFUL.slug(SMALL_MATCHES))
+    outcomes = np.asarray(table.array("outcomes"))
+    assert set(outcomes.tolist()) <= {1, -1}
+    assert (outcomes[::2] + outcomes[1::2]).tolist() == [0] * (SMALL_MATCHES.games // 2)  # against itself
+
+
+@pytest.mark.parametrize("length", [0, 3])
+def test_luck_with_the_cube_is_subtracted(network_root: Path, tmp_path: Path, length: int) -> None:
+    """Of a player against itself nothing is left of a pair."""
+    shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*"))
+    warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
+    player = open_named_player("network/contact-160", 0, warehouse)
+    entrant = ("network/contact-160", 0, player.version)
+    table = warehouse.build(CUBEFUL.name, CubefulScoreParameters(*entrant, *entrant, length, 4, 1, True))
+    lucks, outcomes = (np.asarray(table.array(name), np.float64) for name in ("lucks", "outcomes"))
+    assert np.isfinite(lucks).all()
+    assert (lucks != 0).all()
+    assert (outcomes - lucks)[::2] + (outcomes - lucks)[1::2] == pytest.approx(0)
+    assert (outcomes - lucks).std() < outcomes.std()
+    assert table.manifest.statistics["hedged_standard_error"] == pytest.approx(0)
+
+
+def test_changed_players_are_not_rechecked(small_root: Path) -> None:
+    warehouse = bgdata.open_warehouse(small_root)
+    table = warehouse.open(CUBEFUL.name, CUBEFUL.slug(SMALL_MATCHES))
+    inputs = inputs_of(warehouse, CUBEFUL, SMALL_MATCHES)
+    changes = {"version": "older"}, {"player": "gone.ubgi"}
+    found = "expected version b49ded87 of network/", "expected a network to play without"
+    for change, message in zip(changes, found, strict=True):
+        parameters = replace(SMALL_MATCHES, **change)  # type: ignore[arg-type]
+        recheck = Recheck(parameters, inputs, warehouse, table, 9, np.random.default_rng(0))
+        with pytest.raises(CheckSkippedError, match=f"no game can be played again: {message}"):
+            CUBEFUL.computation.check_sample(recheck)
+
+
+def test_player_without_evaluations_is_refused(warehouse: Warehouse) -> None:
+    wrong = replace(SMALL_MATCHES, opponent="pubeval", opponent_version="2", tables=True)
+    wrong = replace(wrong, version=open_named_player("network/tiny", 0, warehouse).version)
+    with pytest.raises(UsageError, match="expected a player that evaluates positions, got pubeval"):
+        warehouse.build(CUBEFUL.name, wrong)

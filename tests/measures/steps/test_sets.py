@@ -1,0 +1,158 @@
+"""Reference positions that are there, what players say of them, and how their speed is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import MissingTableError, UsageError
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.game.plays import legal_plays
+from bgdata.game.position import Position
+from bgdata.kernel import thread_count, threads
+from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
+from bgdata.measures.steps import sets
+from bgdata.measures.steps.sets import (
+    build_reference_scores,
+    find_references,
+    positions_per_second,
+    references_there,
+    spread,
+    workers_text,
+)
+from bgdata.store.progress import Silence
+from bgdata.warehouse import Warehouse
+from tests.evaluation.sample_evaluators import Scrambled
+
+SMALL = REFERENCE.slug(REFERENCE.smallest)
+BOARDS = np.zeros((28, 26), np.int8)
+
+
+class Clock:
+    """Time that passes while an evaluator is asked: some seconds to start, and some for each position."""
+
+    def __init__(self, start_seconds: float, position_seconds: float) -> None:
+        self.start_seconds, self.position_seconds = start_seconds, position_seconds
+        self.now, self.asked = 0.0, list[int]()
+
+    def evaluate_many(self, boards: np.ndarray) -> None:
+        """Take the time."""
+        self.asked.append(len(boards))
+        self.now += self.start_seconds + self.position_seconds * len(boards)
+
+
+def rate_of(clock: Clock, monkeypatch: pytest.MonkeyPatch, boards: np.ndarray = BOARDS) -> float:
+    """The measured speed."""
+    monkeypatch.setattr(sets, "perf_counter", lambda: clock.now)
+    return positions_per_second(clock, boards)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("start", "each"), [(0.0, 1e-5), (0.001, 0.001), (1.0, 0.01)])
+def test_speed_without_the_start(monkeypatch: pytest.MonkeyPatch, start: float, each: float) -> None:
+    clock = Clock(start, each)
+    assert rate_of(clock, monkeypatch) == pytest.approx(1 / each)
+    assert clock.asked[-3] == clock.asked[-1] > 28
+
+
+def test_speed_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run during which the machine was busy does not count."""
+    clock = Clock(0.0, 0.25)
+    delays = iter([0.0] * 3 + [90.0, 0.0])  # of two questions about the start, and of three runs
+    ask = clock.evaluate_many
+
+    def delayed(boards: np.ndarray) -> None:
+        ask(boards)
+        clock.now += next(delays)
+
+    clock.evaluate_many = delayed  # type: ignore[method-assign]
+    assert rate_of(clock, monkeypatch) == pytest.approx(4.0)
+
+
+def test_a_program_starts_its_processes_before_it_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first question about several positions starts several, which takes seconds."""
+    clock = Clock(0.0, 0.001)
+    ask = clock.evaluate_many
+    started = 0
+
+    def starting(boards: np.ndarray) -> None:
+        nonlocal started
+        ask(boards)
+        clock.now += 2.0 * max(0, min(thread_count(), len(boards)) - started)
+        started = max(started, min(thread_count(), len(boards)))
+
+    clock.evaluate_many = starting  # type: ignore[method-assign]
+    assert rate_of(clock, monkeypatch) == pytest.approx(1000)
+    assert clock.asked[-1] > 100
+
+
+def test_speed_is_that_of_evaluating_anew() -> None:
+    """Who looks ahead remembers positions, but is not asked with what it remembers."""
+    inner = Scrambled()
+    player = LookaheadPlayer(inner, 1)
+    boards = np.array([play.next_position.board for play in legal_plays(Position("start"), "31")], np.int8)
+    sets.seconds_of(player, boards)
+    first, inner.asked = inner.asked, 0
+    sets.seconds_of(player, boards)
+    assert inner.asked == first > 100 * len(boards) // 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 28, 3024])
+def test_positions_are_spread_evenly(n: int) -> None:
+    """Each is taken once; of any part every third of them has a third, give or take two."""
+    found = spread(np.arange(n))
+    assert sorted(found.tolist()) == list(range(n))
+    for begin, end in ((0, n // 2), (n // 3, n), (n // 5, n // 4)):
+        counts = np.bincount(found[begin:end] * 3 // n, minlength=3)
+        assert np.abs(counts - (end - begin) / 3).max() <= 2
+
+
+def test_no_position_is_asked_for_again_before_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that remembers what it has answered would seem fast."""
+    seen: list[int] = []
+    clock = Clock(0.0, 0.05)
+
+    def ask(boards: np.ndarray) -> None:
+        seen.extend(boards[:, 0].tolist())
+        Clock.evaluate_many(clock, boards)
+
+    clock.evaluate_many = ask  # type: ignore[method-assign]
+    rate_of(clock, monkeypatch, np.repeat(np.arange(40, dtype=np.int8)[:, None], 26, axis=1))
+    assert len(seen) > 20
+    assert len(set(seen[:40])) == min(len(seen), 40)
+
+
+def test_who_computes() -> None:
+    with threads(1):
+        assert workers_text("network/tiny") == "1 thread"
+        assert workers_text("gnubg") == "1 process"
+    assert workers_text("bgsage") == "threads of its own"
+
+
+def test_the_set_with_the_most_positions() -> None:
+    sizes = {"a": 28, "b": 56, "c": 56}
+    tables = [SimpleNamespace(manifest=SimpleNamespace(variant=name, rows=rows)) for name, rows in sizes.items()]
+    warehouse = SimpleNamespace(current=lambda _kind: iter(tables), open=lambda *place: place)
+    assert find_references(warehouse).manifest.variant == "c"  # type: ignore[arg-type]
+    for name in ("a", "reference_positions/a"):
+        assert find_references(warehouse, name) == ("reference_positions", "a")  # type: ignore[arg-type]
+
+
+def test_references_that_are_not_there(small_root: Path, memory_path: Path) -> None:
+    assert [table.manifest.variant for table in references_there(bgdata.open_warehouse(small_root))] == [SMALL]
+    with pytest.raises(MissingTableError, match=f"no {REFERENCE.name}/none in "):
+        find_references(bgdata.open_warehouse(small_root), "none")
+    empty = bgdata.open_warehouse(memory_path / "none")
+    with pytest.raises(MissingTableError, match=r"expected reference positions in .*, found none; try: bgdata ref"):
+        references_there(empty)
+
+
+def test_reference_scores_are_built_once(warehouse: Warehouse) -> None:
+    table = find_references(warehouse)
+    built = [build_reference_scores(warehouse, table, "network/tiny", 0, Silence()) for _ in range(2)]
+    assert built[0].folder == built[1].folder
+    with pytest.raises(UsageError, match="got pubeval, which only chooses plays"):
+        build_reference_scores(warehouse, table, "pubeval", 0, Silence())
