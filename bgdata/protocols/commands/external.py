@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.defaults import find_met_or_file, open_player
-from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, noted, player_options
+from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
 from bgdata.process import go_on
@@ -30,7 +30,7 @@ HOST = "localhost"
 
 def patience_option(whom: str, *, default: int | None = None, note: str = "") -> Option:
     """`--patience`: how long somebody may be silent."""
-    words = noted(f"Give up on {whom} for so many seconds.", note)
+    words = f"Give up on {whom} for so many seconds." + (f"  [default: {note}]" if note else "")
     seconds = click.IntRange(1, 86_400)
     return click.option(
         "--patience", type=seconds, default=default, show_default=bool(default), metavar="SECONDS", help=words
