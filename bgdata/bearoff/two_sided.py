@@ -427,8 +427,7 @@ def equity_rows(
                     layers[on_roll] = np.empty(
                         block_place(slots, on_roll, slots.most_pips, len(COLUMNS))[1], scale.dtype
                     )
-                values = solved.values[place : place + end - begin]
-                fill_stored(values, scale.scale, scale.offset, layers[on_roll][begin:end])
+                layers[on_roll][begin:end] = scale.encode(solved.values[place : place + end - begin])
             advance(len(solved.values) // len(COLUMNS))
         for layer in finished_layers(slots, totals):
             yield from layer_rows(window, layer, [(0, layers.pop(layer))], scale)
