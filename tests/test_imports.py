@@ -17,8 +17,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import bgdata
 from bgdata import errors
 from bgdata.errors import BgdataError
@@ -122,12 +120,12 @@ AGAINST = [  # module, what it must not import
     ("bgdata.store.table", "bgdata.bearoff.index"),
     ("bgdata.game.position", "bgdata.store.table"),
     ("bgdata.bearoff.tables", "bgdata.store.catalog"),
-    ("bgdata.bearoff.tables", "bgdata.bearoff.kinds.shared.race"),
+    ("bgdata.bearoff.tables", "bgdata.bearoff.kinds.bearoff_one_sided"),
     ("bgdata.openings.candidates", "bgdata.openings.steps"),
     ("bgdata.measures.steps.ladder", "bgdata.measures.commands.ladder"),
-    ("bgdata.equity.rows", "bgdata.equity.commands"),
+    ("bgdata.equity.match_equity", "bgdata.equity.commands"),
     ("bgdata.formats.gnubg_bearoff", "bgdata.selfplay.games"),
-    ("bgdata.bearoff.kinds.shared.race", "bgdata.cli"),
+    ("bgdata.bearoff.kinds.bearoff_one_sided", "bgdata.cli"),
     ("bgdata.errors", "bgdata.kernel"),
     ("bgdata.evaluation.answers", "bgdata.warehouse"),
     ("bgdata.evaluation.commands.probe", "pipelines.build"),
@@ -204,42 +202,45 @@ def heavy(modules: list[str]) -> set[str]:
     return {module.partition(".")[0] for module in modules} & {*HEAVY, "pipelines"}
 
 
-def test_players_load_numpy_alone(small_root: Path) -> None:
-    loaded = run_python(
+PROGRAMS = {  # what each loads beside NumPy; ROOT is a warehouse
+    "tables that a player asks": (
         "import bgdata\n"
-        f"one_sided = bgdata.open_one_sided({str(small_root)!r}, 3)\n"
+        "one_sided = bgdata.open_one_sided(ROOT, 3)\n"
         "assert abs(one_sided.probe_mean_rolls([0, 0, 1]) - 1.0) < 0.2\n"
         "assert abs(one_sided.probe_chances([0, 0, 1]).sum() - 1.0) < 1e-6\n"
-        f"gammon = bgdata.open_gammon({str(small_root)!r}, 3)\n"
-        "assert gammon.probe_mean_rolls([15, 0, 0]) == 1.0\n"
-        f"two_sided = bgdata.open_two_sided({str(small_root)!r}, 3, 3)\n"
+        "assert bgdata.open_gammon(ROOT, 3).probe_mean_rolls([15, 0, 0]) == 1.0\n"
+        "two_sided = bgdata.open_two_sided(ROOT, 3, 3)\n"
         "assert two_sided.probe([0, 0, 1], [1, 0, 0]).cubeless > 0\n"
-        "assert two_sided.probe_many([1, 2], [1, 1]).shape == (2, 4)\n"
-    )
-    assert "bgdata.bearoff.tables" in loaded
-    assert "numpy" in loaded
-    assert heavy(loaded) == set()
-
-
-def test_evaluators_load_no_database(small_root: Path) -> None:
-    """Kernels need Numba; nothing else is loaded to evaluate positions from mapped tables."""
-    loaded = run_python(
+        "assert two_sided.probe_many([1, 2], [1, 1]).shape == (2, 4)\n",
+        set[str](),
+    ),
+    "an evaluator of mapped tables": (
         "import bgdata\n"
         "from bgdata.evaluation.bearoff import open_bearoff\n"
-        f"assert open_bearoff(bgdata.open_warehouse({str(small_root)!r})).two_sided\n"
-    )
-    assert heavy(loaded) == {"numba"}
+        "assert open_bearoff(bgdata.open_warehouse(ROOT)).two_sided\n",
+        {"numba"},
+    ),
+    "batches": (
+        "import bgdata\nnext(iter(bgdata.open_warehouse(ROOT).batches('bgsage_rollouts')))\n",
+        {"numba"},
+    ),
+    "a connection": ("import bgdata\nbgdata.open_warehouse(ROOT).connect().close()", {"duckdb", "pyarrow"}),
+    **{
+        f"bgdata {words}": (
+            "import contextlib\n"
+            "from bgdata.cli import main\n"
+            f"with contextlib.suppress(SystemExit):\n    main({words.split()})\n",
+            set[str](),
+        )
+        for words in ("--help", "build --help", "--version")
+    },
+}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["build", "--help"], ["--version"]])
-def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
-    loaded = run_python(
-        "import contextlib\n"
-        "from bgdata.cli import main\n"
-        f"with contextlib.suppress(SystemExit):\n    main({arguments})\n"
-    )
-    assert "bgdata.cli" in loaded
-    assert heavy(loaded) == set()
+@each(("program", "expected"), PROGRAMS)
+def test_programs_load_nothing_heavy_that_they_do_not_need(small_root: Path, program: str, expected: set[str]) -> None:
+    loaded = run_python(f"ROOT = {str(small_root)!r}\n{program}")
+    assert heavy(loaded) == expected
 
 
 def test_commands_load_nothing_heavy_before_they_run() -> None:
@@ -295,16 +296,6 @@ def test_computations_import_at_their_top() -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
     ]
     assert late == []
-
-
-def test_batches_load_no_database(small_root: Path) -> None:
-    program = f"import bgdata\nnext(iter(bgdata.open_warehouse({str(small_root)!r}).batches('bgsage_rollouts')))\n"
-    assert heavy(run_python(program)) == {"numba"}
-
-
-def test_what_is_loaded_is_noticed(small_root: Path) -> None:
-    program = f"import bgdata\nbgdata.open_warehouse({str(small_root)!r}).connect().close()"
-    assert {"duckdb", "pyarrow"} <= heavy(run_python(program))
 
 
 def test_exceptions_live_in_one_file() -> None:

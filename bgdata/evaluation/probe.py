@@ -13,7 +13,7 @@ from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, mean_excess
 from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
-from bgdata.game.outcome import check_in_progress
+from bgdata.game.classes import check_in_progress
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions

@@ -1,4 +1,5 @@
-"""The value of each of the 21 rolls: the basis of luck, and of rollouts that subtract it.
+"""The value of each of the 21 rolls: the basis of luck, of rollouts that subtract it, of networks that look ahead in a
+kernel, and of local volatility.
 
 The luck of a roll is its value, that of the position after the best play, less the mean of the values of all 21 rolls,
 found by the same player at the same ply: so it averages to zero exactly, however well it plays (Zare, "A Measure of
@@ -29,10 +30,9 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, is_nearly_off, is_off, published_tables, score
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, game_outcomes, outcome_of
-from bgdata.game.classes import PositionClass
+from bgdata.game.classes import PositionClass, check_in_progress
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
-from bgdata.game.outcome import check_in_progress
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.game.position import Position
 from bgdata.game.position_hash import Hashes, board_hash

@@ -22,10 +22,10 @@ from enum import StrEnum
 from bgdata.errors import BgdataError, ExternalProgramError, InvalidMessageError, InvalidScoreError
 from bgdata.evaluation.talk import Talk
 from bgdata.formats.matches import Match, TurnKind
+from bgdata.game.classes import check_in_progress, game_outcome, is_over
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.fibs_board import FibsBoard, parse_fibs_board
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.outcome import check_in_progress, game_outcome, is_over
 from bgdata.game.plays import NO_PLAY, Play, legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions

@@ -34,10 +34,10 @@ from bgdata.errors import (
 from bgdata.evaluation.talk import Talk
 from bgdata.formats.matches import TurnKind
 from bgdata.game.board import BAR
+from bgdata.game.classes import check_in_progress
 from bgdata.game.dice import roll_of
 from bgdata.game.fibs_board import FibsBoard, parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import OFF, Play, find_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions

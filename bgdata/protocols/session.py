@@ -15,9 +15,9 @@ import numpy as np
 
 from bgdata.errors import InvalidScoreError
 from bgdata.formats.matches import JACOBY, Game, Match, RecordedMove, Turn, TurnKind
+from bgdata.game.classes import game_outcome
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import Play
 from bgdata.game.position import START, Position
 

@@ -15,7 +15,7 @@ import pytest
 
 import bgdata
 from bgdata import open_player
-from bgdata.cli.stakes import find_met_or_file
+from bgdata.cli.defaults import find_met_or_file
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import ExternalProgramError

@@ -25,8 +25,7 @@ from bgdata.evaluation.talk import Talk
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import format_xgid
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.match_id import format_gnubg_id
-from bgdata.game.match_state import MatchState, Offer, Side
+from bgdata.game.match_state import MatchState, Offer, Side, format_gnubg_id
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.game.xgid import Xgid

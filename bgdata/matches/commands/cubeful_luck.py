@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bgdata.cli.defaults import open_player
 from bgdata.cli.output import write_rows
-from bgdata.cli.own_tables import open_player
 from bgdata.errors import UsageError
 from bgdata.matches.analysis.acts import ActKind
 from bgdata.matches.analysis.totals import totals_of

@@ -13,9 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from bgdata.cli.defaults import find_met_or_file, open_player
 from bgdata.cli.options import OUTPUT, beavers_option, jacoby_option, met_option, player_options
-from bgdata.cli.own_tables import open_player
-from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
 from bgdata.process import go_on
@@ -98,7 +97,7 @@ def external(
 
 def decisions_of(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
     """A player of the warehouse that handles the cube, in matches too if there is a match equity table. Raises what
-    `own_tables.open_player` and `stakes.find_met_or_file` raise."""
+    `open_player` and `find_met_or_file` of `cli.defaults` raise."""
     from bgdata.equity.cube import CubeRules
     from bgdata.protocols.decisions import Decisions
 

@@ -15,7 +15,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.evaluation.players import PROGRAMS
 from bgdata.measures.kinds import rollout_decisions
 from bgdata.rows import LOSS
-from bgdata.selfplay.commands.selfplay import found_corpus
+from bgdata.selfplay.commands.selfplay import corpus_recipe
 from bgdata.selfplay.kinds import bearoff_labels, engine_labels, lookahead_labels, rollout_labels
 from bgdata.selfplay.kinds.shared.rollouts import RollerParameters, find_source
 from bgdata.warehouse import Warehouse
@@ -140,7 +140,7 @@ def decisions(
     """
     roller = roller_parameters(warehouse, network, options, UNTIL)
     parameters = rollout_decisions.DecisionParameters(
-        **vars(found_corpus(warehouse, corpus)),
+        **vars(corpus_recipe(warehouse, corpus)),
         **roller,
         position_class=position_class,
         decisions=count,

@@ -19,15 +19,15 @@ import click
 import numpy as np
 
 from bgdata.cli import options as cli
+from bgdata.cli.defaults import chosen_rules
 from bgdata.cli.output import say_left_out, write_rows
-from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
 from bgdata.game.board_text import format_board_text
+from bgdata.game.classes import check_in_progress
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MatchScore, Stakes
-from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.process import keeping

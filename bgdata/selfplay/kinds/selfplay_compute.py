@@ -16,7 +16,7 @@ from bgdata.evaluation.networks.player import find_network
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.formats.matches import JACOBY
 from bgdata.game.board_kernels import position_classes
-from bgdata.game.move_kernels import checker_moves_of
+from bgdata.game.play_kernels import checker_moves_of
 from bgdata.game.plays import CheckerMove, Play, format_play
 from bgdata.game.position import START
 from bgdata.kinds.column_values import constant, text_arrays, text_column

@@ -13,7 +13,7 @@ import bgdata
 from bgdata.cli import main
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import find_met
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import Match, TurnKind
