@@ -33,6 +33,7 @@ from bgdata.training.kinds import network_compute as network
 from bgdata.training.kinds.network import DATASET, NetworkParameters
 from bgdata.training.kinds.network_compute import open_network_version
 from bgdata.warehouse import Warehouse
+from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
 from tests.together import each
 
@@ -150,18 +151,10 @@ def test_sample(small_root: Path) -> None:
         check_sample(DATASET, *opened(small_root), rows, np.random.default_rng(0))
 
 
-class Corrupted(Table):
-    """A version with some arrays replaced in memory."""
-
-    def __init__(self, table: Table, **arrays: Any) -> None:
-        super().__init__(table.folder)
-        self._arrays = {name: read_only(values) for name, values in arrays.items()}
-
-
 def corrupted(table: Table, array: str, place: Any, value: Any) -> Corrupted:
     values = np.array(table.array(array))
     values[place] = value(values[place]) if callable(value) else value
-    return Corrupted(table, **{array: values})
+    return Corrupted(table, array, read_only(values))
 
 
 @pytest.mark.parametrize(
