@@ -94,7 +94,7 @@ def test_plays_are_those_of_the_twin(before: Position, roll: Roll) -> None:
 
 
 @given(positions, rolls)
-def test_what_a_play_changes(before: Position, roll: Roll) -> None:
+def test_play_changes_pips_and_checkers_as_its_moves_say(before: Position, roll: Roll) -> None:
     plays = legal_plays(before, roll)
     dice_played = {len(play.moves) for play in plays}
     assert len(dice_played) == 1

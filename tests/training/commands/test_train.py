@@ -150,14 +150,9 @@ def test_interrupted(small_root: Path, memory_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--games", "0"], "expected games of at least 1, got 0"),
-        (["--games", "1000000000000"], "expected up to 1,073,741,824 games, got 1000000000000"),
         (["--inputs", "colours"], "expected inputs among tesauro-196, tesauro-198, race, contact, got colours"),
         (["--hidden", "120,60"], "expected units such as 120 or 120-60, each from 1 to 2048, got '120,60'"),
-        (["--race-hidden", "0"], "expected units such as 120 or 120-60, each from 1 to 2048, got '0'"),
-        (["--td-lambda", "2"], "expected a td_lambda from 0 to 1, got 2.0"),
         (["--td-lambda", "nan"], "expected finite numbers as td_lambda, got nan"),
-        (["--learning-rate", "0.01"], "expected 0 < final_learning_rate <= learning_rate <= 1, got 0.1 and 0.01"),
-        (["--seed", "-1"], "expected a seed from 0 to 2^63 - 1, got -1"),
         (["--row-games", "1"], "expected at least 200 games a row and 4 test games, got 1 and 4000"),
         (["No Name"], "expected a name of small letters, digits and -, got 'No Name'"),
     ],
@@ -187,18 +182,7 @@ def test_plot_of_a_missing_network_is_refused(small_root: Path) -> None:
     assert error_of(run(small_root, "train", "plot", "none"), 1) == message
 
 
-SMALL_LABELS = [
-    "--epochs",
-    "2",
-    "--batch-size",
-    "32",
-    "--learning-rate",
-    "0.01",
-    "--hidden",
-    "12",
-    "--test-games",
-    "20",
-]
+SMALL_LABELS = "--epochs 2 --batch-size 32 --learning-rate 0.01 --hidden 12 --test-games 20".split()  # noqa: SIM905
 TINY_LABELS = ("train", "sl", "mine", "--start", "network/tiny", *SMALL_LABELS, "--no-guard")
 
 
@@ -262,27 +246,9 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
         (["--labels", "selfplay_labels/none"], 1, "no selfplay_labels/none in "),
         (["--labels", "selfplay_labels:much"], 2, "expected labels KIND/VARIANT:WEIGHT, got 'selfplay_labels:much'"),
         (["--labels", "selfplay_labels:0"], 2, "expected labels KIND/VARIANT/VERSION:WEIGHT, got 'selfplay_labels/"),
-        (
-            ["--labels", "selfplay_labels", "--start", "pubeval"],
-            2,
-            "expected network, network/NAME or network/NAME/VERSION, got pubeval",
-        ),
+        (["--labels", "selfplay_labels", "--start", "pubeval"], 2, "expected network, network/NAME or network/NAME/VE"),
         (["--labels", "selfplay_labels", "--start", "network/none"], 1, "no network/none in "),
-        (
-            ["--labels", "selfplay_labels", "--learning-rate", "2"],
-            2,
-            "expected a learning_rate above 0, up to 0.1 for adam, got 2.0",
-        ),
-        (
-            ["--labels", "selfplay_labels", "--device", "cuda"],
-            2,
-            "expected the trainer torch for the device cuda, got ",
-        ),
-        (
-            ["--labels", "selfplay_labels", "--average-decay", "1"],
-            2,
-            "expected an average_decay of 0, or more and below 1, got 1.0",
-        ),
+        (["--labels", "selfplay_labels", "--device", "cuda"], 2, "expected the trainer torch for the device cuda, got"),
         (["tiny", "--labels", "selfplay_labels"], 2, "expected a name that no network has that learned by self-play"),
     ],
 )

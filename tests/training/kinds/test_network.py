@@ -19,7 +19,6 @@ from bgdata.errors import (
     InvalidNameError,
     InvalidParameterError,
     MissingTableError,
-    UnknownInputSetError,
 )
 from bgdata.evaluation.networks.inference import FIRST_SUM, Networks
 from bgdata.evaluation.networks.player import find_network, open_networks
@@ -206,12 +205,7 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
 @each(
     ("change", "error", "message"),
     [
-        # of the recipe, see tests/training/test_recipe.py
-        ({"inputs": "none"}, UnknownInputSetError, "expected inputs among .*, got none"),
-        ({"hidden": "0"}, InvalidParameterError, "expected units such as 120 or 120-60, .*, got '0'"),
         ({"games": 0}, InvalidParameterError, "expected games of at least 1, got 0"),
-        ({"round_games": 0}, InvalidParameterError, "expected round_games of at least 1, got 0"),
-        # of the kind
         ({"row_games": 99}, InvalidParameterError, "expected at least 100 games a row and 4 test games, got 99 and 20"),
         ({"games": 10**12}, InvalidParameterError, "expected up to 1,073,741,824 games, got 1000000000000"),
         ({"test_games": 1 << 31}, InvalidParameterError, "expected up to 1,073,741,824 games, got 2147483648"),

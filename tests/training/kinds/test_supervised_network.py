@@ -391,7 +391,7 @@ def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, avera
         assert np.abs(errors[0] - errors[-1] - learned).max() < SHARE * learned.min()
 
 
-def test_what_is_tested_and_kept_are_the_averages(untaught: Warehouse) -> None:
+def test_averages_are_tested_and_kept(untaught: Warehouse) -> None:
     """At a rate that throws the weights for contact about, their averages do better; those that keep next to nothing
     are the weights. The player has what was tested."""
     labels = {source.name: source.weight for source in LONGER.labels}
