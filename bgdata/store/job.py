@@ -11,6 +11,7 @@ folder, never arrays.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -36,6 +37,7 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import is_want, remove_folder, sha256_file, storage_errors, sync, write_file
 
 if TYPE_CHECKING:
+    from bgdata.store.dataset import Dataset
     from bgdata.store.manifest import Source
 
 
@@ -235,6 +237,14 @@ def kernels_here() -> str:
     from bgdata.kernel_cache import kernel_fingerprint  # imports Numba: commands that compute nothing need none of it
 
     return kernel_fingerprint()
+
+
+def sources_here(kind: Dataset[Any]) -> str:
+    """Twelve hex digits of the sources that compute a kind: the module of its computation and all of the package that
+    it imports at its top, directly or not. Manifests record it as `sources` among the software."""
+    from bgdata.kernel_cache import closure_fingerprint
+
+    return closure_fingerprint(Path(inspect.getfile(type(kind.computation))))
 
 
 @dataclass(frozen=True)

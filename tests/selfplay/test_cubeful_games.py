@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import CubeRules
+from bgdata.equity.curves import MOST_VOLATILITY
 from bgdata.equity.doubling import Action, Strategy, janowski, janowski_first, jump
-from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
@@ -282,28 +282,6 @@ def money() -> CubefulCorpus:
     )
 
 
-def test_rules_of_matches(matches: CubefulCorpus) -> None:
-    """Scores add up, one Crawford game comes at match point and nobody doubles in it, and it ends when it is won."""
-    games, offsets = matches.results.games.astype(int), matches.results.offsets
-    n_crawford = 0
-    for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        score = [0, 0]
-        crawford = [number for number in range(start, end) if games[number, 2]]
-        at_point = [number for number in range(start, end) if 4 in games[number, :2]]
-        one_side = [number for number in at_point if (games[number, 0] == 4) != (games[number, 1] == 4)]
-        assert crawford == (one_side[:1] if one_side and one_side[0] == at_point[0] else [])
-        n_crawford += len(crawford)
-        for number in range(start, end):
-            assert games[number, :2].tolist() == score
-            assert max(score) < 5
-            score[games[number, 3]] += games[number, 4]
-            if games[number, 2]:
-                turns = slice(*matches.first_turns[number : number + 2].tolist())
-                assert (matches.records[turns, 1] == 0).all()
-        assert max(score) >= 5
-    assert n_crawford > 30
-
-
 def test_rules_of_the_cube(matches: CubefulCorpus, money: CubefulCorpus) -> None:
     """Only its owner turns a cube, each turn doubles it and gives it to the other side, and games count it."""
     for corpus, is_jacoby in ((matches, False), (money, True)):
@@ -331,19 +309,6 @@ def test_rules_of_the_cube(matches: CubefulCorpus, money: CubefulCorpus) -> None
     ways = matches.results.column("way")
     assert {*ways.tolist(), *money.results.column("way").tolist()} >= {0, 1, 2}
     assert (money.results.column("cube_value") == MOST_CUBE).any()
-
-
-def test_dead_cubes(matches: CubefulCorpus) -> None:
-    """Who goes by the score leaves a cube that wins him the match already; the other turns it for nothing."""
-    dead = {0: 0, 1: 0}
-    for number, record in enumerate(matches.results.games.tolist()):
-        for player, action, _, _, _, value, _ in matches.records[
-            slice(*matches.first_turns[number : number + 2].tolist())
-        ].tolist():
-            dead[player] += ACTIONS[action] == "double" and 5 - record[player] <= value
-            assert not (ACTIONS[action] == "pass" and player == 0 and 5 - record[1] <= value)
-    assert dead[0] == 0
-    assert dead[1] > 0
 
 
 def test_dice_are_those_of_games_without_a_cube() -> None:
