@@ -22,6 +22,7 @@ the kinds declare of their columns now; names, recipe keys and digests of values
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -35,12 +36,14 @@ import bgdata
 from bgdata.errors import BgdataError, CheckFailedError, UsageError
 from bgdata.evaluation.bearoff import open_bearoff
 from bgdata.evaluation.networks.player import (
+    FILE as SCORES,
+)
+from bgdata.evaluation.networks.player import (
     MappedNetwork,
     NetworkScore,
     recorded_name,
     scores_in,
     shipped_scores,
-    write_scores,
 )
 from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
 from bgdata.measures.kinds import reference_positions, rollout_decisions
@@ -209,6 +212,16 @@ def is_shipped(table: Table, folder: Path) -> bool:
 def shipped_folder(table: Table, folder: Path) -> Path:
     """Where a version is in a folder of the package: VARIANT/VERSION."""
     return folder / table.folder.parent.name / table.folder.name
+
+
+def write_scores(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> None:
+    """Write the file of scores, or delete it if there are no scores."""
+    listed = {name: [each._asdict() for each in found] for name, found in sorted(scores.items())}
+    kept = {name: found for name, found in listed.items() if found}
+    if kept:
+        (folder / SCORES).write_text(json.dumps(kept, indent=1) + "\n")
+    else:
+        (folder / SCORES).unlink(missing_ok=True)
 
 
 def copy_versions(versions: list[Table], folder: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import bgdata
-from bgdata.cli.stakes import find_met_or_file
+from bgdata.cli.defaults import find_met_or_file
 from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import map_player

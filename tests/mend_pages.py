@@ -28,16 +28,17 @@ from bgdata.protocols.ubgi import UbgiEngine
 from tests.test_readme import (
     FLAGS,
     ROOT,
+    SQL_PAGE,
     blocks,
     build_default_warehouse,
     console_steps,
     pages,
+    queries,
     reader_warehouse,
+    shown,
     words_of,
 )
-from tests.test_sql_page import queries, shown
 
-SQL_PAGE = "docs/how_to/sql_questions.md"
 UBGI_PAGE = "docs/how_to/speak_ubgi.md"
 NOTES = re.compile(r"^(.*: (already built|built|comes with) |compil).*\n", re.MULTILINE)  # of builds on the way
 LONG = {"docs/how_to/score_players.md"}  # pages with a step that takes too long for the tests: a block of text

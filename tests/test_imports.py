@@ -15,8 +15,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-
-import pytest
+from typing import Any
 
 import bgdata
 from bgdata import errors
@@ -121,12 +120,12 @@ AGAINST = [  # module, what it must not import
     ("bgdata.store.table", "bgdata.bearoff.index"),
     ("bgdata.game.position", "bgdata.store.table"),
     ("bgdata.bearoff.tables", "bgdata.store.catalog"),
-    ("bgdata.bearoff.tables", "bgdata.bearoff.kinds.shared.race"),
+    ("bgdata.bearoff.tables", "bgdata.bearoff.kinds.bearoff_one_sided"),
     ("bgdata.openings.candidates", "bgdata.openings.steps"),
     ("bgdata.measures.steps.ladder", "bgdata.measures.commands.ladder"),
-    ("bgdata.equity.rows", "bgdata.equity.commands"),
+    ("bgdata.equity.match_equity", "bgdata.equity.commands"),
     ("bgdata.formats.gnubg_bearoff", "bgdata.selfplay.games"),
-    ("bgdata.bearoff.kinds.shared.race", "bgdata.cli"),
+    ("bgdata.bearoff.kinds.bearoff_one_sided", "bgdata.cli"),
     ("bgdata.errors", "bgdata.kernel"),
     ("bgdata.evaluation.answers", "bgdata.warehouse"),
     ("bgdata.evaluation.commands.probe", "pipelines.build"),
@@ -203,42 +202,45 @@ def heavy(modules: list[str]) -> set[str]:
     return {module.partition(".")[0] for module in modules} & {*HEAVY, "pipelines"}
 
 
-def test_players_load_numpy_alone(small_root: Path) -> None:
-    loaded = run_python(
+PROGRAMS = {  # what each loads beside NumPy; ROOT is a warehouse
+    "tables that a player asks": (
         "import bgdata\n"
-        f"one_sided = bgdata.open_one_sided({str(small_root)!r}, 3)\n"
+        "one_sided = bgdata.open_one_sided(ROOT, 3)\n"
         "assert abs(one_sided.probe_mean_rolls([0, 0, 1]) - 1.0) < 0.2\n"
         "assert abs(one_sided.probe_chances([0, 0, 1]).sum() - 1.0) < 1e-6\n"
-        f"gammon = bgdata.open_gammon({str(small_root)!r}, 3)\n"
-        "assert gammon.probe_mean_rolls([15, 0, 0]) == 1.0\n"
-        f"two_sided = bgdata.open_two_sided({str(small_root)!r}, 3, 3)\n"
+        "assert bgdata.open_gammon(ROOT, 3).probe_mean_rolls([15, 0, 0]) == 1.0\n"
+        "two_sided = bgdata.open_two_sided(ROOT, 3, 3)\n"
         "assert two_sided.probe([0, 0, 1], [1, 0, 0]).cubeless > 0\n"
-        "assert two_sided.probe_many([1, 2], [1, 1]).shape == (2, 4)\n"
-    )
-    assert "bgdata.bearoff.tables" in loaded
-    assert "numpy" in loaded
-    assert heavy(loaded) == set()
-
-
-def test_evaluators_load_no_database(small_root: Path) -> None:
-    """Kernels need Numba; nothing else is loaded to evaluate positions from mapped tables."""
-    loaded = run_python(
+        "assert two_sided.probe_many([1, 2], [1, 1]).shape == (2, 4)\n",
+        set[str](),
+    ),
+    "an evaluator of mapped tables": (
         "import bgdata\n"
         "from bgdata.evaluation.bearoff import open_bearoff\n"
-        f"assert open_bearoff(bgdata.open_warehouse({str(small_root)!r})).two_sided\n"
-    )
-    assert heavy(loaded) == {"numba"}
+        "assert open_bearoff(bgdata.open_warehouse(ROOT)).two_sided\n",
+        {"numba"},
+    ),
+    "batches": (
+        "import bgdata\nnext(iter(bgdata.open_warehouse(ROOT).batches('bgsage_rollouts')))\n",
+        {"numba"},
+    ),
+    "a connection": ("import bgdata\nbgdata.open_warehouse(ROOT).connect().close()", {"duckdb", "pyarrow"}),
+    **{
+        f"bgdata {words}": (
+            "import contextlib\n"
+            "from bgdata.cli import main\n"
+            f"with contextlib.suppress(SystemExit):\n    main({words.split()})\n",
+            set[str](),
+        )
+        for words in ("--help", "build --help", "--version")
+    },
+}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["build", "--help"], ["--version"]])
-def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
-    loaded = run_python(
-        "import contextlib\n"
-        "from bgdata.cli import main\n"
-        f"with contextlib.suppress(SystemExit):\n    main({arguments})\n"
-    )
-    assert "bgdata.cli" in loaded
-    assert heavy(loaded) == set()
+@each(("program", "expected"), PROGRAMS)
+def test_programs_load_nothing_heavy_that_they_do_not_need(small_root: Path, program: str, expected: set[str]) -> None:
+    loaded = run_python(f"ROOT = {str(small_root)!r}\n{program}")
+    assert heavy(loaded) == expected
 
 
 def test_commands_load_nothing_heavy_before_they_run() -> None:
@@ -296,16 +298,6 @@ def test_computations_import_at_their_top() -> None:
     assert late == []
 
 
-def test_batches_load_no_database(small_root: Path) -> None:
-    program = f"import bgdata\nnext(iter(bgdata.open_warehouse({str(small_root)!r}).batches('bgsage_rollouts')))\n"
-    assert heavy(run_python(program)) == {"numba"}
-
-
-def test_what_is_loaded_is_noticed(small_root: Path) -> None:
-    program = f"import bgdata\nbgdata.open_warehouse({str(small_root)!r}).connect().close()"
-    assert {"duckdb", "pyarrow"} <= heavy(run_python(program))
-
-
 def test_exceptions_live_in_one_file() -> None:
     names = [name for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
     assert len(names) == len([name for name in all_sources() if name.startswith("bgdata.")])
@@ -332,3 +324,51 @@ def test_exceptions_are_ours_and_built_in(name: str) -> None:
     assert "\n" not in error.__doc__.strip()
     assert str(error("expected this, got that")) == "expected this, got that"
     assert str(error()) == ""
+
+
+MOST_SECONDS = 6.0  # of a processor, to import all tests with what they import
+# what takes longer to import than all tests together, and is imported by the tests that use it
+SLOW = {
+    *("datasets", "distributed", "matplotlib", "onnx", "onnxruntime"),
+    *("pandas", "playwright", "polars", "prefect", "torch"),
+}
+COLLECT = """
+import json, sys, time
+opened = set()
+
+def watch(event, arguments):
+    if event == "open" and str(arguments[0]).endswith((".npy", ".parquet", ".duckdb", ".nbc")):
+        opened.add(str(arguments[0]))
+
+sys.addaudithook(watch)
+import pytest
+code = pytest.main(["--collect-only", "-qq", "-p", "no:xdist", "-p", "no:cacheprovider"])
+modules = {name for name in sys.modules if "." not in name}
+print(json.dumps([int(code), time.process_time(), sorted(opened), sorted(modules)]))
+"""
+
+
+def collected(cache: Path) -> tuple[float, list[str], set[str]]:
+    """Collect all tests in a new process: seconds of a processor, files of data that it opened, modules it imported."""
+    variables = {**os.environ, "BGDATA_CACHE": str(cache), "PYTHONPYCACHEPREFIX": str(cache / "bytecode")}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECT], capture_output=True, text=True, cwd=ROOT, check=True, env=variables
+    )
+    found: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    code, seconds, opened, modules = found
+    assert code == 0, done.stdout[:2000]
+    return seconds, opened, set(modules)
+
+
+def test_collecting_computes_nothing(tmp_path: Path) -> None:
+    """Within some seconds of a processor once the bytecode is there: up to three tries, as a busy machine is slower."""
+    collected(tmp_path)
+    seconds, opened, modules = collected(tmp_path)
+    assert opened == [], "tests opened tables, networks or kernels when they were imported"
+    assert SLOW & modules == set()
+    assert not list(tmp_path.rglob("*.nbc")), "tests compiled kernels when they were imported"
+    tries = [seconds]
+    while min(tries) > MOST_SECONDS and len(tries) < 3:
+        tries.append(collected(tmp_path)[0])
+    assert min(tries) <= MOST_SECONDS

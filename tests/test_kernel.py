@@ -15,7 +15,10 @@ from typing import Any, NamedTuple, get_type_hints
 import numba
 import numpy as np
 import pytest
+from llvmlite import ir
+from numba import types
 from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from bgdata import kernel, kernel_cache
@@ -27,7 +30,8 @@ from bgdata.kernel_cache import (
     kernel_sources,
     module_cache,
 )
-from tests.together import Together
+from bgdata.vectors import splat, unpack, vector_at
+from tests.together import Together, each
 
 PACKAGE = Path(kernel.__file__).parent
 
@@ -514,7 +518,7 @@ def test_two_threads_in_parallel_kernels() -> None:
     code = (
         "from concurrent.futures import ThreadPoolExecutor as Pool\n"
         "import numba\n"
-        "from bgdata.bearoff.plays import all_plays\n"
+        "from bgdata.bearoff.layouts import all_plays\n"
         "with Pool(4) as pool: print({len(plays.start) for plays in pool.map(lambda _: all_plays(6, 5), range(40))})\n"
         "print(numba.threading_layer())"
     )
@@ -524,3 +528,37 @@ def test_two_threads_in_parallel_kernels() -> None:
     sizes, layer = done.stdout.split()
     assert sizes == f"{{{462 * 21 + 1}}}"
     assert layer != "workqueue"
+
+
+LANES = 8  # of the vectors of an instruction that adds a number to some items of an array
+
+
+@intrinsic
+def _add_to_lanes(_context: Any, items: Any, _first: Any, _more: Any) -> Any:
+    """items[first + lane] += more."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        items_, first, more = unpack(context, builder, signature, arguments)
+        wide = ir.VectorType(ir.IntType(32), LANES)
+        address = vector_at(builder, items_, first, wide.element, LANES)
+        builder.store(builder.add(builder.load(address, align=4), splat(builder, more, wide)), address, align=4)
+        return context.get_dummy_value()
+
+    return types.void(items, types.intp, types.int32), emit
+
+
+add_to_lanes: Any = _add_to_lanes
+
+
+@kernel.kernel()
+def added(items: NDArray[np.int32], first: int, more: np.int32) -> None:
+    """The same for Python."""
+    add_to_lanes(items, first, more)
+
+
+@each("first", [0, 1, 5, 12])
+def test_a_vector_begins_anywhere(first: int) -> None:
+    items = np.arange(20, dtype=np.int32)
+    expected = items + 7 * ((items >= first) & (items < first + LANES))
+    added(items, first, np.int32(7))
+    assert items.tolist() == expected.tolist()

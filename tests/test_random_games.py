@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bgdata.errors import UsageError
+from bgdata.game.classes import game_outcome
 from bgdata.game.codec import board_flaws, flip_boards
 from bgdata.game.dice import roll_of
-from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kernel import threads

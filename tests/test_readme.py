@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -188,3 +189,42 @@ def test_pictures_and_pages_that_are_linked_exist(page: str) -> None:
     paths = [(ROOT / page).parent.joinpath(link).resolve() for link in links]
     written = [path for path in paths if not GENERATED & {*path.parents}]  # `make docs` finds those that it generates
     assert [path for path in written if not path.exists()] == []
+
+
+SQL_PAGE = "docs/how_to/sql_questions.md"
+
+
+def queries() -> list[tuple[str, str]]:
+    """The queries of the page, each with its answer."""
+    return re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```\n", pages()[SQL_PAGE], re.DOTALL)
+
+
+def shown(relation: duckdb.DuckDBPyRelation) -> str:
+    """Rows as the page shows them: columns side by side."""
+    texts = [[text_of(value) for value in row] for row in relation.fetchall()]
+    rows = [relation.columns, *texts]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows
+    )
+    return "".join(lines)
+
+
+def text_of(value: object) -> str:
+    """A value as SQL has it; nothing for null."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# slow: needs the default warehouse
+@pytest.mark.slow
+def test_queries_give_what_the_page_shows(built: Path, tmp_path: Path) -> None:
+    """In a DuckDB client without bgdata."""
+    assert len(queries()) == pages()[SQL_PAGE].count("```sql") >= 10
+    warehouse = tmp_path / "warehouse"
+    reader_warehouse(SQL_PAGE, built, warehouse)
+    result = CliRunner().invoke(main, ["--warehouse", str(warehouse), "benchmark", "pubeval"], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    with duckdb.connect(str(warehouse / "catalog.duckdb"), read_only=True) as connection:
+        connection.execute("set enable_progress_bar = false")
+        for query, expected in queries():
+            assert shown(connection.sql(query)) == expected, query

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bgdata.errors import CheckFailedError, DigestMismatchError, MissingTableError, UsageError
-from bgdata.evaluation.networks.player import NetworkScore, recorded_name, write_scores
+from bgdata.evaluation.networks.player import NetworkScore, recorded_name
 from bgdata.evaluation.players import NETWORK_KINDS
 from bgdata.measures.kinds import reference_positions, rollout_decisions
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCES
@@ -31,7 +31,7 @@ from bgdata.studies.kinds.cube_studies import DATASET as STUDIES
 from bgdata.training.kinds.network import DATASET
 from bgdata.warehouse import Warehouse
 from docs import ship as shipping
-from docs.ship import FOLDERS, LOCK, ship, write_tables_anew
+from docs.ship import FOLDERS, LOCK, ship, write_scores, write_tables_anew
 from tests.kept import own
 
 

@@ -86,11 +86,6 @@ class RemoteTwoSidedTable(TwoSidedTable):
         begin = (index * self._count + other) * self._record_bytes
         return self._equities(self._remote.read(begin, self._record_bytes), 0)
 
-    def _equities(self, data: bytes, place: int) -> Equities:
-        step, lowest = self._step, self._lowest
-        a, b, c, d = (value * step - lowest for value in self._unpack(data, place))
-        return Equities(a, b, c, d)
-
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
         """[n, 4] stored values of n pairs of indexes: one request for each player on roll. Raises as `probe` does."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)

@@ -29,7 +29,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
     "players": {
         "play": ("protocols.commands.play", "Play a game in the terminal, or watch one."),
         "external": ("protocols.commands.external", "Play games against gnubg, which connects to this command."),
-        "ubgi": ("protocols.commands.ubgi", "Answer as an engine, in lines of UBGI."),
+        "ubgi": ("protocols.commands.external", "Answer as an engine, in lines of UBGI."),
         "fibs": ("protocols.commands.fibs", "Play a match on FIBS, the First Internet Backgammon Server."),
         "score": ("measures.commands.score", "Measure how good a PLAYER is, in every way available here."),
         "ladder": ("measures.commands.ladder", "Rate PLAYERS by the games of all pairings."),

@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from bgdata.endgames.layouts import MOST_CHECKERS
-from bgdata.endgames.roll_steps import NOWHERE
+from bgdata.endgames.plays import NOWHERE
 from bgdata.kernel import Array, kernel
 from bgdata.vectors import splat, unpack, vector_at
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bgdata.cli.charts import new_figure, write_figure
 from bgdata.cli.completion import complete_mets
+from bgdata.cli.defaults import find_met_or_file
 from bgdata.cli.options import (
     PICTURE,
     away_option,
@@ -23,11 +24,8 @@ from bgdata.cli.options import (
     refuse_beside,
 )
 from bgdata.cli.output import build_version, print_built, show_rows
-from bgdata.cli.stakes import find_met_or_file
 from bgdata.equity.kinds.match_equity import DATASET, MatchEquityParameters
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.rows import cell_rows, score_rows
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity, cell_rows, find_met, score_rows
 from bgdata.errors import UsageError
 from bgdata.evaluation.rows import parse_away
 from bgdata.formats.lines import write_bytes
@@ -35,11 +33,6 @@ from bgdata.formats.met_files import MetTable, format_met
 from bgdata.game.match import MatchScore
 from bgdata.rows import CHANCE, COUNT, Column, Quantity, table_lines
 from bgdata.warehouse import Warehouse
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.image import AxesImage
-
 
 length_option = click.option(
     "--length",
@@ -132,7 +125,6 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
         return
     found = find_met_or_file(warehouse, met)
     shown = min(length or found.length, found.length)
-    rows = ({"met": found.name} | row for row in cell_rows({"mwc": found.cells[:, 1:, 1:]}, shown))
     lines = (
         f"{found.name}: chance (%) of winning the match before a game, who needs so many points (rows)",
         "against so many of the opponent (columns); 1-away is the Crawford game\n",
@@ -140,7 +132,7 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
         "",
         *post_crawford_lines(found, shown),
     )
-    show_rows(rows, form, lines)
+    show_rows(cell_rows(found, shown), form, lines)
 
 
 @met.command()
@@ -160,15 +152,13 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
     one, two = find_met_or_file(warehouse, met), find_met_or_file(warehouse, other)
     shown = min(length or MOST_SHOWN, one.length, two.length)
     own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, two))
-    names, columns = {"met": one.name, "other_met": two.name}, {"mwc": own, "other_mwc": others}
-    rows = (names | row for row in cell_rows(columns | {"difference": own - others}, shown))
     lines = (
         f"{one.name} less {two.name}, in percentage points, to {shown}-away\n",
         *grid_lines((own - others)[0], Quantity(2, 100, sign="+")),
         "",
         *difference_lines(100 * (own - others)),
     )
-    show_rows(rows, form, lines)
+    show_rows(cell_rows(one, shown, two), form, lines)
 
 
 @met.command()
@@ -239,16 +229,15 @@ def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
 
 def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
     """The trailer's post-Crawford chances in percent, and the opponent's where they differ."""
+
+    def shown_chances(values: NDArray[np.float64]) -> str:
+        return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
+
     own, other = (100 * table.cells[1, 1 : length + 1, 1] for table in (met, met.flip()))
     lines = [f"post-crawford, 1- to {length}-away: {shown_chances(own)}"]
     if not np.allclose(own, other, rtol=0, atol=SIDES, equal_nan=True):
         lines.append(f"post-crawford of the opponent, 1- to {length}-away: {shown_chances(other)}")
     return lines
-
-
-def shown_chances(values: Sequence[float] | NDArray[np.float64]) -> str:
-    """Chances in percent, `-` for missing ones."""
-    return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
@@ -270,7 +259,7 @@ def as_file(met: MatchEquity, description: str = "written by bgdata") -> MetTabl
     return MetTable(met.name, description, met.length, "explicit", before, own, own if same else other, {}, "")
 
 
-DARK = 0.4  # lightness below which text is white
+DARK = 0.4  # lightness of a color below which text on it is white
 SMALL = 7  # points of text in cells
 MOST_NUMBERED = 15  # points to go up to which cells have room for numbers
 
@@ -295,8 +284,11 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
             axes.set_xticks(range(most), range(1, most + 1))
             axes.tick_params(length=0, labelsize=8)
             axes.grid(visible=False)
-            if most <= MOST_NUMBERED:
-                write_numbers(axes, image, values, form)
+            for (row, column), value in np.ndenumerate(values) if most <= MOST_NUMBERED else ():
+                if np.isfinite(value):
+                    red, green, blue, _ = image.to_rgba(np.array(value))
+                    colour = "black" if 0.3 * red + 0.6 * green + 0.1 * blue > DARK else "white"
+                    axes.text(column, row, form.format(value), ha="center", va="center", fontsize=SMALL, color=colour)
         above.set_yticks(range(most), range(1, most + 1))
         above.set(xlabel="points that the opponent needs", ylabel="points that the player needs")
         below.set_yticks([0], ["post-\nCrawford"])
@@ -305,13 +297,3 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
         above.set_title(met.name if other is None else f"{met.name} less {other.name}")
         figure.colorbar(image, ax=[above, below], label=what, shrink=0.7)
         write_figure(figure, path)
-
-
-def write_numbers(axes: Axes, image: AxesImage, values: NDArray[np.float64], form: str) -> None:
-    """Write the value of each cell into it, light on dark."""
-    for (row, column), value in np.ndenumerate(values):
-        if np.isfinite(value):
-            red, green, blue, _ = image.to_rgba(np.array(value))
-            light = 0.3 * red + 0.6 * green + 0.1 * blue
-            colour = "black" if light > DARK else "white"
-            axes.text(column, row, form.format(value), ha="center", va="center", fontsize=SMALL, color=colour)

@@ -36,11 +36,11 @@ from bgdata.evaluation.lookahead import (
     rank_all,
 )
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
+from bgdata.game.classes import check_in_progress, check_occurs
 from bgdata.game.codec import Boards
 from bgdata.game.dice import RollLike, to_roll
 from bgdata.game.integers import whole_numbers
 from bgdata.game.match import MatchScore, Money, Stakes
-from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position, PositionLike
 from bgdata.kernel import threads

@@ -13,7 +13,7 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from bgdata.bearoff.solved_race import MOST_CELLS
+from bgdata.bearoff.match_two_sided import MOST_CELLS
 from bgdata.equity.cube import CubeRules, Method
 from bgdata.equity.doubling import best_equity
 from bgdata.equity.pages import met_of, names_of
@@ -246,17 +246,34 @@ def go(_: Site, request: Request) -> Response:
     """To the address of what a form says: a position in any notation, or the counts of an editor by point, where these
     were changed. Raises UsageError where both were, and what `PositionRequest` raises."""
     given = dict(request.query_params)
-    text = given.pop("q", "").strip()
+    text, is_ticked = given.pop("q", "").strip(), bool(given.pop("edit", ""))
     filled = dict(parse_qsl(given.pop("filled", "")))
     counts = [given.pop(f"p{point}", "").strip() for point in range(26)]
-    if is_edited(counts, text, filled, is_said=bool(given.pop("edit", ""))):
+    is_edited = is_ticked and any(counts)
+    if not is_ticked and any(counts) and filled.get("q"):  # no longer the checkers of the notation in the form
+        before = [str(count) for count in parse_identifier(filled["q"])[0].board]
+        is_edited = [count or "0" for count in counts] != before
+        if is_edited and text != filled["q"]:
+            raise UsageError("expected another notation or other checkers, got both; tick the box to use the checkers")
+    if is_edited:
         text = ",".join(count or "0" for count in counts)
-    elif filled and text != filled.get("q"):
-        given = merge_fields(text, given, filled)
-    elif filled:  # the fields have what this notation says, and may say less by now
+    elif filled and text == filled.get("q"):  # the fields have what this notation says, and may say less by now
         text = parse_identifier(text)[0].id
-    said = as_asked(given)
-    given = {name: said[name] for name in ("roll", *SHORT, "ply", "undo", "flip") if name in said}
+    elif filled and parse_identifier(text or "start")[1] is not None:  # it counts for more than untouched fields
+        said = ("roll", "own", "theirs", *SHORT)
+        given = {
+            name: value for name, value in given.items()
+            if name not in said or name == "met" or value != filled.get(name, "")
+        }  # fmt: skip
+    own, theirs = given.get("own", ""), given.get("theirs", "")
+    if own or theirs:
+        given["away"] = f"{own or theirs}-{theirs or own}"
+        given.pop("jacoby", None)  # left from money play
+    if "own" in given and (own == "1") == (theirs == "1"):
+        given.pop("crawford", None)  # left from another score
+    if "rolled" in given:  # a button
+        given["roll"] = given["rolled"]
+    given = {name: given[name] for name in ("roll", *SHORT, "ply", "undo", "flip") if name in given}
     asked = PositionRequest(text or "start", given)
     if given.pop("flip", ""):
         return RedirectResponse(asked.flipped_with(given.get("undo", "")), 303)
@@ -264,45 +281,6 @@ def go(_: Site, request: Request) -> Response:
         given["undo"] = BETWEEN.join(asked.earlier[:-1])
     where = position_path(asked.text.strip() if asked.match else asked.position)
     return RedirectResponse(address(where, given), 303)
-
-
-def is_edited(counts: Sequence[str], text: str, filled: Mapping[str, str], *, is_said: bool) -> bool:
-    """Whether the checkers of an editor count, and not the notation beside them: where that is said, or they are no
-    longer those of the notation that the form was filled with. Raises UsageError where the notation is another one,
-    too."""
-    if is_said or not any(counts) or not filled.get("q"):
-        return is_said and any(counts)
-    before = [str(count) for count in parse_identifier(filled["q"])[0].board]
-    is_changed = [count or "0" for count in counts] != before
-    if is_changed and text != filled["q"]:
-        raise UsageError("expected another notation or other checkers, got both; tick the box to use the checkers")
-    return is_changed
-
-
-def as_asked(given: Mapping[str, str]) -> dict[str, str]:
-    """Fields of the editor as an address says them: buttons for rolls, and two fields for a score."""
-    found = dict(given)
-    own, theirs = given.get("own", ""), given.get("theirs", "")
-    if own or theirs:
-        found["away"] = f"{own or theirs}-{theirs or own}"
-        found.pop("jacoby", None)  # left from money play
-    if "own" in given and (own == "1") == (theirs == "1"):
-        found.pop("crawford", None)  # left from another score
-    if "rolled" in given:
-        found["roll"] = given["rolled"]
-    return found
-
-
-def merge_fields(text: str, given: Mapping[str, str], filled: Mapping[str, str]) -> dict[str, str]:
-    """The fields of an editor whose notation is another one than it was filled with. One that says itself what is
-    played for counts for more than fields that nobody touched."""
-    if parse_identifier(text or "start")[1] is None:
-        return dict(given)
-    said = ("roll", "own", "theirs", *SHORT)
-    return {
-        name: value for name, value in given.items()
-        if name not in said or name == "met" or value != filled.get(name, "")
-    }  # fmt: skip
 
 
 FIRST = 5  # games of a corpus that a page of occurrences leads to

@@ -23,7 +23,7 @@ from bgdata.evaluation.choices import PUBEVAL, RANDOM, Chooser, chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import open_network_player
 from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
-from bgdata.evaluation.players import NETWORK, ONNX, PLAYERS, UBGI, is_callable, is_onnx
+from bgdata.evaluation.players import NETWORK, ONNX, PLAYERS, UBGI, is_callable
 from bgdata.evaluation.programs import ProgramEvaluator
 from bgdata.evaluation.pubeval import published_tables
 from bgdata.evaluation.ubgi_player import UbgiPlayer
@@ -37,14 +37,6 @@ if TYPE_CHECKING:
     from bgdata.store.versions import Versions
 
 GROUP = "bgdata.players"
-
-
-def added_player(name: str) -> str:
-    """The `module:name` that an installed package gives for the name of a player; empty if none does."""
-    from importlib.metadata import entry_points
-
-    found = [each.value for each in entry_points(group=GROUP, name=name) if is_callable(each.value)]
-    return found[0] if found else ""
 
 
 class CallableEvaluator(ProgramEvaluator):
@@ -198,15 +190,18 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
         return open_network_player(name, ply, warehouse, tables=tables)
     if not tables:
         raise UsageError(f"expected a network to play without tables, got {name}, which plays as it is")
-    if is_onnx(name):
+    if name.endswith(ONNX):
         return LookaheadPlayer(OnnxEvaluator(name), ply)
     if is_callable(name):
         return LookaheadPlayer(CallableEvaluator(name), ply)
     if name.endswith(UBGI):
         return UbgiPlayer(name, ply)
     if name not in PLAYERS:
-        if place := added_player(name):
-            return LookaheadPlayer(CallableEvaluator(place, name), ply)
+        from importlib.metadata import entry_points
+
+        for added in entry_points(group=GROUP, name=name):  # of another package
+            if is_callable(added.value):
+                return LookaheadPlayer(CallableEvaluator(added.value, name), ply)
         known = [*PLAYERS, *([NETWORK] if warehouse is not None else []), f"NAME{ONNX}", f"NAME{UBGI}"]
         raise UnknownPlayerError(f"expected a player among {', '.join(known)}, got {name}")
     opener, most_ply, _ = PLAYERS[name]

@@ -33,11 +33,6 @@ PROGRAMS = tuple(name for name, player in PLAYERS.items() if player.is_program)
 PLAIN_PLAYERS = tuple(name for name in PLAYERS if name not in PROGRAMS)  # these only choose plays
 
 
-def is_onnx(name: str) -> bool:
-    """Whether the name of a player is that of an ONNX file."""
-    return name.endswith(ONNX)
-
-
 def is_player_file(name: str) -> bool:
     """Whether the name of a player is a file: an ONNX file, or one that starts an engine of UBGI."""
     return name.endswith((ONNX, UBGI))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from math import isclose
 from typing import Any
 
@@ -14,7 +13,7 @@ from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, mean_excess
 from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
-from bgdata.game.outcome import check_in_progress
+from bgdata.game.classes import check_in_progress
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
@@ -91,12 +90,6 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
             **equities,
             **gammons,
         }
-
-
-def smallest_rows(warehouse: Versions, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """What the smallest table of each kind has for a position that it covers."""
-    for find in (exact_rows, one_sided_rows):
-        yield from islice(find(partial(covering, warehouse), on_roll, opponent), 1)
 
 
 def gammon_chances(

@@ -29,10 +29,9 @@ from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.pubeval import NO_SCORES, ScoreTables, is_nearly_off, is_off, published_tables, score
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, game_outcomes, outcome_of
-from bgdata.game.classes import PositionClass
+from bgdata.game.classes import PositionClass, check_in_progress
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
-from bgdata.game.outcome import check_in_progress
 from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
 from bgdata.game.position import Position
 from bgdata.game.position_hash import Hashes, board_hash

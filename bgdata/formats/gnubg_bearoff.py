@@ -153,15 +153,6 @@ def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
     return header
 
 
-class NormalMoments(NamedTuple):
-    """Record of the normal variant, in rolls: to bear everything off, and to bear the first of 15 checkers off."""
-
-    mean: float
-    standard_deviation: float
-    gammon_mean: float
-    gammon_standard_deviation: float
-
-
 class TwoSidedEquities(NamedTuple):
     """Equities of the player on roll before the roll, per unit cube, if it does not double now; gammons do not count.
 
@@ -235,20 +226,11 @@ class GnubgOneSided(_BearoffFile):
 
     @property
     def moments(self) -> NDArray[np.float32]:
-        """float32[positions, 4]: the records of the normal variant (see NormalMoments), a view of the file.
-
-        Raises NotCoveredError for a file of counts.
-        """
+        """float32[positions, 4]: the records of the normal variant, a view of the file: mean and s.d. of the rolls to
+        bear everything off, and of those to bear the first of 15 checkers off. NotCoveredError for counts."""
         if not self.header.is_normal:
             raise NotCoveredError(f"expected the normal variant in {self.path}, found counts; use probe_counts")
         return self._moments
-
-    def probe_normal(self, position_index: int) -> NormalMoments:
-        """Mean and s.d. of the rolls, normal variant only.
-
-        Raises NotCoveredError for an index out of range and for a file of counts.
-        """
-        return NormalMoments(*self.moments[self._check_index(position_index)].tolist())
 
     def probe_counts(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
         """uint16[32]: chance of bearing everything off in exactly n rolls, in units of 1/65535; with `is_gammon`, of
@@ -259,8 +241,7 @@ class GnubgOneSided(_BearoffFile):
         """
         index = self._check_index(position_index)
         self._check_part(is_gammon)
-        counts: NDArray[np.uint16] = self._counts(slice(index, index + 1), int(is_gammon))[0]
-        return counts
+        return np.asarray(self._counts(slice(index, index + 1), int(is_gammon))[0])
 
     def probe_chances(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.float64]:
         """float64[32]: the chances of `probe_counts`; errors as there.
@@ -270,8 +251,7 @@ class GnubgOneSided(_BearoffFile):
         """
         if not self.header.is_normal:
             return self.probe_counts(position_index, is_gammon=is_gammon) / CHANCE_SCALE
-        moments = self.probe_normal(position_index)
-        mean, deviation = moments[2:] if is_gammon else moments[:2]
+        mean, deviation = self.moments[self._check_index(position_index)].tolist()[2 * is_gammon :][:2]
         rolls = np.arange(ROLLS)
         if deviation == 0:
             return np.where(rolls == round(mean), 1.0, 0.0)
@@ -281,7 +261,7 @@ class GnubgOneSided(_BearoffFile):
     def mean_rolls(self, position_index: int) -> float:
         """Expected number of rolls to bear everything off; errors as in `probe_counts`."""
         if self.header.is_normal:
-            return self.probe_normal(position_index).mean
+            return float(self.moments[self._check_index(position_index), 0])
         return float(self.probe_counts(position_index) @ np.arange(ROLLS)) / CHANCE_SCALE
 
     def read_all(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
@@ -438,7 +418,7 @@ def write_one_sided(
     header = BearoffHeader("one_sided", points, 15, gammon_counts is not None, compressed)
     parts = [counts] if gammon_counts is None else [counts, gammon_counts]
     for part in parts:
-        check_array(part, (header.position_count, ROLLS), np.uint16)
+        _check_array(part, (header.position_count, ROLLS), np.uint16)
         for rows in _blocks(part):
             sums = part[rows].sum(axis=1, dtype=np.int64)
             bad = np.flatnonzero(sums != CHANCE_SCALE)
@@ -458,7 +438,7 @@ def write_one_sided_normal(path: str | os.PathLike[str], points: int, moments: N
     the rolls to bear the first of 15 checkers off. Raises UsageError and StorageError as `write_one_sided`.
     """
     header = BearoffHeader("one_sided", points, 15, has_gammon=True, is_normal=True)
-    check_array(moments, (header.position_count, 4), np.float32)
+    _check_array(moments, (header.position_count, 4), np.float32)
     write_file(path, header, (moments[rows].astype("<f4").tobytes() for rows in _blocks(moments)))
 
 
@@ -471,7 +451,7 @@ def write_two_sided(path: str | os.PathLike[str], points: int, checkers: int, co
     """
     header = BearoffHeader("two_sided", points, checkers, is_cubeful=codes.shape[-1:] == (4,))
     count = header.position_count
-    check_array(codes, (count, count, 4 if header.is_cubeful else 1), np.uint16)
+    _check_array(codes, (count, count, 4 if header.is_cubeful else 1), np.uint16)
     write_file(path, header, (codes[rows].astype("<u2").tobytes() for rows in _blocks(codes)))
 
 
@@ -486,22 +466,21 @@ def write_hypergammon(
     """
     header = BearoffHeader("hypergammon", HYPERGAMMON_POINTS, checkers)
     count = header.position_count
-    check_array(chances, (count, count, 5), np.float32)
-    check_array(equities, (count, count, 4), np.float32)
-    write_file(path, header, map(hypergammon_records, chances, equities))
+    _check_array(chances, (count, count, 5), np.float32)
+    _check_array(equities, (count, count, 4), np.float32)
+
+    def records(chances: NDArray[np.float32], equities: NDArray[np.float32]) -> bytes:
+        """Of one position on roll: nine 24-bit numbers, lowest byte first, and a zero byte each."""
+        shares = np.concatenate([chances, equities / (2 * _MOST_EQUITY) + 0.5], axis=1).astype(np.float64)
+        numbers = np.rint(np.nan_to_num(np.clip(shares, 0, 1)) * _SCALE_24_BIT).astype("<u4")
+        found = np.zeros((count, 28), np.uint8)
+        found[:, :27] = numbers.view(np.uint8).reshape(count, 9, 4)[:, :, :3].reshape(count, 27)
+        return found.tobytes()
+
+    write_file(path, header, map(records, chances, equities))
 
 
-def hypergammon_records(chances: NDArray[np.float32], equities: NDArray[np.float32]) -> bytes:
-    """The records of one position on roll: nine 24-bit numbers, lowest byte first, and a zero byte each."""
-    shares = np.concatenate([chances, equities / (2 * _MOST_EQUITY) + 0.5], axis=1).astype(np.float64)
-    numbers = np.rint(np.nan_to_num(np.clip(shares, 0, 1)) * _SCALE_24_BIT).astype("<u4")
-    records = np.zeros((len(numbers), 28), np.uint8)
-    records[:, :27] = numbers.view(np.uint8).reshape(len(numbers), 9, 4)[:, :, :3].reshape(len(numbers), 27)
-    return records.tobytes()
-
-
-def check_array(array: NDArray[Any], shape: tuple[int, ...], dtype: type[np.generic]) -> None:
-    """Raise UsageError for another shape or type."""
+def _check_array(array: NDArray[Any], shape: tuple[int, ...], dtype: type[np.generic]) -> None:
     if array.shape != shape or array.dtype != dtype:
         raise UsageError(f"expected {np.dtype(dtype)}{list(shape)}, got {array.dtype}{list(array.shape)}")
 

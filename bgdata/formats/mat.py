@@ -63,13 +63,9 @@ _NO_PLAY = re.compile(
 _ILLEGAL = re.compile(r"illegal\s+(?:play|move)\s*\((.*)\)", re.IGNORECASE)
 _STEPS = re.compile(r"(bar|\d{1,2})((?:/(?:off|\d{1,2})\*?)+)(?:\(([1-4])\))?", re.IGNORECASE)
 _CUBE = re.compile(r"(doubles|redoubles|beavers|raccoons)(?:\s*=+>\s*(\d{1,9}))?", re.IGNORECASE)
-_ANSWERS = {
-    "takes": TurnKind.TAKE,
-    "accepts": TurnKind.TAKE,
-    "drops": TurnKind.PASS,
-    "passes": TurnKind.PASS,
-    "rejects": TurnKind.PASS,
-}
+_ANSWERS = dict.fromkeys(("takes", "accepts"), TurnKind.TAKE) | dict.fromkeys(
+    ("drops", "passes", "rejects"), TurnKind.PASS
+)
 _RESIGNED = re.compile(
     r"(?:resign(?:s|ed)?|concede[sd]?)(?:\s+(?:an?\s+|the\s+)?(?:game|single|gammon|backgammon|match))?", re.IGNORECASE
 )
@@ -95,28 +91,25 @@ def parse_mat(data: bytes) -> MatchFile:
 class _OpenGame:
     """A game whose lines are being read; `claim` is its result so far."""
 
-    game: Game
+    number: int
+    first: int  # index of its first line
+    last: int
+    score: tuple[int, int] = (0, 0)
     is_swapped: bool = False
     turns: list[Turn] = field(default_factory=list)
     claim: _Claim | None = None
-    last: int = 0  # index of its last line
     flaw: Flaw | None = None
     notes: list[Note] = field(default_factory=list)
 
     def close(self) -> Game:
         """The game as it was read."""
-        game, claim = self.game, self.claim
-        return replace(
-            game,
-            turns=tuple(self.turns),
-            winner=claim.winner if claim else None,
-            points=claim.points if claim else None,
-            wins_match=claim is not None and claim.wins_match,
-            result_line=claim.line if claim else game.line,
-            units=range(game.units.start, self.last + 1),
-            flaw=self.flaw,
+        claim, line, units = self.claim, self.first + 1, range(self.first, self.last + 1)
+        winner, points = (claim.winner, claim.points) if claim else (None, None)
+        return Game(
+            self.number, self.score, tuple(self.turns), winner, points, units=units, flaw=self.flaw, line=line,
+            wins_match=claim is not None and claim.wins_match, result_line=claim.line if claim else line,
             notes=tuple(self.notes),
-        )
+        )  # fmt: skip
 
 
 class _Claim(NamedTuple):
@@ -148,7 +141,7 @@ class _Reader:
             try:
                 line = self.lines[index]
                 most = _MOST_INFO_BYTES if line[:1] == b";" else _MOST_BYTES
-                self._expect(len(line) <= most, f"at most {most} bytes in a line")
+                _expect(len(line) <= most, f"at most {most} bytes in a line")
                 self._read(index, decode_text(line).expandtabs())
             except ValueError as error:  # ours, and Python's of letters and numbers: the line is set aside
                 self._reject(index, str(error))
@@ -161,7 +154,7 @@ class _Reader:
         flaw = Flaw(index + 1, reason)
         if self.heading:  # what should have been its names
             number, first = self.heading
-            self._open_game(Game(number, (0, 0), line=first + 1, units=range(first, index + 1)), flaw)
+            self._open_game(_OpenGame(number, first, index, flaw=flaw))
             return
         if self.game and self.game.claim is None:
             self.game.flaw = self.game.flaw or flaw
@@ -186,24 +179,19 @@ class _Reader:
 
     def _read_row(self, index: int, text: str) -> None:
         """A line that is no info or comment: it must be printable."""
-        self._expect(text.isprintable(), "printable text")
+        _expect(text.isprintable(), "printable text")
         if found := _LENGTH.fullmatch(text):
             self._close_match()
             self.matches.append(Match(("", ""), int(found[1] or found[2]), (), tuple(self.info)))
             self.info = []
         elif found := _GAME.fullmatch(text):
-            self._expect(bool(self.matches), "a line 'N point match' before a game")
+            _expect(bool(self.matches), "a line 'N point match' before a game")
             self._close_game()
             self.heading = int(found[1]), index
         elif _TURNS.match(text) or _RESULT.fullmatch(text):
             self._add_cells(index, _cells(text))
         else:
             self._read_names(index, text)
-
-    @staticmethod
-    def _expect(is_so: bool, words: str) -> None:
-        if not is_so:
-            raise ValueError(f"expected {words}")
 
     def _read_names(self, index: int, text: str) -> None:
         """The line of names and scores below the number of a game; long names run into the second column."""
@@ -221,18 +209,16 @@ class _Reader:
             self.players = names
             if not is_utf8(self.lines[index]):
                 notes.append("the names are not in UTF-8: they were read as text of Windows, code page 1252")
-        self._open_game(Game(number, score, line=first + 1, units=range(first, index + 1)), None)
-        assert self.game
-        self.game.is_swapped = is_swapped
-        self.game.notes += [Note(index + 1, note) for note in notes]
+        found_notes = [Note(index + 1, note) for note in notes]
+        self._open_game(_OpenGame(number, first, index, score, is_swapped, notes=found_notes))
 
     def _seats(self, names: tuple[str, str], number: int) -> tuple[bool, list[str]]:
         """(whether the columns are swapped, notes) for a game with these names. Raises ValueError for other players."""
-        if self.players is None or _is_same(names, self.players):
+        if self.players is None or all(map(_is_same_name, names, self.players)):
             return False, []
         players = " and ".join(map(shown, self.players))
         swapped = names[1], names[0]
-        if _is_same(swapped, self.players):
+        if all(map(_is_same_name, swapped, self.players)):
             return True, [f"the columns of {players} are swapped in this game"]
         numbers = [game.number for game in self.games]
         if not numbers or number > max(numbers):  # the next game, with one of the two: the other has another name
@@ -244,10 +230,10 @@ class _Reader:
                         return is_swapped, [note + (", and the columns are swapped" if is_swapped else "")]
         raise ValueError(f"expected the players of the match, {players}")
 
-    def _open_game(self, game: Game, flaw: Flaw | None) -> None:
+    def _open_game(self, game: _OpenGame) -> None:
         self._close_game()
-        self.game = _OpenGame(game, last=game.units.stop - 1, flaw=self.flaw or flaw)
-        self.heading, self.flaw = None, None
+        game.flaw = self.flaw or game.flaw
+        self.game, self.heading, self.flaw = game, None, None
 
     def _add_cells(self, index: int, cells: list[tuple[int, str]]) -> None:
         """Add a line of turns, of a result, or of both; the number of a row alone is a blank line."""
@@ -267,7 +253,7 @@ class _Reader:
                 said = _Claim(index + 1, player ^ is_loss, int(found[2]), bool(found[3]), is_loss)
                 claim = said if claim is None else _merge_claims(claim, said, notes)
                 continue
-            self._expect(claim is None, "nothing behind a result")
+            _expect(claim is None, "nothing behind a result")
             turns += [replace(turn, line=index + 1) for turn in _turns(cell, player, notes)]
         game.turns += turns
         game.claim, game.last, self.flaw = claim, index, None
@@ -289,6 +275,11 @@ class _Reader:
         self.games, self.players, self.heading = [], None, None
 
 
+def _expect(is_so: bool, words: str) -> None:
+    if not is_so:
+        raise ValueError(f"expected {words}")
+
+
 def _merge_claims(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
     """The result of two cells: if only the points differ, the winner's count. Raises ValueError for other results."""
     is_same = before.points == said.points
@@ -303,10 +294,6 @@ def _merge_claims(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
 def _without_unprintable(text: str) -> str:
     """The text with a blank for each character that is not printable, such as a no-break space."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
-def _is_same(names: tuple[str, str], players: tuple[str, str]) -> bool:
-    return all(map(_is_same_name, names, players))
 
 
 def _is_same_name(name: str, player: str) -> bool:
@@ -400,7 +387,7 @@ def format_mat(match: Match) -> Iterator[bytes]:
         whole = " ".join(value.splitlines()).encode(errors="replace")
         cut = whole[: _MOST_INFO_BYTES - len(begin) - len(end)]
         yield begin + cut.decode(errors="ignore").encode() + end  # no half of a letter
-    yield f"{_NEW_LINE * bool(match.info)} {match.length} point match\n\n".encode()
+    yield ("\n" * bool(match.info) + f" {match.length} point match\n\n").encode()
     for game in match.games:
         yield _game_text(match.players, game).encode()
 
@@ -414,7 +401,6 @@ def _check_names(players: tuple[str, str]) -> None:
         raise UsageError(f"expected names of players that a .mat file can hold, got {players[0]!r} and {players[1]!r}")
 
 
-_NEW_LINE = "\n"
 _BLANK = " "
 _WORDS = {TurnKind.TAKE: " Takes", TurnKind.PASS: " Drops"}
 _CUBE_WORDS = {TurnKind.DOUBLE: "Doubles", TurnKind.BEAVER: "Beavers"}
@@ -430,7 +416,7 @@ def _game_text(players: tuple[str, str], game: Game) -> str:
     for turn in turns:
         if turn.player <= column:
             row += 1
-            text += f"{_NEW_LINE * (row > 1 and column == 0)}{row:3}) "
+            text += "\n" * (row > 1 and column == 0) + f"{row:3}) "
             text += f"{'':<{_LEFT_WIDTH}} " if turn.player else ""
         text += f"{_cell(turn):<{_LEFT_WIDTH}} " if turn.player == 0 else f"{_cell(turn)}\n"
         column = turn.player
@@ -454,7 +440,7 @@ def _written_turns(game: Game) -> list[Turn]:
 
 def _result(game: Game, column: int, is_passed: bool) -> str:
     """The result, after a last cell in this column."""
-    new_line = _NEW_LINE * (column == 0)
+    new_line = "\n" * (column == 0)
     if game.winner is None or game.points is None:
         return new_line
     words = f"Wins {game.points} point{'s' * (game.points != 1)}"

@@ -103,53 +103,32 @@ class Element:
         return found[0]
 
 
-def parse_met_file(data: bytes) -> MetFile:
-    """The table of a file's content: INI if it begins with a section in brackets, else XML as in `parse_met`.
+def parse_met(data: bytes) -> MetFile:
+    """The table of a file's content: INI if it begins with a section in brackets, else XML.
 
-    If it is invalid, all lines are quarantined: one for the reason, the others refer to it. Lines of chances are rows,
-    all others comments.
+    If it is invalid, all its lines are quarantined: one for the reason, the others refer to it. Lines of chances are
+    rows, all others comments; lines before and after a table in XML that are not `#` comments are quarantined. In a
+    file without line feeds, carriage returns end the lines.
     """
     text = plain_text(data)
-    if not _HEADING.match(text):
-        return parse_met(data)
-    lines = split_lines(text)
-    ledger = Ledger(lines)
+    is_ini = _HEADING.match(text) is not None
+    lines = split_lines(text if is_ini else data if b"\n" in data else data.replace(b"\r", b"\n"))
+    ledger, begin, end = Ledger(lines), 0, len(lines)
+    if not is_ini:
+        begin, end = _extent(lines)
+        outside = [*range(begin), *range(end, len(lines))]
+        ledger.set_aside([n for n in outside if not lines[n].strip() or lines[n].lstrip().startswith(b"#")])
+        ledger.reject(outside, "expected nothing but one <met> in the file")
+        if begin == end:
+            return MetFile(ledger, None)
     try:
-        sections = _ini_sections([decode_text(lines[index]).strip() for index in range(len(lines))])
-        table = _ini_table(sections)
-    except InvalidElementError as error:
-        reason, line = error.args
-        ledger.reject([line - 1], reason)
-        ledger.reject(list(range(len(lines))), f"expected a table that is whole, see line {line}")
-        return MetFile(ledger, None)
-    entries = [entry for name in (_POST, _PRE) for key, entry in sections[name].items() if key != "size"]
-    rows = {number - 1 for number, _ in entries}
-    ledger.set_aside([index for index in range(len(lines)) if index not in rows])
-    return MetFile(ledger, table)
-
-
-def parse_met(data: bytes) -> MetFile:
-    """The table of a file's content. If it is invalid, all its lines are quarantined: one for the reason, the others
-    refer to it. Lines before and after the table that are not `#` comments are quarantined. In a file without line
-    feeds, carriage returns end the lines."""
-    lines = split_lines(data if b"\n" in data else data.replace(b"\r", b"\n"))
-    ledger = Ledger(lines)
-    blank = [n for n in range(len(lines)) if not lines[n].strip() or lines[n].lstrip().startswith(b"#")]
-    begin, end = _extent(lines)
-    ledger.set_aside([n for n in blank if not begin <= n < end])
-    ledger.reject([*range(begin), *range(end, len(lines))], "expected nothing but one <met> in the file")
-    if begin == end:
-        return MetFile(ledger, None)
-    try:
-        elements, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
-        table = _table(elements[0], comments)
+        table, rows = _ini_table(lines) if is_ini else _xml_table(lines, begin, end)
     except InvalidElementError as error:
         reason, line = error.args
         place = min(begin + line, end) - 1
         ledger.reject([place], reason)
         ledger.reject(list(range(begin, end)), f"expected a table that is whole, see line {lines.number(place)}")
         return MetFile(ledger, None)
-    rows = {begin + element.line - 1 for element in elements if element.name in ("me", "parameter")}
     ledger.set_aside([n for n in range(begin, end) if n not in rows])
     return MetFile(ledger, table)
 
@@ -258,8 +237,10 @@ def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
     return elements, comments
 
 
-def _table(root: Element, comments: list[str]) -> MetTable:
-    """The table of a <met>. Raises InvalidElementError."""
+def _xml_table(lines: Lines, begin: int, end: int) -> tuple[MetTable, set[int]]:
+    """(the table of a <met> in some lines, the lines of its chances). Raises InvalidElementError."""
+    elements, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
+    root, rows = elements[0], {begin + each.line - 1 for each in elements if each.name in ("me", "parameter")}
     if root.name != "met":
         raise InvalidElementError(f"expected a <met>, found <{root.name}>", root.line)
     info, pre = root.child("info"), root.child("pre-crawford-table")
@@ -281,7 +262,7 @@ def _table(root: Element, comments: list[str]) -> MetTable:
     if table.is_symmetric and before is not None and (unequal := unequal_score(before)):
         reason = "expected the same chances for both sides, as the post-crawford table says, found others at"
         raise InvalidElementError(f"{reason} {unequal[1]}", pre.line)
-    return table
+    return table, rows
 
 
 def _pre_crawford(
@@ -366,11 +347,12 @@ def _number(element: Element) -> float:
     return number
 
 
-def _ini_sections(lines: list[str]) -> dict[str, Section]:
+def _ini_sections(lines: Lines) -> dict[str, Section]:
     """The sections by name, in small letters. Raises InvalidElementError."""
     sections: dict[str, Section] = {}
     section: Section = {}
-    for number, line in enumerate(lines, start=1):
+    for number in range(1, len(lines) + 1):
+        line = decode_text(lines[number - 1]).strip()
         if found := _SECTION.fullmatch(line):
             section = sections.setdefault(found[1].lower(), {})
         elif found := _ENTRY.fullmatch(line):
@@ -382,8 +364,9 @@ def _ini_sections(lines: list[str]) -> dict[str, Section]:
     return sections
 
 
-def _ini_table(sections: dict[str, Section]) -> MetTable:
-    """The table of these sections. Raises InvalidElementError."""
+def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
+    """(the table of a file, the lines of its chances). Raises InvalidElementError."""
+    sections = _ini_sections(lines)
     if _PRE not in sections or _POST not in sections:
         raise InvalidElementError("expected sections [PreCrawford] and [PostCrawford]", 1)
     pre, post = sections[_PRE], sections[_POST]
@@ -411,7 +394,9 @@ def _ini_table(sections: dict[str, Section]) -> MetTable:
         raise InvalidElementError(reason, pre[str(unequal[0] + 1)][0])
     info = {name: text for name, (_, text) in sections.get(_INFO, {}).items()}
     name, description, notice = (info.get(key, "") for key in ("name", "description", "version"))
-    return MetTable(name, description, length, "explicit", before, post_crawford, post_crawford, {}, notice)
+    table = MetTable(name, description, length, "explicit", before, post_crawford, post_crawford, {}, notice)
+    entries = [entry for section in (pre, post) for name, entry in section.items() if name != "size"]
+    return table, {number - 1 for number, _ in entries}
 
 
 def _ini_chances(section: Section, name: str) -> NDArray[np.float64]:

@@ -18,9 +18,9 @@ from bgdata.formats.matches import (
     TurnKind,
     score_after,
 )
+from bgdata.game.classes import game_outcome, is_over
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner
-from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import Play, find_play, legal_plays
 from bgdata.game.position import START, Position
 

@@ -1,4 +1,4 @@
-"""Outcomes and classes of boards in bulk, and for other kernels: `outcome` and `classes` explain them."""
+"""Outcomes and classes of boards in bulk, and for other kernels: `classes` explains them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ is_crashed = kernel(borrows=True)(has_crashed)
 
 
 def game_outcomes(boards: Boards, checkers: int = CHECKERS) -> NDArray[np.int8]:
-    """int8[n]: `outcome.game_outcome` of every int8[n, 26] board for the player on roll, 0 while the game goes on."""
+    """int8[n]: `classes.game_outcome` of every int8[n, 26] board for the player on roll, 0 while the game goes on."""
     outcomes = np.empty(len(check_boards(boards)), np.int8)
     fill_outcomes(boards, checkers, outcomes)
     return outcomes

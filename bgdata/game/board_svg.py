@@ -10,17 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from math import hypot
-from typing import TYPE_CHECKING
 
 from bgdata.errors import UsageError
 from bgdata.game.board import BAR, OPPONENT_BAR
-from bgdata.game.board_words import describe_board, describe_stakes
+from bgdata.game.board_text import describe_board, describe_stakes
 from bgdata.game.dice import Roll
 from bgdata.game.match import CubeOwner, Stakes
 from bgdata.game.plays import OFF, Play, checker_paths
-
-if TYPE_CHECKING:
-    from bgdata.game.position import Position
+from bgdata.game.position import Position
 
 WIDTH, HEIGHT = 660, 548  # of the picture, in its own units
 

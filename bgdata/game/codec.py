@@ -50,12 +50,6 @@ def format_position_ids(boards: Boards) -> NDArray[np.bytes_]:
     return letters.view("S14").reshape(-1)
 
 
-def parse_keys(keys: Bytes) -> tuple[Boards, Bytes]:
-    """(boards int8[n, 26], flaws uint8[n]) of 10-byte keys, uint8[n, 10]."""
-    keys = _letters(keys, 10)
-    return _boards(keys, np.zeros(len(keys), np.uint8))
-
-
 def format_keys(boards: Boards) -> Bytes:
     """uint8[n, 10]: the keys of int8[n, 26] boards; raises InvalidPositionError for an illegal board."""
     keys = np.empty((len(check_legal_boards(boards)), 10), np.uint8)

@@ -15,8 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError, shown
-from bgdata.game.match_id import format_gnubg_id, format_match_id, parse_gnubg_id
-from bgdata.game.match_state import MatchState
+from bgdata.game.match_state import MatchState, format_gnubg_id, format_match_id, parse_gnubg_id
 from bgdata.game.position import START, Position, format_key20, parse_key20, parse_position_id, set_text_reader
 from bgdata.game.xgid import PREFIX, Xgid, parse_xgid
 

@@ -162,7 +162,7 @@ class Stakes:
         return replace(self, cube=self.cube.doubled())
 
     def points(self, outcome: int) -> int:
-        """Points to the player on roll for a game that ends with `outcome` (-3 to 3, see `outcome.Outcome`)."""
+        """Points to the player on roll for a game that ends with `outcome` (-3 to 3, see `classes.Outcome`)."""
         outcome = operator.index(outcome)
         if isinstance(self.score, Money) and self.score.is_jacoby and self.cube.owner == CubeOwner.CENTERED:
             outcome = (outcome > 0) - (outcome < 0)

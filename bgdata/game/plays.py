@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bgdata.errors import IllegalPlayError, shown
 from bgdata.game.board import BAR, HOME_POINTS, OPPONENT_BAR
+from bgdata.game.classes import is_over
 from bgdata.game.dice import ROLLS, Roll, RollLike, to_roll
-from bgdata.game.outcome import is_over
 
 if TYPE_CHECKING:
     from bgdata.game.position import Position

@@ -224,7 +224,7 @@ def parse_position_id(text: str) -> Position:
     Raises InvalidPositionError that says which character is wrong, or which rule the position breaks.
     """
     if not _ID_PATTERN.fullmatch(text):
-        raise InvalidPositionError(_letter_error(text, "position id", 14, BASE64_LETTERS))
+        raise InvalidPositionError(letter_error(text, "position id", 14, BASE64_LETTERS))
     return _position_of_key(base64.b64decode(text + "=="), text)
 
 
@@ -234,7 +234,7 @@ def parse_key20(text: str) -> Position:
     Raises InvalidPositionError that says which character is wrong, or which rule the position breaks.
     """
     if len(text) != 20 or not set(text) <= set("ABCDEFGHIJKLMNOP"):
-        raise InvalidPositionError(_letter_error(text, "20-letter key", 20, "ABCDEFGHIJKLMNOP"))
+        raise InvalidPositionError(letter_error(text, "20-letter key", 20, "ABCDEFGHIJKLMNOP"))
     return _position_of_key(bytes.fromhex(text.translate(_KEY20_TO_HEX)), text)
 
 
@@ -273,8 +273,8 @@ def trusted_position(board: tuple[int, ...]) -> Position:
     return position
 
 
-def _letter_error(text: str, name: str, length: int, letters: str) -> str:
-    """Say which character of `text` is wrong."""
+def letter_error(text: str, name: str, length: int, letters: str) -> str:
+    """Which character of a text that should be a name of this many letters is wrong."""
     for place, letter in enumerate(text, start=1):
         if letter not in letters:
             return f"expected letters of a {name}, got {letter!r} at character {place} of {shown(text)}"

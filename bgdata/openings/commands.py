@@ -101,14 +101,7 @@ DEFAULTS = OpeningParameters()
 @format_option
 @click.pass_obj
 def openings(
-    warehouse: Warehouse,
-    /,
-    roll: str | None,
-    reply: str | None,
-    after: str,
-    plot: Path | None,
-    form: str,
-    **options: Any,
+    warehouse: Warehouse, /, roll: str, reply: str, after: str, plot: Path | None, form: str, **options: Any
 ) -> None:
     """Roll out the opening book, and show it.
 

@@ -6,16 +6,19 @@
 
 A board with dice asks for a play, a line for a roll or a double. Other lines say what the opponent did, which is
 checked: the session ends if the server shows a board other than that of the last play. Points are counted on the board
-as it is sent, from 1 up for a player who moves up. Source: see `fibs_messages`.
+as it is sent, from 1 up for a player who moves up.
+
+Source: the description of CLIP 1008 (fibs.com/fibs_interface.html); no program text was used.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from bgdata.errors import (
     BgdataError,
@@ -31,15 +34,14 @@ from bgdata.errors import (
 from bgdata.evaluation.talk import Talk
 from bgdata.formats.matches import TurnKind
 from bgdata.game.board import BAR
+from bgdata.game.classes import check_in_progress
 from bgdata.game.dice import roll_of
 from bgdata.game.fibs_board import FibsBoard, parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import OFF, Play, find_play, legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions
-from bgdata.protocols.fibs_messages import NEWS, PROTOCOL, WANTED, YOU, Message, Said, parse_message, parse_own_info
-from bgdata.protocols.record import Record, State
+from bgdata.protocols.session import Record, State
 
 CLIENT, PROMPT = "bgdata", "login:"
 _SIZES = ("", "normal", "gammon", "backgammon")
@@ -48,11 +50,65 @@ MOST_BAD_LINES = 100  # in a row; a server does not send more
 MOST_TOLD = 20  # of them, in a session
 MOST_LINES = 1000  # that are understood, from one turn to the next
 REPLIES = {  # to messages that need no more
-    Said.NEXT_GAME: "join",
-    Said.NOT_READY: "toggle ready",
-    Said.NOT_ASKED: "toggle double",
-    Said.CRAWFORD: "roll",
+    "next_game": "join",
+    "not_ready": "toggle ready",
+    "not_asked": "toggle double",
+    "crawford": "roll",
 }
+PROTOCOL = "1008"  # the version of CLIP
+YOU = "You"
+NEWS = "3"  # the line before the message of the day
+_OWN_INFO = (  # the line about oneself, behind the name
+    *("allowpip", "autoboard", "autodouble", "automove", "away", "bell", "crawford", "double", "experience", "greedy"),
+    *("moreboards", "moves", "notify", "rating", "ratings", "ready", "redoubles", "report", "silent", "timezone"),
+)
+WANTED = {"autoboard": "1", "moreboards": "1", "automove": "0", "greedy": "0", "crawford": "1", "ready": "1"}
+_NAME = r"[^\s:.]+"
+_LENGTH = r"an? (?P<length>\d{1,4}|unlimi?ted)(?: point)? match"
+_POINTS = r"(?P<points>\d{1,6}) points?"
+_DICE = r"(?P<die>[1-6])%s(?P<other>[1-6])"
+_PATTERNS = [  # the kind of each message that a player has to understand
+    (kind, re.compile(pattern.replace("NAME", _NAME)))
+    for kind, pattern in (
+        ("board", r"(?P<board>board:.*)"),
+        ("invited", rf"(?P<who>NAME) wants to play {_LENGTH} with you\."),
+        ("invited_back", r"(?P<who>NAME) wants to resume a saved match with you\."),
+        ("begun", rf"(?:\*\* )?(?:Player )?(?P<who>NAME) has joined you for {_LENGTH}\.?"),
+        ("begun", rf"\*\* You are now playing {_LENGTH} with (?P<who>NAME)\.?"),
+        ("resumed", r"(?P<who>NAME) has joined you\. Your running match was loaded\.?"),
+        ("resumed", r"You are now playing with (?P<who>NAME)\. Your running match was loaded\.?"),
+        ("new_game", r"Starting a new game with (?P<who>NAME)\.?"),
+        ("opening", r"(?P<who>NAME) rolled (?P<die>[1-6]), NAME rolled (?P<other>[1-6])\.?"),
+        ("rolls", rf"(?P<who>NAME) rolls? {_DICE % ' and '}\.?"),
+        ("moves", r"(?P<who>NAME) moves? (?P<moves>(?:(?:bar|\d\d?)-(?:off|\d\d?) ?){1,4}) ?\.?"),
+        ("forced", r"The only possible move is (?P<moves>(?:(?:bar|\d\d?)-(?:off|\d\d?) ?){1,4}) ?\.?"),
+        ("cannot_move", r"(?P<who>NAME) can't move\.?"),
+        ("to_roll", r"It's your turn(?:\. Please roll or double| to roll or double)\.?"),
+        ("doubles", r"(?P<who>NAME) doubles?\. .*"),
+        ("takes", r"(?P<who>NAME) accepts? the double\. The cube shows (?P<cube>\d{1,6})\.?"),
+        ("passes", rf"NAME gives? up\. (?P<who>NAME) wins? {_POINTS}\.?"),
+        ("resigns", rf"(?P<who>NAME) wants? to resign\. NAME will win {_POINTS}\.?.*"),
+        ("won", rf"(?P<who>NAME) accepts? and wins? {_POINTS}\.?"),
+        ("resignation_refused", r"(?P<who>NAME) rejects?\. The game continues\.?"),
+        ("won", rf"(?P<who>NAME) wins? the game and gets? {_POINTS}\..*"),
+        ("match_won", r"(?P<who>NAME) wins? the (?P<length>\d{1,4}) point match (?P<score>\d+-\d+) ?\.?"),
+        ("next_game", r"Type 'join' if you want to play the next game, type 'leave' if you don't\."),
+        ("saved", r".*[Tt]he game was saved\.?"),
+        ("not_ready", r"\*\* You're now refusing to play with someone\.?"),
+        ("not_asked", r"\*\* You won't be asked if you want to double\.?"),
+        ("crawford", r"\*\* The Crawford rule doesn't allow you to double .*"),
+        ("refused", r"\*\* (?:There is no one called|There's no saved match with|NAME is refusing games|"
+                       r"NAME is already playing|NAME didn't invite you|You can't|You have to|You must|Error|Illegal|"
+                       r"Unknown command|No one|Please).*"),
+    )
+]  # fmt: skip
+
+
+class Message(NamedTuple):
+    """A line that was understood: its kind, and its words by name."""
+
+    kind: str
+    words: Mapping[str, str]
 
 
 class Ending(StrEnum):
@@ -147,12 +203,12 @@ class FibsPlayer:
         while (message := parse_message(line := self._line(until))) is None:
             pass
         try:
-            if message.said is Said.REFUSED:
+            if message.kind == "refused":
                 raise EngineRefusedError(f"{self.talk.name} refused: {message.words['line']}")
-            if message.said in REPLIES:
-                self._say(REPLIES[message.said])
+            if message.kind in REPLIES:
+                self._say(REPLIES[message.kind])
             else:
-                _HANDLERS[message.said](self, message)
+                getattr(self, f"_on_{message.kind}")(message)
         except (ExternalProgramError, InvalidGameError):
             raise
         except BgdataError as error:
@@ -199,7 +255,7 @@ class FibsPlayer:
 
     # before a match
 
-    def _invited(self, message: Message) -> None:
+    def _on_invited(self, message: Message) -> None:
         who, length = message.words["who"], message.words["length"]
         if self.record or self._wish.invites or self._wish.opponent not in ("", who):
             return
@@ -209,12 +265,12 @@ class FibsPlayer:
         else:
             self._say(f"join {who}")
 
-    def _invited_back(self, message: Message) -> None:
+    def _on_invited_back(self, message: Message) -> None:
         who = message.words["who"]
         if who == self._opponent or (self.record is None and self._wish.opponent in ("", who)):
             self._say(f"join {who}")
 
-    def _begun(self, message: Message) -> None:
+    def _on_begun(self, message: Message) -> None:
         who, text = message.words["who"], message.words["length"]
         length = int(text) if text.isdigit() else 0
         if self._wish.opponent not in ("", who):
@@ -222,7 +278,7 @@ class FibsPlayer:
         self.record = Record((self.user, who), length)
         self.tell(f"{f'{length}-point match' if length else 'unlimited match'} with {who}")
 
-    def _resumed(self, message: Message) -> None:
+    def _on_resumed(self, message: Message) -> None:
         self._is_resumed, self._answered, self._expected, self._dice = True, "", None, {}
         if message.words["who"] != self._opponent:
             self.record = None
@@ -232,20 +288,22 @@ class FibsPlayer:
 
     # the game
 
-    def _new_game(self, _: Message) -> None:
+    def _on_new_game(self, _: Message) -> None:
         self._is_new, self._is_resumed, self._is_asked = True, False, False
         self._answered, self._expected = "", State(-1, START)
         self._owner, self._refused, self._dice = None, None, {}
         self._say("toggle double")
 
-    def _rolls(self, message: Message) -> None:
+    def _on_rolls(self, message: Message) -> None:
         dice = int(message.words["die"]), int(message.words["other"])
-        if message.said is Said.OPENING:  # both play with them: who, the board says
+        if message.kind == "opening":  # both play with them: who, the board says
             self._dice = {0: dice, 1: dice}
         else:
             self._dice[self._player(message)] = dice
 
-    def _new_board(self, message: Message) -> None:
+    _on_opening = _on_rolls
+
+    def _on_board(self, message: Message) -> None:
         """Check a board, and decide what it asks."""
         line = message.words["board"]
         board = parse_fibs_board(line)
@@ -285,7 +343,7 @@ class FibsPlayer:
             self._is_asked = False
             self._begin_turn(position, board)
 
-    def _to_roll(self, _: Message) -> None:
+    def _on_to_roll(self, _: Message) -> None:
         """Begin a turn by the known board, or ask for the next one."""
         board = self.board
         if board and board.turn == board.color and not any(board.own_dice) and self._expected is None:
@@ -315,9 +373,9 @@ class FibsPlayer:
         who = self._record.players[player]
         self.tell(f"  {who} {dice[0]}{dice[1]}: {play if play.moves else 'cannot move'}")
 
-    def _moves(self, message: Message) -> None:
+    def _on_moves(self, message: Message) -> None:
         """A play of the opponent, or one that the server made for the player itself."""
-        player = 0 if message.said is Said.FORCED else self._player(message)
+        player = 0 if message.kind == "forced" else self._player(message)
         board = self._game_board()
         if self._expected and self._expected.player == 1 - player:
             return  # our own, told again
@@ -328,7 +386,7 @@ class FibsPlayer:
         dice = self._dice.get(player) or board.dice
         position, roll = board.position, roll_of(*dice)
         plays = legal_plays(position, roll)
-        if message.said is Said.CANNOT_MOVE:
+        if message.kind == "cannot_move":
             if plays[0].moves:
                 raise IllegalPlayError(f"expected a play of {roll} in {position.id}, such as {plays[0]}, got none")
             self._add_play(player, dice, plays[0])
@@ -336,9 +394,11 @@ class FibsPlayer:
         is_up = board.direction * (1 if player == 0 else -1) > 0
         self._add_play(player, dice, find_fibs_play(message.words["moves"], plays, is_up=is_up))
 
+    _on_forced = _on_cannot_move = _on_moves
+
     # the cube, and resignations
 
-    def _doubles(self, message: Message) -> None:
+    def _on_doubles(self, message: Message) -> None:
         player, board = self._player(message), self._game_board()
         stakes = self._stakes(board)
         self._record.add_cube(player, TurnKind.DOUBLE, 2 * stakes.cube.value)
@@ -349,7 +409,7 @@ class FibsPlayer:
             found = self.decisions.answer(board.position, stakes)
             self._say("reject" if found is Answer.PASS else "accept")
 
-    def _takes(self, message: Message) -> None:
+    def _on_takes(self, message: Message) -> None:
         player = self._player(message)
         self._owner = player
         self._record.add_cube(player, TurnKind.TAKE)
@@ -357,11 +417,11 @@ class FibsPlayer:
         if player == 1:
             self._look()
 
-    def _passes(self, message: Message) -> None:
+    def _on_passes(self, message: Message) -> None:
         self._record.add_cube(1 - self._player(message), TurnKind.PASS)
-        self._won(message)
+        self._on_won(message)
 
-    def _resigns(self, message: Message) -> None:
+    def _on_resigns(self, message: Message) -> None:
         """Accept a resignation that is worth what is to be won without the cube."""
         player = self._player(message)
         if player == 0:
@@ -375,11 +435,11 @@ class FibsPlayer:
         self.tell(f"  {self._opponent} resigns {points}: {'accepted' if is_taken else 'refused'}")
         self._say("accept" if is_taken else "reject")
 
-    def _resignation_refused(self, message: Message) -> None:
+    def _on_resignation_refused(self, message: Message) -> None:
         if self._player(message) == 1:
             self._look()
 
-    def _won(self, message: Message) -> None:
+    def _on_won(self, message: Message) -> None:
         winner, points = self._player(message), int(message.words["points"])
         if self._record.is_open:
             self.tell(f"{self._record.players[winner]} wins {points} point{'s' * (points != 1)}")
@@ -390,12 +450,12 @@ class FibsPlayer:
             self._say("leave")
             self._ending = Ending.PLAYED
 
-    def _match_won(self, message: Message) -> None:
+    def _on_match_won(self, message: Message) -> None:
         winner = self._record.players[self._player(message)]
         self.tell(f"{winner} wins the match {message.words['score']}")
         self._ending = Ending.PLAYED
 
-    def _saved(self, _: Message) -> None:
+    def _on_saved(self, _: Message) -> None:
         self.tell("the server has saved the game")
         self._ending = Ending.SAVED
 
@@ -440,31 +500,6 @@ class FibsPlayer:
         return Stakes(score, cube)
 
 
-_HANDLERS: dict[Said, Callable[[FibsPlayer, Message], None]] = {
-    Said.BOARD: FibsPlayer._new_board,
-    Said.INVITED: FibsPlayer._invited,
-    Said.INVITED_BACK: FibsPlayer._invited_back,
-    Said.BEGUN: FibsPlayer._begun,
-    Said.RESUMED: FibsPlayer._resumed,
-    Said.NEW_GAME: FibsPlayer._new_game,
-    Said.OPENING: FibsPlayer._rolls,
-    Said.ROLLS: FibsPlayer._rolls,
-    Said.MOVES: FibsPlayer._moves,
-    Said.FORCED: FibsPlayer._moves,
-    Said.CANNOT_MOVE: FibsPlayer._moves,
-    Said.TO_ROLL: FibsPlayer._to_roll,
-    Said.DOUBLES: FibsPlayer._doubles,
-    Said.TAKES: FibsPlayer._takes,
-    Said.PASSES: FibsPlayer._passes,
-    Said.RESIGNS: FibsPlayer._resigns,
-    Said.RESIGNATION_TAKEN: FibsPlayer._won,
-    Said.RESIGNATION_REFUSED: FibsPlayer._resignation_refused,
-    Said.WINS_GAME: FibsPlayer._won,
-    Said.WINS_MATCH: FibsPlayer._match_won,
-    Said.SAVED: FibsPlayer._saved,
-}
-
-
 def check_position(board: FibsBoard) -> Position:
     """The position of a game in progress, seen by the side whose turn it is. Raises InvalidPositionError for one that
     cannot be, or that does not fit what is said to be off."""
@@ -489,3 +524,29 @@ def find_fibs_play(text: str, plays: list[Play], *, is_up: bool) -> Play:
     if is_up:
         text = re.sub(r"\d+", lambda found: str(BAR - int(found[0])), text)
     return find_play(text.replace("-", "/"), plays)
+
+
+def parse_own_info(line: str, user: str) -> dict[str, str] | None:
+    """The settings of a user by name, None for a line that has none. Raises EngineRefusedError for settings of another
+    version of the protocol."""
+    number_and_name, values = line.split()[:2], line.split()[2:]
+    if number_and_name != ["2", user]:
+        return None
+    clip = f"as CLIP {PROTOCOL} has it"
+    if len(values) != len(_OWN_INFO):
+        raise EngineRefusedError(
+            f"expected {len(_OWN_INFO)} settings of {user}, {clip}, got {len(values)}: {shown(line)}"
+        )
+    settings = dict(zip(_OWN_INFO, values, strict=True))
+    for name in WANTED:
+        if settings[name] not in ("0", "1"):
+            raise EngineRefusedError(f"expected 0 or 1 as {name} of {user}, {clip}, got {shown(settings[name])}")
+    return settings
+
+
+def parse_message(line: str) -> Message | None:
+    """The message of a line; None for lines that do not matter to a player, such as talk between others."""
+    for kind, pattern in _PATTERNS:
+        if found := pattern.fullmatch(line):
+            return Message(kind, {"line": line, **found.groupdict()})
+    return None

@@ -26,11 +26,11 @@ from bgdata.evaluation.lookahead import MOST_PLY
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.talk import Talk
 from bgdata.game.board import BAR
+from bgdata.game.classes import check_in_progress
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import Money, Stakes
 from bgdata.game.match_state import MatchState, Offer
-from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import OFF, Play
 from bgdata.game.position import Position
 from bgdata.protocols.decisions import Decisions

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube import CubeRules, check_rules
+from bgdata.equity.cube import CubeRules, check_rules, normalised_point
 from bgdata.equity.doubling import best_equity, check_money
 from bgdata.equity.match_cube import MatchGame, mwc_after
-from bgdata.equity.worth import normalised_point
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import exact_equities, fill_chances
 from bgdata.evaluation.chances import AnswerSource
@@ -238,7 +237,7 @@ def trial_of(
     over = outcome_of(board, CHECKERS)
     if over != 0:  # after a play that ends the game
         winner = 0 if over > 0 else 1
-        value = won(terms, Moment(winner, start.cube_value, start.owner, seen[winner]), abs(over))
+        value = win_value(terms, Moment(winner, start.cube_value, start.owner, seen[winner]), abs(over))
         return value if winner == 0 else -value, 0.0
     on_roll, cube_value, owner, turn, luck = 0, start.cube_value, start.owner, 0, 0.0
     networks, tables, evaluation = chooser.networks, chooser.tables, tree.rolls.evaluation
@@ -253,7 +252,7 @@ def trial_of(
             return sign * cube_value * (best_equity(known) if may_double else known.no_double), luck
         if may_double and doubles(terms, moment, chances, terms.sides[on_roll, 2]):
             if not takes(terms, moment, chances):
-                return sign * result(terms, moment, cube_value), luck
+                return sign * points_value(terms, moment, cube_value), luck
             cube_value, owner = 2 * cube_value, 1 - on_roll
         place = dice[1][turn] if turn < 2 else roll_at(dice[0], turn)
         opponent, roll = Moment(1 - on_roll, cube_value, owner, seen[1 - on_roll]), (place // 6 + 1, place % 6 + 1)
@@ -261,18 +260,18 @@ def trial_of(
         luck += sign * found
         outcome, turn = outcome_of(chosen, CHECKERS), turn + 1
         if outcome != 0:
-            return sign * won(terms, Moment(on_roll, cube_value, owner, seen[on_roll]), outcome), luck
+            return sign * win_value(terms, Moment(on_roll, cube_value, owner, seen[on_roll]), outcome), luck
         flip_into(chosen, board)
         on_roll = 1 - on_roll
 
 
 @kernel(borrows=True)
-def won(terms: Terms, moment: Moment, outcome: int) -> float:
+def win_value(terms: Terms, moment: Moment, outcome: int) -> float:
     """The value of a single game, gammon or backgammon (1 to 3) for the player on roll who has won it."""
-    return result(terms, moment, way_of(terms, moment.owner, outcome) * moment.cube_value)
+    return points_value(terms, moment, way_of(terms, moment.owner, outcome) * moment.cube_value)
 
 
 @kernel(borrows=True)
-def result(terms: Terms, moment: Moment, points: int) -> float:
+def points_value(terms: Terms, moment: Moment, points: int) -> float:
     """The value of winning points for the player on roll."""
     return 2.0 * mwc_after(terms.cells, moment.game, points) - 1.0 if terms.length > 0 else float(points)

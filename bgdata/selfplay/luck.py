@@ -127,21 +127,14 @@ def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], af
         in_threads(fill_turn_values, len(boards), evaluator.networks, evaluator.tables, *arrays)
     else:
         for turn in range(len(boards)):
-            values[:, turn] = _turn_value_by(evaluator, boards[turn], dice[turn], after_play[turn])
+            offsets, plays = batch_plays(boards[turn : turn + 1].repeat(len(DICE), 0), DICE)
+            after = flip_boards(np.concatenate([plays, after_play[turn : turn + 1]]))
+            equities = -cubeless_equities(evaluator.evaluate_many(after).chances).astype(np.float64)
+            best = np.maximum.reduceat(equities[:-1], offsets[:-1])
+            values[:, turn] = best @ CHANCES, best[roll_place(*dice[turn])], equities[-1]
     is_unplayed = (boards == after_play).all(axis=1)
     values[2, is_unplayed] = values[1, is_unplayed]
     return TurnValues(*values)
-
-
-def _turn_value_by(
-    evaluator: Evaluator, board: Boards, dice: NDArray[np.int8], after_play: Boards
-) -> tuple[float, float, float]:
-    """(mean over the rolls, best of this roll, after the play made), by any evaluator."""
-    offsets, plays = batch_plays(board[None].repeat(len(DICE), 0), DICE)
-    boards = flip_boards(np.concatenate([plays, after_play[None]]))
-    equities = -cubeless_equities(evaluator.evaluate_many(boards).chances).astype(np.float64)
-    best = np.maximum.reduceat(equities[:-1], offsets[:-1])
-    return float(best @ CHANCES), float(best[roll_place(dice[0], dice[1])]), float(equities[-1])
 
 
 @kernel()

@@ -15,9 +15,9 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.rows import left_out
 from bgdata.game.board_svg import format_board_svg
-from bgdata.game.outcome import check_in_progress
+from bgdata.game.classes import check_in_progress
 from bgdata.rows import plain, whole_rows
-from bgdata.selfplay.rollout import Limits, RolloutResult, roll_out, rolling
+from bgdata.selfplay.rollout import Limits, RolloutResult, roll_out, rollout_rounds
 from bgdata.selfplay.rows import rollout_row, who_rolled
 from bgdata.web.answer import Page, address, client_of, position_path
 from bgdata.web.position_request import PositionRequest, whole
@@ -116,7 +116,7 @@ def rounds(site: Site, asked: PositionRequest, client: str) -> Iterator[Row]:
         with site.charge(client, site.limits.client_reserve), site.player() as lent:
             player = network_of(lent)
             board = np.array(asked.position.board, np.int8)
-            results = results or rolling(board, player.chooser, ROUND, site.limits.stream_trials)
+            results = results or rollout_rounds(board, player.chooser, ROUND, site.limits.stream_trials)
             result = next(results, None)
             if result is None:
                 return

@@ -160,7 +160,7 @@ def roll_out(
     return RolloutResult.joined([result_of(np.empty((0, 2, 2, 5))), *(result_of(found[None]) for found in blocks)])
 
 
-def rolling(
+def rollout_rounds(
     board: Boards, chooser: Chooser, trials: int, most_trials: int, seed: int = 0, settings: RolloutSettings = PLAIN
 ) -> Iterator[RolloutResult]:
     """The result of `roll_out` for one int8[26] board after each round of `trials`, up to `most_trials` in all: whoever

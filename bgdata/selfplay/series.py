@@ -152,15 +152,15 @@ def cubeful_results(
 ) -> CubefulResults:
     """Results of matches first, first + 1, ...; a money game is a match of one game. In pairs, 2k and 2k + 1 have the
     same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player
-    0. With `with_luck` the luck of the dice is measured as well, which takes some twenty times as long at 0-ply. Both
-    sides look `ply` rolls ahead, to choose plays and to handle the cube.
+    0. Measuring luck takes some twenty times as long at 0-ply. Both sides look `ply` rolls ahead, to choose plays and
+    to handle the cube.
 
     Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError for a player
     without networks, impossible rules, a ply beyond 0 to MOST_PLY, and numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
-    matches = np.arange(first, first + count)
-    return _play(chooser, sides, rules, matches, seed, 0, ply, is_paired=is_paired, with_luck=with_luck)[0]
+    terms = _terms(chooser, sides, rules, ply, with_luck=with_luck)
+    return _play(chooser, terms, np.arange(first, first + count), seed, 0, is_paired=is_paired)[0]
 
 
 def cubeful_self_play(
@@ -176,45 +176,43 @@ def cubeful_self_play(
     """Matches first, first + 1, ... of a seed, with every turn; player 0 handles the cube as the side named first. A
     money game has the same dice as the cubeless game of its number. Raises what `cubeful_results` raises."""
     check_numbers(count, seed, first)
-    matches, room = np.arange(first, first + count), TURNS * max(rules.length, 1)
-    results, turns, books = _play(chooser, sides, rules, matches, seed, room, ply)
+    terms, matches = _terms(chooser, sides, rules, ply), np.arange(first, first + count)
+    room = TURNS * max(rules.length, 1)
+    results, turns, books = _play(chooser, terms, matches, seed, room)
     parts = [[values.reshape(-1, *values.shape[2:])[:0] for values in books]]
     for row, n in enumerate(turns.tolist()):
         if n <= room:
             parts.append([values[row, :n] for values in books])
         else:  # the few longer ones are played twice
-            _, _, longer = _play(chooser, sides, rules, matches[row : row + 1], seed, n, ply)
+            _, _, longer = _play(chooser, terms, matches[row : row + 1], seed, n)
             parts.append([values[0] for values in longer])
     boards, after_play, records, equities = (np.concatenate(values) for values in zip(*parts, strict=True))
     first_turns = np.concatenate([np.zeros(1, np.int64), np.cumsum(results.column("turns"))])
     return CubefulCorpus(results, first_turns, boards, after_play, records, equities)
 
 
-def _play(
-    chooser: Chooser,
-    sides: tuple[CubeSide, CubeSide],
-    rules: CubefulRules,
-    matches: NDArray[np.int64],
-    seed: int,
-    room: int,
-    ply: int,
-    *,
-    is_paired: bool = False,
-    with_luck: bool = False,
-) -> tuple[CubefulResults, NDArray[np.int64], Book]:
-    """(results, int64[matches] turns, records of up to `room` turns of each match, with an axis more than a `Book`)."""
+def _terms(
+    chooser: Chooser, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, ply: int, *, with_luck: bool = False
+) -> Terms:
+    """The rules, checked, as a network plays by them that looks so far ahead."""
     rules.check(sides)
     if with_luck and rules.length:
         rules.check_met()
     require_networks(chooser, "to handle the cube")
     if not 0 <= ply <= MOST_PLY:
         raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply}")
+    return terms_of(sides, rules, with_luck=with_luck, ply=ply)
+
+
+def _play(
+    chooser: Chooser, terms: Terms, matches: Numbers, seed: int, room: int, *, is_paired: bool = False
+) -> tuple[CubefulResults, Numbers, Book]:
+    """(results, int64[matches] turns, records of up to `room` turns of each match, with an axis more than a `Book`)."""
     n = len(matches)
     counts, lucks = np.empty((n, 2), np.int64), np.empty(n, np.float64)
-    games = np.empty((n, max(1, 2 * rules.length - 1), len(GAME_FIELDS)), np.int16)
+    games = np.empty((n, max(1, 2 * terms.length - 1), len(GAME_FIELDS)), np.int16)
     boards, after_play, records = (np.empty((n, room, width), np.int8) for width in (26, 26, 7))
     books = Book(boards, after_play, records, np.empty((n, room), np.float32))
-    terms = terms_of(sides, rules, with_luck=with_luck, ply=ply)
     in_threads(fill_matches, n, chooser, terms, is_paired, seed, matches, counts, lucks, games, books)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts[:, 0])])
     is_played = np.arange(games.shape[1]) < counts[:, :1]

@@ -10,16 +10,7 @@ from bgdata.evaluation.networks.player import network_name
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.players import NETWORK
 from bgdata.measures.steps.scores import table_size
-from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL
-from bgdata.selfplay.kinds.cubeful_selfplay import CubefulParameters
-from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLES
-from bgdata.selfplay.kinds.position_sample import SampleParameters
-from bgdata.selfplay.kinds.rollout_labels import DATASET as ROLLOUTS
-from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
-from bgdata.selfplay.kinds.selfplay import DATASET as CORPORA
-from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
-from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
-from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
+from bgdata.selfplay.kinds import cubeful_selfplay, position_sample, rollout_labels, selfplay, selfplay_labels
 from bgdata.selfplay.kinds.shared.rollouts import find_source
 from bgdata.store.progress import Progress
 from bgdata.store.table import Table
@@ -41,36 +32,33 @@ class CorpusPlan:
 
 def build_games(warehouse: Warehouse, plan: CorpusPlan, executor: Executor, progress: Progress) -> Table:
     """Cubeless games of the player against itself. Raises UnknownPlayerError for a player that is not a network."""
-    return warehouse.build(CORPORA.name, games_of(warehouse, plan), progress=progress, executor=executor)
-
-
-def games_of(warehouse: Warehouse, plan: CorpusPlan) -> SelfPlayParameters:
-    """The recipe of the games."""
     network_name(plan.player)
     version = "" if plan.player == NETWORK else open_named_player(plan.player, 0, warehouse).version
-    return SelfPlayParameters(plan.player, version, plan.games, plan.seed)
+    parameters = selfplay.SelfPlayParameters(plan.player, version, plan.games, plan.seed)
+    return warehouse.build(selfplay.DATASET.name, parameters, progress=progress, executor=executor)
 
 
 def build_cubeful_games(warehouse: Warehouse, plan: CorpusPlan, executor: Executor, progress: Progress) -> Table:
     """Money games with the cube of the player against itself."""
     network = network_parameters(warehouse, network_part(plan))
-    parameters = CubefulParameters(**network, games=plan.cubeful_games, seed=plan.seed)
-    return warehouse.build(CUBEFUL.name, parameters, progress=progress, executor=executor)
+    parameters = cubeful_selfplay.CubefulParameters(**network, games=plan.cubeful_games, seed=plan.seed)
+    return warehouse.build(cubeful_selfplay.DATASET.name, parameters, progress=progress, executor=executor)
 
 
 def build_labels(warehouse: Warehouse, corpus: str, progress: Progress) -> Table:
     """Every turn of a version of games labelled with how its game ended, rescored by the largest exact table. Raises
     MissingTableError where there is none."""
-    games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
+    games = selfplay.SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     points, checkers = table_size(warehouse, "", "to rescore by")
-    parameters = SelfPlayLabelParameters(**vars(games), points=points, checkers=checkers)
-    return warehouse.build(LABELS.name, parameters, progress=progress)
+    parameters = selfplay_labels.SelfPlayLabelParameters(**vars(games), points=points, checkers=checkers)
+    return warehouse.build(selfplay_labels.DATASET.name, parameters, progress=progress)
 
 
 def build_sample(warehouse: Warehouse, plan: CorpusPlan, corpus: str, progress: Progress) -> Table:
     """Positions of a version of games, of each class as many."""
-    games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
-    return warehouse.build(SAMPLES.name, SampleParameters(**vars(games), most=plan.most), progress=progress)
+    games = selfplay.SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
+    parameters = position_sample.SampleParameters(**vars(games), most=plan.most)
+    return warehouse.build(position_sample.DATASET.name, parameters, progress=progress)
 
 
 def build_rollouts(
@@ -79,10 +67,10 @@ def build_rollouts(
     """The positions of a sample rolled out by the player."""
     network = network_parameters(warehouse, network_part(plan))
     source, recipe = find_source(warehouse, sample)
-    parameters = RolloutLabelParameters(
+    parameters = rollout_labels.RolloutLabelParameters(
         **network, trials=plan.trials, source=source, seed=plan.seed, source_recipe=recipe
     )
-    return warehouse.build(ROLLOUTS.name, parameters, progress=progress, executor=executor)
+    return warehouse.build(rollout_labels.DATASET.name, parameters, progress=progress, executor=executor)
 
 
 def network_part(plan: CorpusPlan) -> str:

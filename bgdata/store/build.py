@@ -34,7 +34,16 @@ from bgdata.process import free_memory, keep, keeping
 from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Build, Computed, Dataset, Estimate, ImportedDataset, Input, TableShape
-from bgdata.store.job import Job, finished_part, intact_arrays, kernels_here, read_sealed, seal_record, tidy
+from bgdata.store.job import (
+    Job,
+    finished_part,
+    intact_arrays,
+    kernels_here,
+    read_sealed,
+    seal_record,
+    sources_here,
+    tidy,
+)
 from bgdata.store.linked import chosen_place, discard, link, link_again, place_of, prepare, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import (
@@ -388,6 +397,7 @@ def _finish(plan: Plan, saved: Mapping[str, Any]) -> Manifest:
     hashes = {shape.file: sha256_file(staging / shape.file) for shape in kind.tables_of(parameters)}
     hashes |= {f"{name}.npy": found for name, found in saved["arrays"].items()}
     software = {name: installed_version(name) for name in ("bgdata", "numpy", "numba", "pyarrow", "duckdb")}
+    software |= {"python": platform.python_version(), "sources": sources_here(kind)}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     manifest = Manifest(
         dataset=kind.name,
@@ -405,7 +415,7 @@ def _finish(plan: Plan, saved: Mapping[str, Any]) -> Manifest:
         licence=kind.licence,
         source=kind.source,
         kernel_fingerprint=kernels_here(),
-        software=software | {"python": platform.python_version()},
+        software=software,
         source_commit=_source_commit(),
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
         seconds=round(saved["seconds"], 3),

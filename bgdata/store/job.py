@@ -11,6 +11,7 @@ folder, never arrays.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -36,6 +37,7 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import is_want, remove_folder, sha256_file, storage_errors, sync, write_file
 
 if TYPE_CHECKING:
+    from bgdata.store.dataset import Dataset
     from bgdata.store.manifest import Source
 
 
@@ -50,7 +52,7 @@ _SEAL = "sha256"  # hash of all other fields of the state
 
 
 class Job:
-    """What `Dataset.compute` saves arrays and checkpoints with, in the staging folder."""
+    """What `Computation.compute` saves arrays and checkpoints with, in the staging folder."""
 
     keeps = True  # whether a killed build can go on from what is in the folder
 
@@ -159,7 +161,9 @@ class Job:
                 continue
             if is_other:
                 self.progress.note(f"expected a checkpoint of recipe {self.recipe[:12]}, got one of another: {folder}")
-            elif shapes_of(arrays) == shapes_of(state):
+            elif {name: (values.shape, values.dtype) for name, values in arrays.items()} == {
+                name: (values.shape, values.dtype) for name, values in state.items()
+            }:
                 for name, values in arrays.items():
                     state[name][...] = values
                 return int(record["done"])
@@ -175,26 +179,15 @@ def tidy(folder: Path) -> None:
     """Delete what no build leaves in its staging folder, put there by hand or by whom the warehouse comes from: links,
     which would be written through, pipes, which nobody would write to, folders in place of files and the reverse."""
     for path in folder.iterdir():
+        is_folder = path.is_dir() and not path.is_symlink()
         has_files = path.name == SHARDS or path.name.startswith("checkpoint")
-        if has_files and _is_folder(path):
-            _keep_files(path.iterdir())
-        elif has_files:
+        if has_files and not is_folder:
             path.unlink()
-        else:
-            _keep_files([path])
-
-
-def _keep_files(paths: Iterable[Path]) -> None:
-    """Delete those that are no regular files."""
-    for path in paths:
-        if _is_folder(path):
-            shutil.rmtree(path)
-        elif path.is_symlink() or not path.is_file():
-            path.unlink()
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+        for part in path.iterdir() if has_files and is_folder else [path] if not has_files else ():
+            if part.is_dir() and not part.is_symlink():
+                shutil.rmtree(part)
+            elif part.is_symlink() or not part.is_file():
+                part.unlink()
 
 
 def seal_record(record: Mapping[str, object]) -> bytes:
@@ -225,11 +218,6 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
     return {name: map_array(folder / f"{name}.npy") for name in hashes}
 
 
-def shapes_of(arrays: Mapping[str, Array]) -> dict[str, tuple[tuple[int, ...], str]]:
-    """The names, shapes and dtypes that arrays must share for one set to be copied into the other."""
-    return {name: (values.shape, values.dtype.str) for name, values in arrays.items()}
-
-
 def finished_part(folder: Path) -> str:
     """How far a killed build got, from its folder: `up to step 12`, `in 7 parts`, or empty."""
     for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
@@ -249,6 +237,14 @@ def kernels_here() -> str:
     from bgdata.kernel_cache import kernel_fingerprint  # imports Numba: commands that compute nothing need none of it
 
     return kernel_fingerprint()
+
+
+def sources_here(kind: Dataset[Any]) -> str:
+    """Twelve hex digits of the sources that compute a kind: the module of its computation and all of the package that
+    it imports at its top, directly or not. Manifests record it as `sources` among the software."""
+    from bgdata.kernel_cache import closure_fingerprint
+
+    return closure_fingerprint(Path(inspect.getfile(type(kind.computation))))
 
 
 @dataclass(frozen=True)
@@ -292,7 +288,7 @@ def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> I
     if len(missing) < len(parts):
         job.progress.note(f"going on with {job.title}: {len(parts) - len(missing)} of {len(parts)} parts are there")
         job.progress.advance(sum(len(part) for part in parts if part not in missing))
-    for part, path in written_shards(job.executor, work, missing, folder, job.recipe):
+    for part, path in _written_shards(job.executor, work, missing, folder, job.recipe):
         found[part.start, part.stop] = path
         job.progress.advance(len(part))
     for part in parts:
@@ -305,7 +301,7 @@ def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int,
     found = {}
     for path in sorted(folder.iterdir()):
         match = _NAME.fullmatch(path.name)
-        if match and path.is_file() and _seal(key, match[1], match[2], _bytes_of(path)) == match[3]:
+        if match and path.is_file() and _seal(key, match[1], match[2], _read_bytes(path)) == match[3]:
             found[int(match[1]), int(match[2])] = path
             continue
         if match:
@@ -318,7 +314,7 @@ def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int,
     return found
 
 
-def written_shards(
+def _written_shards(
     executor: Executor, work: Work, parts: Iterable[range], folder: Path, key: str
 ) -> Iterator[tuple[range, Path]]:
     """Have shards written, and yield each with its path when it is finished. Raises WorkerError."""
@@ -331,7 +327,8 @@ def written_shards(
         for future in as_completed(asked):
             yield asked[future], folder / future.result()
     except Exception as error:
-        if not is_loss(error):
+        is_loss = isinstance(error, BrokenExecutor | CancelledError) or type(error).__module__.startswith("distributed")
+        if not is_loss:  # it comes from the work
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise WorkerError(
@@ -342,11 +339,6 @@ def written_shards(
             future.cancel()
 
 
-def is_loss(error: Exception) -> bool:
-    """Whether an error comes from the executor rather than from the work."""
-    return isinstance(error, BrokenExecutor | CancelledError) or type(error).__module__.startswith("distributed")
-
-
 def write_shard(work: Work, begin: int, end: int, folder: str, key: str) -> str:
     """Compute and write one shard; returns the name of its file. Raises StorageError, and what the work raises."""
     with _ONE_AT_A_TIME:
@@ -354,7 +346,7 @@ def write_shard(work: Work, begin: int, end: int, folder: str, key: str) -> str:
     return save_shard(arrays, begin, end, Path(folder), key)
 
 
-def _bytes_of(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     with storage_errors("read", path):
         return path.read_bytes()
 
@@ -378,7 +370,7 @@ def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path, 
 
 def read_shard(path: Path, key: str) -> dict[str, Array]:
     """The arrays of a shard. Raises StorageError, or CorruptFileError for one that changed since it was written."""
-    data = _bytes_of(path)
+    data = _read_bytes(path)
     match = _NAME.fullmatch(path.name)
     if not match or _seal(key, match[1], match[2], data) != match[3]:
         raise CorruptFileError(f"expected {path} as it was written, found it changed; try the same command again")

@@ -53,9 +53,9 @@ class Given:
     values: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, parameters: Parameters) -> Self:
-        """All parameters of a variant, as `Given`."""
-        return cls(tuple((name, frozen(each)) for name, each in sorted(parameters.to_json().items())))
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parameters of a variant as JSON values, as `Given`."""
+        return cls(tuple((name, frozen(each)) for name, each in sorted(values.items())))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -66,7 +66,7 @@ class Given:
             found = None
         if not isinstance(found, dict):
             raise InvalidParameterError(f"expected parameters as JSON, got {shown(text)}")
-        return cls(tuple((name, frozen(each)) for name, each in sorted(found.items())))
+        return cls.of(found)
 
 
 NONE_GIVEN = Given()
@@ -75,21 +75,20 @@ NONE_GIVEN = Given()
 def frozen(value: Any) -> Any:
     """A JSON value made hashable: tuples for lists, `Given` for objects."""
     if isinstance(value, dict):
-        return Given(tuple((name, frozen(each)) for name, each in sorted(value.items())))
+        return Given.of(value)
     return tuple(map(frozen, value)) if isinstance(value, list) else value
 
 
-def all_finite(value: Any) -> bool:
-    """Whether a JSON value has neither infinite numbers nor NaN in it."""
+def _all_finite(value: Any) -> bool:
     if isinstance(value, dict | list):
-        return all(map(all_finite, value.values() if isinstance(value, dict) else value))
+        return all(map(_all_finite, value.values() if isinstance(value, dict) else value))
     return not isinstance(value, float) or isfinite(value)
 
 
 _HINTS: dict[type, Mapping[str, Any]] = {}
 
 
-def hints_of(declared: type) -> Mapping[str, Any]:
+def _hints_of(declared: type) -> Mapping[str, Any]:
     """The types of the fields of a class, read once: many recipes are made where the kinds of dataset are loaded."""
     if declared not in _HINTS:
         _HINTS[declared] = MappingProxyType(get_type_hints(declared))
@@ -107,7 +106,7 @@ class Parameters:
 
     def __post_init__(self) -> None:
         for name, declared in self.types().items():
-            object.__setattr__(self, name, with_floats(declared, getattr(self, name)))
+            object.__setattr__(self, name, _with_floats(declared, getattr(self, name)))
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -117,7 +116,7 @@ class Parameters:
     @classmethod
     def types(cls) -> dict[str, Any]:
         """The declared types of the parameters, by name."""
-        hints = hints_of(cls)
+        hints = _hints_of(cls)
         return {name: hints[name] for name in cls.names()}
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
@@ -138,7 +137,7 @@ class Parameters:
                 raise InvalidParameterError(
                     f"expected {name} of type {type_text(declared)}, got {shown(value)}"
                 ) from None
-            if not all_finite(to_json(value)):
+            if not _all_finite(to_json(value)):
                 raise InvalidParameterError(f"expected finite numbers as {name}, got {shown(value)}")
 
     def check_determined(self) -> None:
@@ -182,29 +181,29 @@ class Parameters:
         InvalidParameterError."""
         declared = cls.types().get(name, str)
         try:
-            return from_text(declared, text)
+            return _from_text(declared, text)
         except InvalidParameterError:
             raise
         except ValueError:  # of int and float
             raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {shown(text)}") from None
 
 
-def with_floats(declared: Any, value: Any) -> Any:
+def _with_floats(declared: Any, value: Any) -> Any:
     """A parameter with a float wherever one is declared and a whole number given; all else as it is."""
     choices = get_args(declared)
-    if is_whole_float(declared, value):
+    if _is_whole_float(declared, value):
         return float(value)
     if get_origin(declared) is tuple and isinstance(value, tuple):
-        return tuple(with_floats(choices[0], each) for each in value)
+        return tuple(_with_floats(choices[0], each) for each in value)
     if NoneType in choices:
-        return with_floats(choices[0], value)
+        return _with_floats(choices[0], value)
     if is_dataclass(declared) and type(value) is declared and declared is not Given:
-        types = hints_of(declared)
-        return replace(value, **{name: with_floats(each, getattr(value, name)) for name, each in types.items()})
+        types = _hints_of(declared)
+        return replace(value, **{name: _with_floats(each, getattr(value, name)) for name, each in types.items()})
     return value
 
 
-def is_whole_float(declared: Any, value: Any) -> bool:
+def _is_whole_float(declared: Any, value: Any) -> bool:
     """Whether a whole number is given for a float that can hold it."""
     return declared is float and type(value) is int and abs(value) <= sys.float_info.max
 
@@ -228,21 +227,21 @@ def from_json(declared: Any, value: Any) -> Any:
     if NoneType in choices:
         return None if value is None else from_json(choices[0], value)
     if isinstance(declared, type) and is_dataclass(declared) and isinstance(value, dict):
-        types = hints_of(declared)
+        types = _hints_of(declared)
         if set(value) == set(types):
             return declared(**{name: from_json(types[name], each) for name, each in value.items()})
-    if type(value) is declared or is_whole_float(declared, value):
+    if type(value) is declared or _is_whole_float(declared, value):
         return value
     raise TypeError(declared)
 
 
-def from_text(declared: Any, text: str) -> Any:
+def _from_text(declared: Any, text: str) -> Any:
     """A parameter of a declared type from text. Raises ValueError, of which InvalidParameterError is one."""
     choices = get_args(declared)
     if get_origin(declared) is tuple:
-        return tuple(from_text(choices[0], word) for word in text.split())
+        return tuple(_from_text(choices[0], word) for word in text.split())
     if NoneType in choices:
-        return from_text(choices[0], text) if text else None
+        return _from_text(choices[0], text) if text else None
     if declared is bool:
         if text.lower() not in WORDS:
             raise ValueError(text)

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 Place = str  # full name of a module that declares a kind as `DATASET`
 
 
-def no_views(_: Iterable[Dataset[Any]]) -> Iterator[str]:
-    """The generated views of kinds that need none."""
+def _no_views(_: Iterable[Dataset[Any]]) -> Iterator[str]:
     return iter(())
 
 
@@ -47,7 +46,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
         kinds: Mapping[str, Dataset[Any] | Place],
         *,
         sql: Iterable[Path] = (),
-        views: Callable[[Iterable[Dataset[Any]]], Iterator[str]] = no_views,
+        views: Callable[[Iterable[Dataset[Any]]], Iterator[str]] = _no_views,
         group: str = "",
     ) -> None:
         self._own = dict(kinds)
@@ -89,7 +88,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
         if name in self._own:
             found: Dataset[Any] = import_module(place).DATASET
             return found
-        return load_added(name, place)
+        return _load_added(name, place)
 
     def __contains__(self, name: object) -> bool:
         return name in self._own or name in self._other_modules
@@ -129,7 +128,7 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def load_added(name: str, module: Place) -> Dataset[Any]:
+def _load_added(name: str, module: Place) -> Dataset[Any]:
     """The kind that another package declares. Raises PluginError."""
     from bgdata.store.dataset import Dataset
 
@@ -165,16 +164,15 @@ def parse_script(text: str) -> Script:
     code = COMMENTS_AND_TEXTS.sub("''", text.lower())
     sources = re.findall(r"(?<!distinct )\b(?:from|join)\s+([a-z_]\w*)\b(?!\s*[(.])", code)
     subqueries = re.findall(r"\b(\w+)\s+as\s+(?:(?:not\s+)?materialized\s+)?\(", code)
-    return Script(text, frozenset(created), frozenset(sources) - {*subqueries}, words_of(text))
+    return Script(text, frozenset(created), frozenset(sources) - {*subqueries}, _words_of(text))
 
 
 @cache
-def script_at(path: Path, _: int) -> Script:
-    """An .sql file as it was at a time."""
+def _read_script(path: Path, _modified: int) -> Script:
     return parse_script(path.read_text())
 
 
-def words_of(sql: str) -> frozenset[str]:
+def _words_of(sql: str) -> frozenset[str]:
     """All words of some SQL, in small letters: whatever it names is among them."""
     return frozenset(re.findall(r"\w+", sql.lower()))
 
@@ -191,7 +189,7 @@ class SqlFolders:
 
     def scripts(self, *parts: str) -> list[Script]:
         """The scripts of these parts, in this order."""
-        return [script_at(path, path.stat().st_mtime_ns) for part in parts for path in self.files(part)]
+        return [_read_script(path, path.stat().st_mtime_ns) for part in parts for path in self.files(part)]
 
     def checks(self, table: str) -> Iterator[tuple[str, str]]:
         """(claim, query) of every check of a table; the query reads the view of that name."""
@@ -201,7 +199,7 @@ class SqlFolders:
     def needed_by(self, sql: str, others: Iterable[Script] = ()) -> frozenset[str]:
         """The words of some SQL, and of all that it is made from: views and macros of the scripts, and `others`."""
         scripts = [*others, *self.scripts(*PARTS)]
-        wanted = words_of(sql)
+        wanted = _words_of(sql)
         while more := {word for script in scripts if script.creates & wanted for word in script.words} - wanted:
             wanted |= more
         return wanted

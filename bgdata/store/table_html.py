@@ -31,44 +31,33 @@ def cell_text(value: Any) -> str:
     return text if len(text) <= MOST else text[: MOST - 3] + "..."
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is aligned to the right."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def plain_cell(_: str, value: Any) -> str:
-    """What stands in a cell: the value as text, escaped."""
-    return escape(cell_text(value))
-
-
-def rows_html(rows: Sequence[Row], cell: Cell = plain_cell, links: Sequence[str] = (), word: str = "link") -> str:
+def rows_html(
+    rows: Sequence[Row],
+    cell: Cell = lambda _, value: escape(cell_text(value)),
+    links: Sequence[str] = (),
+    word: str = "link",
+) -> str:
     """Rows as a table, with the columns of the first. `cell` writes what stands in the cell of a column. `links` lead
     from each row elsewhere, by a `word`, where the first of them leads somewhere. Every name is escaped."""
     has_links = bool(links and links[0])
-    heads = [f'<th scope="col"{class_of(value)}>{escape(name)}</th>' for name, value in rows[0].items()]
-    lines = [
-        "<tr>"
-        + (link_cell(links[place], word) if has_links else "")
-        + "".join(f"<td{class_of(value)}>{cell(name, value)}</td>" for name, value in row.items())
-        + "</tr>"
-        for place, row in enumerate(rows)
-    ]
+    heads = [f'<th scope="col"{_class_of(value)}>{escape(name)}</th>' for name, value in rows[0].items()]
+    lines = []
+    for place, row in enumerate(rows):
+        link = f'<a href="{escape(links[place], quote=True)}">{word}</a>' if has_links and links[place] else ""
+        cells = [f"<td>{link}</td>"] if has_links else []
+        cells += [f"<td{_class_of(value)}>{cell(name, value)}</td>" for name, value in row.items()]
+        lines.append(f"<tr>{''.join(cells)}</tr>")
     first = f'<th scope="col">{word}</th>' if has_links else ""
     head = f"<thead><tr>{first}{''.join(heads)}</tr></thead>"
     body = "\n".join(lines)
     return f'<div class="wide" tabindex="0"><table class="data">{head}<tbody>\n{body}\n</tbody></table></div>'
 
 
-def class_of(value: Any) -> str:
+def _class_of(value: Any) -> str:
     """The class of a cell: numbers stand at the right, long texts get room."""
-    if is_number(value):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return ' class="number"'
     return ' class="long"' if isinstance(value, str) and len(value) > LONG else ""
-
-
-def link_cell(link: str, word: str) -> str:
-    """A cell with a link, or an empty one where there is none."""
-    return f'<td><a href="{escape(link, quote=True)}">{word}</a></td>' if link else "<td></td>"
 
 
 def version_html(table: Table, flat_rows: Callable[[int], Sequence[Row]] = lambda _: []) -> str:

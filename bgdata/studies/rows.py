@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from bgdata.errors import MissingTableError, UsageError
 from bgdata.errors import shown as cited
 from bgdata.store.dataset import Computed
 from bgdata.store.table import Table
-from bgdata.studies.claims.definitions import KINDS, STATUSES, Claim
+from bgdata.studies.claims.definitions import DOCUMENTS, KINDS, PUBLISHED, REPRODUCED, STATUSES, Claim
 from bgdata.studies.kinds.claims import DATASET, ORDER, ClaimsParameters
 from bgdata.warehouse import Warehouse
 
@@ -61,13 +62,41 @@ def rows_of_arrays(parameters: ClaimsParameters, arrays: Mapping[str, Array]) ->
 
 
 def answer_text(row: Row) -> str | None:
-    """Our answer; for one from a sample, with its standard error and as many digits as that justifies."""
-    value, error = row["our_value"], row["our_error"]
-    if not error:
-        answer: str | None = row["answer"]
+    """Our answer with as many digits as its standard error, which follows it, or its rounding justifies."""
+    value, error, bound = row["our_value"], row["our_error"], row["our_bound"]
+    if error:
+        digits = max(0, 1 - floor(log10(error)))
+        return f"{value:.{digits}f} +/- {error:.{digits}f}"
+    answer: str | None = row["answer"]
+    if not bound or answer is None:
         return answer
-    digits = max(0, 1 - floor(log10(error)))
-    return f"{value:.{digits}f} +/- {error:.{digits}f}"
+    rounded = f"{value:.{max(0, -floor(log10(bound)))}f}"
+    return min(rounded, answer, key=len)
+
+
+def counts_of(rows: Sequence[Row]) -> list[Row]:
+    """The number of claims by status: of published figures for each source document, of the other kinds together.
+
+    Reproduced ones are told apart: those that are exact, and those whose answer is of a sample.
+    """
+    groups = [(PUBLISHED, document) for document in DOCUMENTS] + [(kind, "") for kind in KINDS if kind != PUBLISHED]
+    counts = []
+    for kind, document in groups:
+        chosen = [row for row in rows if row["kind"] == kind and document in ("", row["document"])]
+        if chosen:
+            statuses = Counter(row["status"] for row in chosen)
+            sampled = sum(row["status"] == REPRODUCED and row["our_error"] is not None for row in chosen)
+            exact = {"exact": statuses[REPRODUCED] - sampled, "by_sample": sampled}
+            others = {status: statuses[status] for status in STATUSES if status != REPRODUCED}
+            counts.append({"kind": kind, "document": document or "all", "claims": len(chosen), **exact, **others})
+    return counts
+
+
+def printed_tables(rows: Sequence[Row]) -> list[Row]:
+    """Printed tables whose figures are judged together, see `register.judge_together`; the chance in three digits."""
+    from bgdata.studies.claims.register import judge_together
+
+    return [{**each._asdict(), "chance": float(f"{each.chance:.3g}")} for each in judge_together(rows)]
 
 
 def is_named(claim: str, part: str, name: str) -> bool:

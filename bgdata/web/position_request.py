@@ -8,11 +8,11 @@ from typing import Any
 
 from bgdata.errors import IllegalPlayError, UsageError, shown
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful
+from bgdata.game.classes import check_occurs
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes
 from bgdata.game.match_state import MatchState
-from bgdata.game.outcome import check_occurs
 from bgdata.game.plays import Play, Verdict, judge_play
 from bgdata.game.position import Position
 from bgdata.web.answer import address, position_path

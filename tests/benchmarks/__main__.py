@@ -16,7 +16,16 @@ from functools import partial
 from pathlib import Path
 
 from tests.benchmarks import site
-from tests.benchmarks.measure import ROOT, WAREHOUSE, Measured, Row, in_own_process, run_command, seconds_text
+from tests.benchmarks.measure import (
+    ROOT,
+    WAREHOUSE,
+    Measured,
+    Row,
+    in_own_process,
+    player_seconds,
+    run_command,
+    seconds_text,
+)
 from tests.benchmarks.network_rows import network_rows
 from tests.oracles import find_gnubg_tool
 
@@ -28,7 +37,7 @@ def player_rows() -> Iterator[Row]:
     """Games, evaluations and learning; the peers' figures are theirs, measured on such a machine."""
 
     def rate(workload: str, *arguments: object) -> float:
-        return 1 / in_own_process(workload, *arguments, module="player_workloads").seconds
+        return 1 / player_seconds(workload, *arguments)
 
     games = rate("player_games", 10_000, 7)
     peer = "bgsage 940 to 2,500 games/s"
@@ -54,10 +63,10 @@ def player_rows() -> Iterator[Row]:
     ):
         games = rate("cubeful_games", with_luck, count, 3)
         yield Row(f"money games with the cube of the shipped network, {words}", f"{games:,.0f} games/s", goal)
-    opened = in_own_process("open_player", 200, module="player_workloads").seconds
+    opened = player_seconds("open_player", 200)
     yield Row("open the player", seconds_text(opened), "<= 5 ms")
     for ply in (0, 1, 2):
-        ranked = in_own_process("look_ahead", ply, 5, module="player_workloads").seconds
+        ranked = player_seconds("look_ahead", ply, 5)
         yield Row(f"rank the plays of an opening roll, {ply}-ply", seconds_text(ranked), "")
 
 
@@ -70,7 +79,7 @@ def feed_rows() -> Iterator[Row]:
         ("contact", False, "with 260 contact inputs", ""),
         ("", True, "to NumPy, from Parquet", ""),
     ):
-        rows = 1 / in_own_process("feed", features, from_parquet, 5, module="player_workloads").seconds
+        rows = 1 / player_seconds("feed", features, from_parquet, 5)
         yield Row(f"training feed, shuffled batches {words}", f"{rows:,.0f} rows/s", goal, peer)
 
 
@@ -142,12 +151,6 @@ def game_rows() -> Iterator[Row]:
     yield Row("the same, imported as a version (hashes, Parquet, SQL checks)", seconds_text(imported), "-")
 
 
-def site_rows() -> Iterator[Row]:
-    """Pages of the explorer over the default warehouse."""
-    for figure in site.figures(WAREHOUSE, 200, 60):
-        yield Row(figure.work, figure.found, figure.goal)
-
-
 def clone_rows() -> Iterator[Row]:
     """`make build` in a fresh clone: seconds, and what it leaves on disk."""
     with tempfile.TemporaryDirectory() as folder:
@@ -165,7 +168,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "players": player_rows,
     "network": network_rows,
     "feed": feed_rows,
-    "site": site_rows,
+    "site": partial(site.figures, WAREHOUSE, 200, 60),
 }
 
 

@@ -32,7 +32,7 @@ from bgdata.measures.kinds.benchmark_scores_compute import (
 )
 from bgdata.measures.kinds.rollout_decisions import published_decisions
 from bgdata.store.table import Table
-from tests.benchmarks.network_workloads import shipped_player
+from tests.benchmarks.player_workloads import shipped_player
 
 WAYS: Mapping[str, Sequence[PlayFilter]] = {
     "usual": FILTERS,

@@ -73,3 +73,8 @@ def in_own_process(workload: str, *arguments: object, module: str = "workloads")
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
     return Measured(*json.loads(done.stdout))
+
+
+def player_seconds(workload: str, *arguments: object) -> float:
+    """Seconds that a workload of `player_workloads` reports."""
+    return in_own_process(workload, *arguments, module="player_workloads").seconds

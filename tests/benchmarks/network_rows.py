@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
-from tests.benchmarks.measure import Row, in_own_process, seconds_text
-from tests.benchmarks.network_workloads import (
+from tests.benchmarks.measure import Row, player_seconds, seconds_text
+from tests.benchmarks.player_workloads import (
     CONTACT,
     GAMES,
     START,
@@ -21,7 +21,7 @@ from tests.benchmarks.network_workloads import (
 )
 from tests.oracles import find_gnubg_tool
 
-Work = tuple[str, *tuple[object, ...]]  # a workload of `network_workloads` and its arguments
+Work = tuple[str, *tuple[object, ...]]  # a workload of `player_workloads` and its arguments
 
 
 class Peer(NamedTuple):
@@ -86,18 +86,13 @@ def likely_rows() -> Iterator[Row]:
 
 def network_row(work: str, goal: str, shown: Callable[[float], str], ours: Work, *peers: Peer) -> Row:
     """A row with the peers that are installed beside ours; the ratio is to the fastest of them."""
-    seconds = network_seconds(*ours)
-    measured = {peer: network_seconds(*peer.work) for peer in peers if peer.is_installed}
+    seconds = player_seconds(*ours)
+    measured = {peer: player_seconds(*peer.work) for peer in peers if peer.is_installed}
     texts = [
         f"{peer.name} {shown(measured[peer]) if peer in measured else f'{peer.elsewhere} elsewhere'}" for peer in peers
     ]
     ratio = f"{min(measured.values()) / seconds:.3g}x" if measured else "-"
     return Row(work, shown(seconds), goal, ", ".join(texts), ratio)
-
-
-def network_seconds(workload: str, *arguments: object) -> float:
-    """Seconds that a workload of the network reports."""
-    return in_own_process(workload, *arguments, module="network_workloads").seconds
 
 
 def rate_text(seconds: float) -> str:

@@ -1,39 +1,145 @@
-"""The work of players that is timed: games, evaluations and learning; compilation not counted."""
+"""The work of players that is timed: games, evaluations and learning, and that of the network that comes with bgdata,
+gnubg and bgsage beside it; compilation not counted."""
 
 from __future__ import annotations
 
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 import bgdata
+from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
+from bgdata.evaluation.bearoff_kernels import NO_TABLES
+from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.game.dice import ROLLS, Roll
-from bgdata.game.position import START
+from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
+from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
+from bgdata.evaluation.player import PubEval, open_named_evaluator
+from bgdata.evaluation.players import NETWORK
+from bgdata.game.codec import Boards
+from bgdata.game.dice import ROLLS
+from bgdata.game.play_kernels import play_counts
+from bgdata.game.position import START as START_POSITION
+from bgdata.game.position import Position
+from bgdata.kernel import thread_count
+from bgdata.measures.kinds.reference_positions import published_references
+from bgdata.measures.steps.sets import positions_per_second, spread
+from bgdata.selfplay.games import play_games, self_play
+from bgdata.selfplay.rollout import RolloutSettings, roll_out
+from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results
+from bgdata.store.table import Table
+from bgdata.training.feed.rows import Batch
+from bgdata.training.networks import new_networks, rounded_networks
+from bgdata.training.recipes import SupervisedRecipe, TemporalDifferenceRecipe
+from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
+from bgdata.training.temporal_difference import Trainer
 from tests.benchmarks.measure import WAREHOUSE, best_of
-from tests.benchmarks.network_workloads import shipped_player
+from tests.benchmarks.workloads import import_labels, training_file
+from tests.oracles import ask_gnubg
+from tests.random_games import random_game_positions
+
+START, CONTACT = "4HPwATDgc/ABMA", "2K6JAyDYbgcDEA"  # what is rolled out
+GAMES = 1296  # of a rollout
+GNUBG_ROLLOUT = """
+import time
+for command in ["set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off",
+                "set automatic move off", "set automatic bearoff off", "new session", "set jacoby off",
+                "set rollout trials GAMES", "set rollout varredn LUCK", "set rollout cubeful off",
+                "set rollout truncation enable off", "set rollout chequerplay plies 0",
+                "set rollout cubedecision plies 0", "set rollout chequerplay cubeful off", "set turn 1",
+                "set board POSITION"]:
+    gnubg.command(command)
+begin = time.perf_counter()
+gnubg.command("rollout")
+tell(time.perf_counter() - begin)
+"""
+
+
+def shipped_player() -> NetworkPlayer:
+    """The networks of the package at ply 0, with the tables of the warehouse."""
+    player = open_network_player(NETWORK, 0, bgdata.open_warehouse(WAREHOUSE))
+    assert isinstance(player, NetworkPlayer)
+    return player
+
+
+def mixed_positions() -> tuple[Boards, NDArray[np.float64]]:
+    """int8[n, 26] and float64[n]: the reference positions that come with bgdata, equally many of every theme, spread
+    evenly, and their cubeless equities by rollouts."""
+    (folder,) = published_references().values()
+    table = Table(folder)
+    return spread(table.array("boards")), spread(cubeless_equities(table.array("chances")).astype(np.float64))
+
+
+def played_boards(player: NetworkPlayer) -> Boards:
+    """int8[n, 26]: the positions of games of a network against itself, spread evenly."""
+    return spread(self_play(player.chooser, 100, 1).boards)
+
+
+def values(name: str, ply: int) -> float:
+    """Mixed positions, evaluated at a ply by a player of this name; seconds a position."""
+    return 1 / positions_per_second(
+        open_named_evaluator(name, ply, bgdata.open_warehouse(WAREHOUSE)), mixed_positions()[0]
+    )
+
+
+def likely_and_all(player: NetworkPlayer, boards: Boards) -> NDArray[np.float64]:
+    """float64[2, 2, n]: cubeless equities at 1-ply and at 2-ply, of each from the likely plays of each roll and from
+    all plays."""
+    return np.array(
+        [
+            [cubeless_equities(each.evaluate_ahead(boards, ply).chances) for each in (player, player.seeing_all())]
+            for ply in (1, 2)
+        ],
+        np.float64,
+    )
+
+
+def rms(values: NDArray[np.float64]) -> list[float]:
+    """The root mean squares over the last axis, in the order of the others."""
+    return np.sqrt((values**2).mean(axis=-1)).ravel().tolist()
+
+
+def self_playing(with_luck: bool, games: int, repeats: int) -> float:
+    """Games of the networks of the package against themselves, every turn and its equity kept; seconds a game."""
+    player = shipped_player()
+    self_play(player.chooser, 2, 1, with_luck=with_luck)
+    return best_of(repeats, lambda: self_play(player.chooser, games, 2, with_luck=with_luck)) / games
+
+
+def rollout(with_luck: bool, repeats: int) -> float:
+    """A contact position rolled out by the networks of the package to an exact table or the end; seconds a game."""
+    player, settings = shipped_player(), RolloutSettings(with_luck=with_luck)
+    boards = np.array([Position(CONTACT).board], np.int8)
+    roll_out(boards, player.chooser, 72, settings=RolloutSettings(turns=1))
+    return best_of(repeats, lambda: roll_out(boards, player.chooser, GAMES, settings=settings)) / GAMES
+
+
+def gnubg_rollout(position_id: str, with_luck: bool, repeats: int) -> float:
+    """A position rolled out by gnubg at 0-ply and cubeless, in as many processes as we have threads; seconds a game."""
+    games, processes = 72 if with_luck else 720, thread_count()
+    script = GNUBG_ROLLOUT.replace("POSITION", position_id).replace("LUCK", "on" if with_luck else "off")
+
+    def seconds(_process: int) -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            (told,) = ask_gnubg(script.replace("GAMES", str(games)), Path(folder))
+        return float(told)
+
+    with ThreadPoolExecutor(processes) as executor:
+        slowest = [max(executor.map(seconds, range(processes))) for _ in range(repeats)]
+    return min(slowest) / (games * processes)
 
 
 def player_games(games: int, repeats: int) -> float:
     """Complete games of PubEval against PubEval; seconds a game."""
-    from bgdata.evaluation.player import PubEval
-    from bgdata.selfplay.games import play_games
-
     play_games(PubEval(), PubEval(), 1, seed=1)
     return best_of(repeats, lambda: play_games(PubEval(), PubEval(), games, seed=1)) / games
 
 
 def network_plays(inputs: str, hidden: int, repeats: int) -> float:
     """Every play of 20,000 positions of random games evaluated to choose the best; seconds an evaluation."""
-    from bgdata.evaluation.bearoff_kernels import NO_TABLES
-    from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
-    from bgdata.evaluation.networks.player import NetworkPlayer
-    from bgdata.game.play_kernels import play_counts
-    from bgdata.training.networks import new_networks, rounded_networks
-    from tests.random_games import random_game_positions
-
     race = InputSet.RACE if inputs == "contact" else input_set_named(inputs)
     input_sets = (race, input_set_named(inputs), input_set_named(inputs))
     player = NetworkPlayer(rounded_networks(new_networks(input_sets, ((hidden,),) * 3, 1)), NO_TABLES)
@@ -45,8 +151,6 @@ def network_plays(inputs: str, hidden: int, repeats: int) -> float:
 
 def bearoff_bulk(is_two_sided: bool, repeats: int) -> float:
     """Five chances of a million random bearoff positions, from boards; seconds a position."""
-    from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
-
     evaluator = open_bearoff(bgdata.open_warehouse(WAREHOUSE))
     if not is_two_sided:
         evaluator = BearoffEvaluator(one_sided=evaluator.one_sided, gammon=evaluator.gammon)
@@ -67,10 +171,6 @@ def bearoff_boards(count: int) -> NDArray[np.int8]:
 
 def learning(inputs: str, hidden: str, repeats: int) -> float:
     """Temporal-difference learning, whole games, after the first 10,000; seconds a game."""
-    from bgdata.evaluation.bearoff_kernels import NO_TABLES
-    from bgdata.training.recipes import TemporalDifferenceRecipe
-    from bgdata.training.temporal_difference import Trainer
-
     race = "race" if inputs == "contact" else inputs
     recipe = TemporalDifferenceRecipe(
         inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden
@@ -90,10 +190,6 @@ def learning(inputs: str, hidden: str, repeats: int) -> float:
 def training(inputs: str, hidden: str, repeats: int) -> float:
     """Supervised learning from the default self-play labels with the feed and Adam, all three networks, forward and
     backward; seconds a position."""
-    from bgdata.training.networks import new_networks
-    from bgdata.training.recipes import SupervisedRecipe, TemporalDifferenceRecipe
-    from bgdata.training.supervised.run import FEED_BATCH_ROWS, SupervisedRun
-
     race = "race" if inputs == "contact" else inputs
     shape = TemporalDifferenceRecipe(
         inputs=inputs, race_inputs=race, hidden=hidden, crashed_hidden=hidden, race_hidden=hidden
@@ -112,8 +208,6 @@ def training(inputs: str, hidden: str, repeats: int) -> float:
 
 def cubeful_games(with_luck: bool, count: int, repeats: int) -> float:
     """Money games of the shipped network with a cube life index of 0.7; seconds a game."""
-    from bgdata.selfplay.series import CubefulRules, CubeSide, cubeful_results
-
     chooser, sides = shipped_player().chooser, (CubeSide(), CubeSide())
     cubeful_results(chooser, sides, CubefulRules(), 2, 1, with_luck=with_luck)
     return (
@@ -131,21 +225,17 @@ def look_ahead(ply: int, repeats: int) -> float:
     """The plays of the 15 opening rolls ranked, by a player who remembers nothing yet; seconds a roll."""
     rolls = [roll for roll in ROLLS if not roll.is_double]
     players = [bgdata.open_player(WAREHOUSE, ply=ply) for _ in range(repeats + 1)]
-    players.pop().rank_plays(START, rolls[0])
-    return best_of(repeats, lambda: rank_rolls(players.pop(), rolls)) / len(rolls)
+    players.pop().rank_plays(START_POSITION, rolls[0])
 
+    def rank_rolls(player: LookaheadPlayer) -> None:
+        for roll in rolls:
+            player.rank_plays(START_POSITION, roll)
 
-def rank_rolls(player: LookaheadPlayer, rolls: list[Roll]) -> None:
-    """The plays of each roll from the start."""
-    for roll in rolls:
-        player.rank_plays(START, roll)
+    return best_of(repeats, lambda: rank_rolls(players.pop())) / len(rolls)
 
 
 def feed(features: str, from_parquet: bool, repeats: int) -> float:
     """An epoch of 1.2 million labelled positions, in batches of 4,096 to NumPy; seconds a row."""
-    from bgdata.training.feed.rows import Batch
-    from tests.benchmarks.workloads import import_labels, training_file
-
     with tempfile.TemporaryDirectory() as folder:
         warehouse = import_labels(training_file(Path(folder), 1_500_000))
         opened = warehouse.batches("gnubg_training", seed=1, features=features, from_parquet=from_parquet)

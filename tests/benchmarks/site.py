@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, sleep
-from typing import NamedTuple
 
 import psutil
+
+from tests.benchmarks.measure import Row
 
 START, BEAROFF = "/position/4HPwATDgc/ABMA", "CgAAEAEAAAAAAA"
 RATE = 200  # static files asked for in a second
@@ -31,31 +32,18 @@ PAGES = (  # (what it is, address, milliseconds that 95 of 100 answers may take)
 )
 
 
-class Figure(NamedTuple):
-    """One line of the table."""
-
-    work: str
-    found: str
-    goal: str
-
-
-def answered(port: int, address: str) -> None:
-    """Ask for one page, on a connection of its own."""
-    times_of(port, address, 1 - WARM)
-
-
-def times_of(port: int, address: str, count: int) -> list[float]:
-    """Milliseconds of each of so many answers, one after the other on one connection."""
+def times_of(port: int, address: str, count: int, *, warm: int = WARM) -> list[float]:
+    """Milliseconds of each of so many answers, one after the other on one connection; the first are not counted."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     found = []
-    for _ in range(count + WARM):
+    for _ in range(count + warm):
         started = perf_counter()
         connection.request("GET", address)
         answer = connection.getresponse()
         answer.read()
         found.append(1000 * (perf_counter() - started))
         assert answer.status == 200, (address, answer.status)
-    return found[WARM:]
+    return found[warm:]
 
 
 def load(server: psutil.Process, port: int, seconds: int) -> tuple[int, int, float, float]:
@@ -94,24 +82,24 @@ def processor_seconds(server: psutil.Process) -> float:
     return float(sum(server.cpu_times()[:2]))
 
 
-def figures(warehouse: Path, count: int, seconds: int) -> Iterator[Figure]:
+def figures(warehouse: Path, count: int, seconds: int) -> Iterator[Row]:
     """Seconds to start; milliseconds of each page by the clock, and of the processor; and what a load does."""
     with serving(warehouse) as (_, port, _):
-        answered(port, START)  # kernels and modules are compiled now
+        times_of(port, START, 0, warm=1)  # kernels and modules are compiled now
     with serving(warehouse) as (server, port, started):
         for what, address, wanted in (("answers", "/", "<= 1.5 s"), ("shows a position", START, "none")):
-            answered(port, address)
+            times_of(port, address, 0, warm=1)
             said = f"{perf_counter() - started:.2f} s, processor {processor_seconds(server):.2f} s"
-            yield Figure(f"`bgdata serve` until it {what}", said, wanted)
+            yield Row(f"`bgdata serve` until it {what}", said, wanted)
         for what, address, goal in PAGES:
             spent = processor_seconds(server)
             times = times_of(port, address, count)
             own = 1000 * (processor_seconds(server) - spent) / (count + WARM)
             said = f"p95 {quantiles(times, n=20)[-1]:.1f} ms, median {median(times):.1f} ms, processor {own:.1f} ms"
-            yield Figure(f"explorer: {what}", said, f"p95 <= {goal:g} ms")
+            yield Row(f"explorer: {what}", said, f"p95 <= {goal:g} ms")
         answers, errors, before, after = load(server, port, seconds)
         said = f"{answers / seconds:.0f}/s, {errors} errors, {before:.0f} MB before and {after:.0f} MB after"
-        yield Figure(f"explorer: static files for {seconds} s", said, f"{RATE}/s, no error, memory flat")
+        yield Row(f"explorer: static files for {seconds} s", said, f"{RATE}/s, no error, memory flat")
 
 
 def main() -> None:
@@ -122,8 +110,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=60, help="of the load of static files")
     given = parser.parse_args()
     print("| work | found | goal |\n| - | - | - |")
-    for figure in figures(given.warehouse, given.count, given.seconds):
-        print(f"| {figure.work} | {figure.found} | {figure.goal} |", flush=True)
+    for row in figures(given.warehouse, given.count, given.seconds):
+        print(f"| {row.work} | {row.ours} | {row.goal} |", flush=True)
 
 
 if __name__ == "__main__":

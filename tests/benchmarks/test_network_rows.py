@@ -13,7 +13,7 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from tests.benchmarks import network_rows
 from tests.benchmarks.network_rows import Peer, network_row, rate_text
-from tests.benchmarks.network_workloads import likely_and_all, mixed_positions, rms
+from tests.benchmarks.player_workloads import likely_and_all, mixed_positions, rms
 from tests.evaluation.sample_networks import random_player
 
 SECONDS = {"ours": 0.001, "slow": 0.1, "fast": 0.02}
@@ -30,7 +30,7 @@ SECONDS = {"ours": 0.001, "slow": 0.1, "fast": 0.02}
 def test_peers_that_are_installed_are_measured(
     monkeypatch: pytest.MonkeyPatch, there: set[str], peer: str, ratio: str
 ) -> None:
-    monkeypatch.setattr(network_rows, "network_seconds", lambda workload: SECONDS[workload])
+    monkeypatch.setattr(network_rows, "player_seconds", lambda workload: SECONDS[workload])
     monkeypatch.setattr(network_rows, "find_spec", lambda _name: None)
     monkeypatch.setattr(network_rows, "find_gnubg_tool", lambda name: name if name in there else None)
     peers = Peer("a", "3/s", ("slow",)), Peer("b", "7/s", ("fast",))

@@ -12,11 +12,11 @@ import click
 import pytest
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.store.lockfile import save_lock
 from bgdata.studies import rows as claims
 from bgdata.studies.kinds.claims import DATASET as CLAIMS
-from tests.cli.test_cli import every
+from tests.cli.test_grammar import commands as all_commands
 from tests.command_line import POSITION, run
 from tests.formats import samples
 from tests.formats.sessions import MAT
@@ -98,7 +98,7 @@ NO_DATA = {
 
 
 def test_every_command_has_its_forms_or_prints_no_data() -> None:
-    commands = {" ".join(names): command for names, command in every().items()}
+    commands = {" ".join(names): command for names, command in all_commands().items()}
     groups = {name for name, command in commands.items() if isinstance(command, click.Group)}
     printing = {name for name in commands if "form" in {each.name for each in commands[name].params}} - NO_DATA
     assert set(SAMPLES) == printing

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from bgdata.cli import SECTIONS, main
-from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shortened
-from bgdata.cli.own_tables import own_folder
+from bgdata.cli.defaults import own_folder
+from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
 from bgdata.process import BROKEN_PIPE
 from tests.command_line import error_of, run, succeeds
 from tests.together import each
@@ -133,8 +133,8 @@ def test_messages_are_short() -> None:
         ("got " + "x" * 5000, "got " + "x" * 60 + "..." + "x" * 20),
         ("/" + "long/" * 30, "/" + "long/" * 30),
     ):
-        assert shortened(text) == short
-    short = shortened("expected this, got " + "word " * 1000 + "; try: that")
+        assert shorten(text) == short
+    short = shorten("expected this, got " + "word " * 1000 + "; try: that")
     assert len(short) <= LONGEST
     assert short.startswith("expected this, got word")
     assert short.endswith("word ; try: that")
@@ -267,10 +267,11 @@ def test_long_names_of_warehouses() -> None:
 
 
 @each("names", lambda: [(), *commands()])
-def test_help_follows_the_rules(names: tuple[str, ...]) -> None:
+def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
     command = command_at(names)
     text = command.help or ""
     first, *rest = text.splitlines()
+    assert first in " ".join(succeeds(tmp_path, *names, "-h").split())
     assert first.endswith("."), "a sentence"
     assert len(first) <= FIRST_LINE
     assert first[0].isupper()

@@ -17,8 +17,7 @@ from bgdata.evaluation.rows import left_out, parse_away
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import format_xgid
 from bgdata.game.match import MatchScore
-from bgdata.game.match_id import format_gnubg_id
-from bgdata.game.match_state import MatchState, Side
+from bgdata.game.match_state import MatchState, Side, format_gnubg_id
 from bgdata.game.position import Position
 from tests.command_line import position_id, run
 from tests.said import CHANGES, CONTACT, MATCH, MONEY, ROLL

@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.errors import InvalidParameterError, ManifestFormatError
 from bgdata.kernel import threads
 from bgdata.kinds import all_kinds

@@ -92,8 +92,9 @@ def test_kinds_of_others_are_found_without_import() -> None:
 
 def test_warehouse_of_one_foreign_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With no SQL but its own; and with that of backgammon, of which only views of versions are left."""
+    ours = all_kinds().sql.folders  # before the other package is found
     monkeypatch.syspath_prepend(STRANGER)
-    for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], all_kinds().sql.folders)):
+    for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], ours)):
         kinds = Kinds({"dice_sums": "dice_kinds.sums"}, sql=folders)
         warehouse = Warehouse(tmp_path / str(number), kinds)
         warehouse.build("dice_sums", kinds["dice_sums"].smallest)
@@ -167,6 +168,10 @@ def test_callable_plays_and_is_scored(tmp_path: Path) -> None:
             "expected a module of Python for the player 'dice_kinds.nowhere:x', got ModuleNotFound",
         ),
         ("dice_kinds.players:np", "expected a function with an attribute version, .* got 'module'"),
+        (
+            "dice_kinds.players:none",
+            "expected a function 'none' in the module 'dice_kinds.players', found no such name",
+        ),
         ("os:abort", "expected a function with an attribute version, .*; try: abort.version = "),
     ],
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.doubling import Strategy, check_chances, check_money, fill_money_equities
+from bgdata.equity.doubling import Strategy, best_action, check_chances, check_money, money_equities
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import induced_table
 from bgdata.game.match import CubeOwner
@@ -48,9 +48,8 @@ def decide_money(
 ) -> tuple[EquityColumns, NDArray[np.int8]]:
     """Equities and the best actions in money play, from float[n, 5] chances."""
     code, rows = check_money(strategy, owner, is_jacoby=is_jacoby), check_chances(chances)
-    equities, actions = np.empty((len(rows), 4)), np.empty(len(rows), np.int8)
-    fill_money_equities(strategy, rows, code, is_jacoby, has_beavers, equities, actions)
-    return EquityColumns(*equities.T), actions
+    found = [money_equities(strategy, row, code, is_jacoby, has_beavers) for row in rows]
+    return EquityColumns(*np.array(found).T), np.array([best_action(each) for each in found], np.int8)
 
 
 @cache

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bgdata.equity.curves import NEVER
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_action, janowski, money_equities
-from bgdata.equity.match_cube import MatchGame, fill_match_equities, match_equities, match_points, mwc_after
+from bgdata.equity.match_cube import MatchGame, match_equities, match_points, mwc_after
 from bgdata.game.match import MatchScore
 from tests.equity.samples import published_met, random_chances
 from tests.reference.cube import MatchTwin
@@ -149,14 +149,3 @@ def test_a_double_that_is_never_right() -> None:
     points = match_points(janowski(0), published_met().cells, MatchGame(2, 5), 1, 0, chances)
     assert points.double_point == NEVER
     assert points.too_good_point < points.cash_point
-
-
-def test_rows_in_bulk() -> None:
-    games = np.array([(9, 9, 0), (2, 5, 0), (1, 5, 1)] * 4)
-    equities, actions = np.empty((12, 4)), np.empty(12, np.int8)
-    fill_match_equities(janowski(), published_met().cells, games, 1, 0, random_sample(), equities, actions)
-    for row, (away, opponent_away, crawford) in enumerate(games.tolist()):
-        game = MatchGame(away, opponent_away, bool(crawford))
-        found = match_equities(janowski(), published_met().cells, game, 1, 0, random_sample()[row])
-        assert tuple(equities[row]) == found
-        assert actions[row] == best_action(found)

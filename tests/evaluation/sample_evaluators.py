@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from bgdata.evaluation.chances import AnswerSource, Evaluations
+from bgdata.game.classes import game_outcome
 from bgdata.game.codec import Boards, check_boards
-from bgdata.game.outcome import game_outcome
 from bgdata.game.position import Position
 
 # what a checker on a slot adds to each of the five chances, in 1/1024; prime numbers have no pattern

@@ -12,11 +12,17 @@ from numpy.typing import NDArray
 import bgdata
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.kinds.bearoff_error import ErrorParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.bearoff.layouts import all_layouts
-from bgdata.bearoff.tables import RaceTable
+from bgdata.bearoff.tables import Equities, RaceTable
+from bgdata.endgames.kinds.contact_endgame import EndgameParameters
+from bgdata.endgames.layouts import all_layouts as endgame_layouts
+from bgdata.endgames.layouts import boards_of as endgame_boards
+from bgdata.endgames.tables import EndgameTable
+from bgdata.equity.curves import CENTERED
 from bgdata.errors import CorruptFileError, InvalidParameterError, InvalidPositionError, MissingWarehouseError
+from bgdata.evaluation.answers import exact_equities
 from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.bearoff_kernels import (
     BLOCK,
@@ -26,8 +32,12 @@ from bgdata.evaluation.bearoff_kernels import (
     fill_bearoff_chances,
     layout_indexes,
 )
+from bgdata.evaluation.chances import AnswerSource
+from bgdata.evaluation.lookahead_player import LookaheadPlayer
+from bgdata.evaluation.player import open_named_player
 from bgdata.game.board_kernels import game_outcomes
 from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.position import Position
 from bgdata.kernel import threads
 from tests.random_games import random_game_positions
 from tests.reference.bearoff import equities, layouts
@@ -36,11 +46,13 @@ from tests.together import each
 
 NONE, EXACT, COMBINED = BearoffSource.NONE, BearoffSource.EXACT, BearoffSource.COMBINED
 ROUNDING = 3e-7  # of chances stored and summed
+TWO_SIDED_BOUND, ENDGAME_BOUND = 3.2e-5, 7e-6  # of stored equities
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a warehouse with one-sided and gammon tables of 7 and 6 points and two-sided ones of 6x3 and 2x15."""
+    """Folder of a warehouse with one-sided and gammon tables of 7 and 6 points and two-sided ones of 6x3 and
+    2x15, and contact endgames."""
     folder = tmp_path_factory.mktemp("bearoff")
     warehouse = bgdata.open_warehouse(folder)
     warehouse.build("bearoff_one_sided", RaceParameters(7))
@@ -48,6 +60,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         warehouse.build(kind, RaceParameters(6))
     for points, checkers in ((2, 15), (6, 3)):
         warehouse.build("bearoff_two_sided", TwoSidedParameters(points, checkers))
+    for checkers in (1, 2):
+        warehouse.build("contact_endgame", EndgameParameters(checkers))
     return folder
 
 
@@ -57,6 +71,33 @@ def evaluator(root: Path) -> BearoffEvaluator:
     warehouse = bgdata.open_warehouse(root)
     race = [warehouse.open(kind, "6x15") for kind in ("bearoff_one_sided", "bearoff_gammon")]
     return BearoffEvaluator(warehouse.open("bearoff_two_sided", "6x3"), *race)
+
+
+@pytest.fixture(scope="module")
+def table(root: Path) -> EndgameTable:
+    """Contact endgames of two checkers."""
+    return EndgameTable(bgdata.open_warehouse(root).open("contact_endgame", "2"))
+
+
+@pytest.fixture(scope="module")
+def endgames(root: Path, table: EndgameTable) -> BearoffEvaluator:
+    """They, and the two-sided table of 6x3."""
+    return BearoffEvaluator(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x3"), endgame=table.table)
+
+
+@pytest.fixture(scope="module")
+def player(root: Path) -> LookaheadPlayer:
+    """The player that comes with bgdata, and all these tables."""
+    return bgdata.open_player(root)
+
+
+@pytest.fixture(scope="module", name="pairs")
+def all_pairs(table: EndgameTable) -> Boards:
+    """Every position of the table of contact endgames."""
+    counts = endgame_layouts(2).counts
+    ours, theirs = np.nonzero(~np.isnan(np.asarray(table.stored)[..., 0]))
+    boards = endgame_boards(counts[ours], counts[theirs])
+    return np.ascontiguousarray(boards[(ours > 0) & (theirs > 0)])
 
 
 def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:
@@ -215,6 +256,15 @@ def test_contact_within_the_points_of_a_large_table(evaluator: BearoffEvaluator)
     assert len(answers) == 4
 
 
+UNCOVERED_ENDGAMES = {
+    "one more": {20: 3, 22: -1},
+    "one more of theirs": {20: 1, 22: -2, 0: 1},
+    "one more on the bar": {25: 3, 0: 1},
+    "they are off": {20: 1},
+    "our bar below 0": {20: 1, 25: -1, 22: -1},
+    "their bar below 0": {20: 1, 22: -1, 0: -1},
+    "fifteen": {20: 15, 22: -1},
+}
 UNCOVERED = {
     "our bar": {25: 1, 1: 2, 24: -2},
     "their bar": {0: 1, 1: 2, 24: -2},
@@ -232,15 +282,26 @@ UNCOVERED = {
 }
 
 
+def board_of(counts: dict[int, int]) -> Boards:
+    board = np.zeros(26, np.int8)
+    for slot, count in counts.items():
+        board[slot] = count
+    return board
+
+
 @each("name", list(UNCOVERED))
 def test_uncovered_positions_are_left_alone(evaluator: BearoffEvaluator, name: str) -> None:
-    board = np.zeros(26, np.int8)
-    for slot, count in UNCOVERED[name].items():
-        board[slot] = count
-    chances = np.full(5, 7, np.float32)
+    board, chances = board_of(UNCOVERED[name]), np.full(5, 7, np.float32)
     assert fill_bearoff_chances(evaluator.arrays, board, chances) == NONE
     assert chances.tolist() == [7] * 5
     found = evaluator.evaluate_many(board[None])
+    assert found.sources.tolist() == [NONE]
+    assert np.isnan(found.chances).all()
+
+
+@each("name", list(UNCOVERED_ENDGAMES))
+def test_uncovered_endgames_are_left_alone(endgames: BearoffEvaluator, name: str) -> None:
+    found = endgames.evaluate_many(board_of(UNCOVERED_ENDGAMES[name])[None])
     assert found.sources.tolist() == [NONE]
     assert np.isnan(found.chances).all()
 
@@ -383,3 +444,77 @@ def test_arrays_of_a_wrong_size_are_refused(root: Path, tmp_path: Path, kind: st
         shutil.copytree(root / "bearoff_one_sided" / variant, tmp_path / "bearoff_one_sided" / variant)
     with pytest.raises(CorruptFileError, match=f"expected the array {name} of .*; try: bgdata verify"):
         open_bearoff(bgdata.open_warehouse(tmp_path))
+
+
+def probed(table: EndgameTable, position: Position) -> Equities:
+    """The equities of a position, by its rows."""
+    opponent, on_roll = position.rows
+    return table.probe(on_roll, opponent)
+
+
+def test_every_position_of_the_table_is_exact(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
+    found = endgames.evaluate_many(pairs)
+    assert (found.sources == EXACT).all()
+    assert (found.chances[:, 1:] == 0).all()
+    for row in np.random.default_rng(1).integers(0, len(pairs), 500):
+        expected = probed(table, Position(pairs[row])).cubeless
+        assert found.chances[row, 0] == pytest.approx(0.5 + 0.5 * expected, abs=1e-7)
+
+
+def test_bearoffs_are_those_of_the_two_sided_table(endgames: BearoffEvaluator, pairs: Boards) -> None:
+    without = BearoffEvaluator(endgames.two_sided)
+    found, expected = endgames.evaluate_many(pairs), without.evaluate_many(pairs)
+    is_bearoff = expected.sources == EXACT
+    assert is_bearoff.sum() == 27 * 27, "one or two checkers on six points, twice"
+    difference = np.abs(found.chances[is_bearoff, 0] - expected.chances[is_bearoff, 0]).max()
+    assert difference <= (TWO_SIDED_BOUND + ENDGAME_BOUND) / 2
+
+
+def test_more_checkers_are_answered_by_the_two_sided_table(endgames: BearoffEvaluator) -> None:
+    boards = board_of({1: 3, 24: -3})[None]
+    found = endgames.evaluate_many(boards)
+    assert found.sources.tolist() == [EXACT]
+    assert found.chances.tolist() == BearoffEvaluator(endgames.two_sided).evaluate_many(boards).chances.tolist()
+
+
+def test_equities_with_the_cube(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
+    for row in np.random.default_rng(2).integers(0, len(pairs), 200):
+        expected, found = probed(table, Position(pairs[row])), exact_equities(endgames.arrays, pairs[row], CENTERED)
+        assert found.no_double == pytest.approx(expected.centered, abs=1e-7)
+        assert found.double_take == pytest.approx(2 * expected.opponent_owned, abs=1e-7)
+
+
+def test_a_player_answers_from_it_and_says_so(table: EndgameTable, player: LookaheadPlayer, pairs: Boards) -> None:
+    is_contact = np.abs(player.evaluate_many(pairs).chances[:, 0] - 0.5) < 0.3
+    position = Position(pairs[np.flatnonzero(is_contact)[0]])
+    evaluation = player.evaluate(position)
+    assert evaluation.source is AnswerSource.EXACT
+    assert f"; with at most 2 checkers a side {table.table.name}: cubeless equity within 7e-06" in evaluation.accuracy
+    decision = player.decide_cube(position)
+    assert decision.accuracy == f"exact, {table.table.name}: each equity within 1.4e-05"
+    assert decision.equities.no_double == pytest.approx(probed(table, position).centered, abs=1e-7)
+
+
+def test_plays_are_ranked_by_it(table: EndgameTable, player: LookaheadPlayer, pairs: Boards) -> None:
+    is_open = np.abs(player.evaluate_many(pairs).chances[:, 0] - 0.5) < 0.3
+    for row in np.random.default_rng(3).choice(np.flatnonzero(is_open), 20):
+        position = Position(pairs[row])
+        for ranked in player.rank_plays(position, "21"):
+            after = position.play(str(ranked.play), "21")
+            if any(after.rows[0]) and any(after.rows[1]):
+                expected = -probed(table, after).cubeless
+                assert ranked.evaluation.cubeless_equity == pytest.approx(expected, abs=2e-7)
+
+
+def test_its_version_is_part_of_the_players(root: Path, endgames: BearoffEvaluator, player: LookaheadPlayer) -> None:
+    assert endgames.endgame
+    assert endgames.endgame.name in repr(endgames)
+    assert open_named_player("network", 0, bgdata.open_warehouse(root)).version != player.version
+
+
+def test_a_table_of_another_size_is_refused(tmp_path: Path, table: EndgameTable) -> None:
+    folder = tmp_path / "contact_endgame" / "3"
+    folder.parent.mkdir()
+    folder.symlink_to(table.table.folder.parent, target_is_directory=True)
+    with pytest.raises(CorruptFileError, match=r"expected the array equities of contact_endgame/3/.* found float32"):
+        open_bearoff(bgdata.open_warehouse(tmp_path), with_endgames=True)

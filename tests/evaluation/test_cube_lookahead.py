@@ -31,10 +31,10 @@ from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.roll_values import ALL_PLAYS, Sight
+from bgdata.game.classes import game_outcome
 from bgdata.game.codec import Boards
 from bgdata.game.dice import to_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.outcome import game_outcome
 from bgdata.game.position import START, Position
 from bgdata.store.table import Table
 from tests.command_line import position_id

@@ -13,8 +13,8 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import PubEval, RandomPlayer
 from bgdata.evaluation.programs import ProgramEvaluator
+from bgdata.game.classes import game_outcome
 from bgdata.game.codec import Boards
-from bgdata.game.outcome import game_outcome
 from bgdata.game.position import START, Position
 from tests.evaluation.network_versions import random_networks
 from tests.evaluation.sample_evaluators import OnRollWins, chances_of_outcome

@@ -10,9 +10,9 @@ import pytest
 from bgdata.evaluation import pubeval
 from bgdata.evaluation.player import PubEval
 from bgdata.evaluation.pubeval import published_tables, weights
+from bgdata.game.classes import game_outcome
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
-from bgdata.game.outcome import game_outcome
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position

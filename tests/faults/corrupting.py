@@ -5,40 +5,13 @@ from __future__ import annotations
 import random
 
 SPICE = [
-    b"\n",
-    b"\r\n",
-    b"\0",
-    b"\xff",
-    b" ",
-    b"\t",
-    b",",
-    b"#",
-    b"-",
-    b"e",
-    b"nan",
-    b"9" * 30,
-    b"A",
-    b"\xef\xbb\xbf",
-    b":",
-    b"[",
-    b"1e400",
-    b"-" + b"9" * 400,
-    b"inf",
-    b"1_0",
-    b"0x1p3",
+    b"\n", b"\r\n", b"\0", b"\xff", b" ", b"\t", b",", b"#", b"-", b"e", b"nan", b"9" * 30, b"A", b"\xef\xbb\xbf",
+    b":", b"[", b"1e400", b"-" + b"9" * 400, b"inf", b"1_0", b"0x1p3",
     "１٣½".encode(),  # digits of other scripts
     "ö𝄞\u0301".encode(),
-    "\u2028".encode(),  # ends a line for some, as the next three do
-    "\u0085".encode(),
-    b"\x0b",
-    b"\x1c",
-    b"\r",
-    b"\x1a",
-    b"x" * 5000,
-    b"&lt;<a b='",
-    b"../../x",
-    b"'; drop table x; --",
-]
+    "\u2028".encode(), "\u0085".encode(), b"\x0b", b"\x1c",  # end a line for some
+    b"\r", b"\x1a", b"x" * 5000, b"&lt;<a b='", b"../../x", b"'; drop table x; --",
+]  # fmt: skip
 
 
 def corrupted(line: bytes, chance: random.Random) -> bytes:

@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
 from bgdata.store.names import CURRENT
@@ -116,9 +116,7 @@ class Damage(Campaign):
             self.damage_checkpoint(root, name, chance)
             return [f"{name} parts of builds"]
         place.mkdir()
-        shutil.copytree(self.whole, root)
-        for path in root.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o644)
+        copy_warehouse(self.whole, root)
         other = other_version(file, self.whole)
         if name == "swapped" and filecmp.cmp(root / file, other, shallow=False):
             return ["files that are the same in other versions"]
@@ -178,6 +176,14 @@ def make_warehouse(folder: Path) -> Path:
         imports.text("positions", POSITIONS + name.encode() + b"\n", f"{name}.txt")
     save_lock(warehouse.lock, [table.manifest for table in warehouse.versions()])
     return warehouse.root
+
+
+def copy_warehouse(whole: Path, root: Path) -> Path:
+    """A copy of a warehouse that may be written."""
+    shutil.copytree(whole, root, symlinks=True)
+    for path in root.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return root
 
 
 def other_version(file: Path, root: Path) -> Path:

@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.process import data_bytes
@@ -32,7 +32,7 @@ from tests.faults.campaign import Campaign
 from tests.faults.corrupting import SPICE, corrupted_text
 from tests.protocols.fibs_server import OPPONENT, PASSWORD, USER, FibsServer
 from tests.store import processes
-from tests.web.servers import serving, wait_until
+from tests.web.reading import serving, wait_until
 
 PATIENCE_SECONDS = 1
 HANG_SECONDS = 90.0  # of a busy machine
@@ -105,9 +105,9 @@ def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
 def command(arguments: list[str], told: Path, reading: int | None = None) -> None:
     """In another process: run a command of bgdata by a player that needs no table."""
     from bgdata.__main__ import main
-    from bgdata.protocols.commands import external, fibs, ubgi
+    from bgdata.protocols.commands import external, fibs
 
-    for module in (external, fibs, ubgi):
+    for module in (external, fibs):
         vars(module)["decisions_of"] = lambda *_: Decisions(LookaheadPlayer(Scrambled()), CubeRules())
     fibs.PAUSE_SECONDS = 0
     os.environ[fibs.PASSWORD] = PASSWORD

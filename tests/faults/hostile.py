@@ -24,7 +24,7 @@ from bgdata.store.names import CURRENT
 from bgdata.store.versions import CATALOG
 from tests.faults.asking import ask
 from tests.faults.campaign import Campaign, shuffled
-from tests.faults.damage import QUERIES, make_warehouse
+from tests.faults.damage import QUERIES, copy_warehouse, make_warehouse
 
 SECRET = "what-stands-in-another-file"
 TEXTS = (
@@ -114,11 +114,9 @@ class Hostile(Campaign):
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
         (target, place), which = self.cases[number % len(self.cases)]
         root, outside = folder / "warehouse", folder / "place"
-        shutil.copytree(self.whole, root)
+        copy_warehouse(self.whole, root)
         outside.mkdir()
         (outside / "secret").write_text(f"{SECRET}\n")
-        for path in root.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o644)
         payload = ready(SCRIPTS if target == CATALOG else PAYLOADS, which, outside)
         before = contents(outside)
         what = f"{payload!r:.60} in {target} {'/'.join(map(str, place))}"
@@ -181,7 +179,7 @@ def put_in(root: Path, target: str, place: tuple[str | int, ...], payload: Any, 
         values = json.loads(path.read_text())
         del values[SEAL]
         values = changed(values, place, payload)
-        values[SEAL] = hashlib.sha256(sealed(values)).hexdigest()
+        values[SEAL] = hashlib.sha256(canonical_json(values)).hexdigest()
         write(path, values)
         rename_as_said(path.parent, values)
     elif target == CURRENT:
@@ -203,11 +201,6 @@ def changed(values: Any, place: tuple[str | int, ...], payload: Any) -> Any:
     elif isinstance(inner, dict) or (isinstance(inner, list) and inner):
         inner[place[-1]] = payload  # type: ignore[index]  # a number in a list: places lead through the value itself
     return values
-
-
-def sealed(values: Any) -> bytes:
-    """As bgdata writes it before the seal."""
-    return canonical_json(values)
 
 
 def write(path: Path, values: Any) -> None:

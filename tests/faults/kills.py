@@ -18,8 +18,8 @@ from typing import NamedTuple
 import duckdb
 import psutil
 
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.errors import WorkerError
 from bgdata.store import job
 from bgdata.store.catalog import write_catalog
@@ -205,8 +205,7 @@ def whole_of(name: str, root: Path) -> Whole:
 def begin(name: str, root: Path) -> None:
     """What is there before the work."""
     root.parent.mkdir(parents=True, exist_ok=True)
-    before = WORKS[name].before
-    if before is not None:
+    if before := WORKS[name].before:
         before(root)
 
 

@@ -8,7 +8,7 @@ import random
 import re
 import resource
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
@@ -16,14 +16,13 @@ import pytest
 
 import bgdata
 from bgdata.process import data_bytes
-from bgdata.store.names import CURRENT
 from bgdata.store.storage import remove_folder
 from bgdata.store.versions import CATALOG
 from tests.faults.asking import HANG_SECONDS, Answer, ask, run_commands
 from tests.faults.campaign import Campaign
-from tests.faults.damage import QUERIES, make_warehouse
+from tests.faults.damage import QUERIES, copy_warehouse, make_warehouse
 from tests.store import processes
-from tests.store.toy import whole_versions
+from tests.store.toy import GONE, whole_versions
 
 VERIFY = ["verify", "--sample", "0"]
 READ = [*QUERIES.values(), ["list"], VERIFY]
@@ -61,16 +60,9 @@ class Places(Campaign):
         sort(chance, folder)
         return [f"{sort.__name__} cases"]
 
-    def copied(self, root: Path) -> Path:
-        """A copy of the whole warehouse that may be written."""
-        shutil.copytree(self.whole, root, symlinks=True)
-        for path in root.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o644)
-        return root
-
     def missing(self, chance: random.Random, folder: Path) -> None:
         """A version, or a variant on another disk, is gone: all name it, and no query answers with fewer rows."""
-        root = self.copied(folder / "warehouse")
+        root = copy_warehouse(self.whole, folder / "warehouse")
         ask(root, folder / "place", [["catalog"]])
         version = chance.choice(sorted(root.glob("*/*/r*-*")))
         how = chance.choice(list(GONE))
@@ -85,7 +77,7 @@ class Places(Campaign):
 
     def moved(self, chance: random.Random, folder: Path) -> None:
         """A copy, or a warehouse in another place: a plain client is told, and ours answers."""
-        original = self.copied(folder / "original")
+        original = copy_warehouse(self.whole, folder / "original")
         ask(original, folder / "place", [["catalog"]])
         root = folder / "copy"
         (shutil.move if chance.random() < 0.5 else shutil.copytree)(original, root)
@@ -103,7 +95,7 @@ class Places(Campaign):
     def hive(self, chance: random.Random, folder: Path) -> None:
         """Folders above it are named as partitions are: its columns are its own."""
         parts = [f"{chance.choice(HIVE)}={chance.choice(['7', 'race', 'true', '2020-01-01', ''])}" for _ in range(2)]
-        root = self.copied(folder.joinpath(*parts, "warehouse"))
+        root = copy_warehouse(self.whole, folder.joinpath(*parts, "warehouse"))
         *counted, _, verified = ask(root, folder / "place", READ)
         check_counts(counted, self.counts)
         assert verified.code == 0, f"expected verify to pass in {parts}, found {verified.error}"
@@ -115,7 +107,7 @@ class Places(Campaign):
 
     def links(self, chance: random.Random, folder: Path) -> None:
         """A warehouse from somebody else with links to what its new owner has: nothing is written or deleted there."""
-        owned, root = self.copied(folder / "owned"), self.copied(folder / "warehouse")
+        owned, root = copy_warehouse(self.whole, folder / "owned"), copy_warehouse(self.whole, folder / "warehouse")
         level = chance.choice(["bearoff_gammon", "bearoff_gammon/2x15", "bearoff_gammon/2x15/*", ".staging", "build"])
         if level == "build":
             name = f"bearoff_gammon-2x15-{chance.randbytes(6).hex()}-{chance.randbytes(6).hex()}"
@@ -135,7 +127,7 @@ class Places(Campaign):
 
     def memory(self, chance: random.Random, folder: Path) -> None:
         """A repair with too little memory: whatever becomes of it, every version is there, and right."""
-        root = self.copied(folder / "warehouse")
+        root = copy_warehouse(self.whole, folder / "warehouse")
         names = whole_versions(bgdata.open_warehouse(root))
         told = folder / "told"
         command = [["verify", "--repair", "--sample", "0"]]
@@ -151,34 +143,6 @@ def read_of(version: Path) -> set[str]:
     """The tables that have rows of a version: imports have a quarantine, too."""
     kind = version.parts[-3]
     return {kind, "quarantine"} if bgdata.all_kinds()[kind].takes_files else {kind}
-
-
-def gone_disk(version: Path) -> None:
-    """The variant is on a disk that is not there."""
-    remove_folder(version.parent)
-    version.parent.symlink_to("/nowhere/disk")
-
-
-def gone_link(version: Path) -> None:
-    """A link that leads nowhere."""
-    remove_folder(version)
-    version.symlink_to("nowhere")
-
-
-def gone_file(version: Path) -> None:
-    """A file."""
-    remove_folder(version)
-    version.write_text("")
-
-
-def gone_pointer(version: Path) -> None:
-    """It is there, and `current` names another."""
-    (version.parent / CURRENT).write_text("r1-00000000\n")
-
-
-GONE: dict[str, Callable[[Path], None]] = {
-    each.__name__: each for each in (remove_folder, gone_disk, gone_link, gone_file, gone_pointer)
-}
 
 
 def check_count(answer: Answer, count: str, name: str, *, is_read: bool) -> None:

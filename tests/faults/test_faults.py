@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.faults.campaigns import CAMPAIGNS
+from tests.faults.__main__ import CAMPAIGNS
 from tests.faults.resuming import KEEPERS, modules_that_keep
 
 pytestmark = [pytest.mark.faults, pytest.mark.catalog]

@@ -9,7 +9,7 @@ import pytest
 from bgdata.errors import CorruptFileError
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.matches import breaks
-from bgdata.formats.met_files import parse_met_file
+from bgdata.formats.met_files import parse_met
 from bgdata.formats.position_files import parse_position_list
 from bgdata.formats.replay import replay_file
 from bgdata.matches.kinds.matches_compute import parse_matches
@@ -135,7 +135,7 @@ def test_positions(name: str, rows: int, bad: int) -> None:
 
 
 def test_a_match_equity_table_of_extreme_gammon() -> None:
-    table = parse_met_file(read_bytes(case_file("25-met-files-of-xg-and-snowie/small.met"))).table
+    table = parse_met(read_bytes(case_file("25-met-files-of-xg-and-snowie/small.met"))).table
     assert table is not None
     assert table.before is not None
     assert table.before[1, 2] == 0.6

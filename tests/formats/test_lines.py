@@ -101,10 +101,7 @@ def test_every_line_has_one_verdict() -> None:
     assert repr(ledger) == "Ledger(2 rows, 1 comments, 2 quarantined)"
     assert ledger.rows.tolist() == [1, 3]
     assert ledger.comments.tolist() == [2]
-    assert ledger.quarantined == [
-        Quarantined(1, "a", "expected no a"),
-        Quarantined(5, "e", "expected something else"),
-    ]
+    assert ledger.quarantined == [Quarantined(1, "a", "expected no a"), Quarantined(5, "e", "expected something else")]
     assert str(ledger.quarantined[0]) == "line 1: expected no a, got 'a'"
 
 

@@ -319,11 +319,7 @@ def test_files_without_a_match(data: bytes) -> None:
 
 
 def test_acts_without_words_are_left_out() -> None:
-    turns = (
-        Turn(1, TurnKind.SETUP, text="CV[2]"),
-        Turn(0, TurnKind.ROLL, (3, 1)),
-        Turn(0, TurnKind.RESIGN),
-    )
+    turns = (Turn(1, TurnKind.SETUP, text="CV[2]"), Turn(0, TurnKind.ROLL, (3, 1)), Turn(0, TurnKind.RESIGN))
     text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), turns, 1, 3),)))
     assert text.splitlines()[-2] == "  1) 31:                         Wins 3 points"
 

@@ -12,7 +12,7 @@ import pytest
 
 from bgdata.errors import UsageError
 from bgdata.formats.lines import LineCounts
-from bgdata.formats.met_files import MetTable, format_met, parse_met, parse_met_file
+from bgdata.formats.met_files import MetTable, format_met, parse_met
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.together import each
 
@@ -173,7 +173,7 @@ def test_text_around_a_table_is_set_aside() -> None:
 def test_files_without_a_table(data: bytes) -> None:
     found = parse_met(data)
     assert (found.table, found.quarantined) == (None, [])
-    assert parse_met_file(data).table is parse_met_file(b"nothing").table is None
+    assert parse_met(data).table is parse_met(b"nothing").table is None
 
 
 def random_table(seed: int, length: int, *, is_symmetric: bool) -> MetTable:
@@ -298,7 +298,7 @@ Size=3
 
 def test_an_ini_file() -> None:
     for data in (INI.encode(), INI.replace("\n", "\r\n").encode(), INI.encode("utf-16")):
-        file = parse_met_file(data)
+        file = parse_met(data)
         assert file.counts == LineCounts(15, 4, 11, 0)
         table = file.table
         assert table is not None
@@ -331,7 +331,7 @@ def test_an_ini_file() -> None:
 )
 def test_each_rule_of_ini_files(old: str, new: str, line: int, reason: str) -> None:
     assert old in INI
-    file = parse_met_file(INI.replace(old, new).encode())
+    file = parse_met(INI.replace(old, new).encode())
     assert file.table is None
     reasons = {bad.line: bad.reason for bad in file.quarantined}
     assert reasons.pop(line) == reason
@@ -339,4 +339,4 @@ def test_each_rule_of_ini_files(old: str, new: str, line: int, reason: str) -> N
 
 
 def test_xml_is_read_as_xml() -> None:
-    assert parse_met_file(text()).table is not None
+    assert parse_met(text()).table is not None

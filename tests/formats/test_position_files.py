@@ -36,6 +36,26 @@ ENTRY: dict[str, Any] = {
     "probs": [0.5, 0.15, 0.01, 0.12, 0.01],
 }
 BOARD = np.array([START.board], np.int8)
+OFF = Position([*START.board[:13], 4, *START.board[14:]])  # the player on roll has borne off one checker
+OFF_TEXT = " ".join(map(str, OFF.board))
+GOOD_ROWS = {
+    "training": [
+        f"{KEY} 0.5 0.50001 0.50002 0.50001 0.50002",  # rounding: one unit each
+        f"\t{KEY}  100e-2 .1 0. +0 0e0 \r",
+        f"{KEY} 1 1 1 0 0",
+        "AAAAABNMAAAAAAAAAAAA 0.6 0.00001 0 0.00001 0",
+        f"{format_key20(OFF)} 0.5 0.1 0 0 0",
+        f"{format_key20(OFF.flip())} 0.5 0 0 0.1 0",
+    ],
+    "wildbg": ["v90EAIC3BgAAAA , 1,0,0 ,0,0", f"{START_ID},0.5,0.50001,0.50001,0.50001,0.50001"],
+    "bgsage": [
+        f"{START_TEXT} 1.04 0.1 0 -0.04 0",
+        f"{START_TEXT} -0.04 0 0 0.1 0",
+        f"{START_TEXT} 0.5 0.5498 0.5498 0.5498 0.5498",
+        f"{OFF_TEXT} 0.5 0.1 0 0.0498 0",
+    ],
+    "list": ["v90EAIC3BgAAAA,whatever,0", f" {START_ID} ,"],
+}
 Lines = Iterator[bytes]
 
 
@@ -100,6 +120,14 @@ NOTATIONS = "expected a position in one of the notations in the first column"
 LETTERS = "expected only the letters of the format in the {}"
 LAST_LETTER = "expected one of A, Q, g, w as the last of 14 characters in the position id"
 MUCH = "expected at most 15 checkers of the player on roll in the board"
+BAD_IDS = {
+    f"{START_ID[:-1]}B": LAST_LETTER,
+    "4HPwATDgc_ABMA": LETTERS.format("position id"),
+    "//8AAAAAAAAAAA": Flaw.OPPONENT_CHECKERS.rule + " in the position id",
+    "2K6JAyDYbgcD8A": Flaw.CHECKERS.rule + " in the position id",
+    "AAAAAAAAAAAACA": Flaw.UNUSED_BITS.rule + " in the position id",
+    "AQAAAAAAAgAAAA": Flaw.SHARED_POINT.rule + " in the position id",
+}
 WRONG_ENTRIES: list[tuple[dict[str, Any], str]] = [
     *(({"board": board}, INTEGERS) for board in ([0] * 25, [0.0] * 26, [True] * 26, [10**400] * 26, "x" * 26)),
     ({"board": [2] * 26}, MUCH),
@@ -161,6 +189,9 @@ BAD_ROWS: dict[str, dict[str, str]] = {
         f"{START_ID},0.5,,0,0,0": "expected a number as win_gammon",
         f"{START_ID},0.5,0,0,0,0.1": "expected lose_backgammon at most lose_gammon",
         WILDBG_HEADING: "expected a position id of 14 characters",
+        f"{START_ID}A,0.5,0.1,0,0.1,0": "expected a position id of 14 characters",
+        f"{OFF.id},0.5,0,0,0.00002,0": "expected no lose_gammon once the player himself has borne off a checker",
+        **{f"{text},0.5,0.1,0,0.1,0": reason for text, reason in BAD_IDS.items()},
         WILDBG_BAD_ROW.decode().strip(): "expected no win_gammon once the opponent has borne off a checker",
     },
     "bgsage": {
@@ -173,7 +204,15 @@ BAD_ROWS: dict[str, dict[str, str]] = {
         f"{START_TEXT[:-1]}-1 0.5 0 0 0 0": "expected no negative count on a bar in the board",
         f"{START_TEXT} 0.5 0 0 nan 0": "expected a number as lose_gammon",
         f"{START_TEXT} 1.0501 0 0 0 0": "expected chances from 0 to 1",
-        f"{START_TEXT} 0.5 0.56 0 0 0": "expected win_gammon at most win",
+        f"-1{START_TEXT[1:]} 0.5 0.1 0 0.1 0": "expected no negative count on a bar in the board",
+        f"1{START_TEXT[1:]} 0.5 0.1 0 0.1 0": Flaw.OPPONENT_CHECKERS.rule + " in the board",
+        f"1{' 2' * 6}{' 0' * 12}{' -2' * 6} 1 0.5 0.1 0 0.1 0": Flaw.CLOSED_BOARDS.rule + " in the board",
+        f"{START_TEXT} 0.5 0.1 0 0.1 -0.0501": "expected chances from 0 to 1",
+        f"{START_TEXT} 0.5 0.5502 0 0.1 0": "expected win_gammon at most win",
+        f"{START_TEXT} 0.5 0.1 0.1502 0.1 0": "expected win_backgammon at most win_gammon",
+        f"{START_TEXT} 0.5 0.1 0 0.5502 0": "expected lose_gammon at most 1 - win",
+        f"{START_TEXT} 0.5 0.1 0 0.1 0.1502": "expected lose_backgammon at most lose_gammon",
+        f"{OFF_TEXT} 0.5 0.1 0 0.0502 0": "expected no lose_gammon once the player himself has borne off a checker",
     },
     "entries": {
         **dict.fromkeys(("{", "[1]", "null", "# comment", "\xff", "[" * 100_000, "1" * 5000), OBJECT),
@@ -197,9 +236,7 @@ BAD_ROWS: dict[str, dict[str, str]] = {
             ),
             NOTATIONS,
         ),
-        f"{START_ID[:-1]}B": LAST_LETTER,
-        "4HPwATDgc_ABMA": LETTERS.format("position id"),
-        "AQAAAAAAAgAAAA": "expected checkers of one side only on each point in the position id",
+        **BAD_IDS,
     },
 }
 
@@ -263,17 +300,9 @@ def test_comments_of_training_data() -> None:
     assert text_of("training", data) == text.replace(b"\n\n", b"\n").replace(b"bad\n", b"") + b"\n"
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        f"{KEY} 0.5 0.50001 0.50002 0.50001 0.50002",  # rounding: one unit each
-        f"\t{KEY}  0.5 .1 0 1e-1 0 \r",
-        f"{KEY} 1 1 1 0 0",
-        "AAAAABNMAAAAAAAAAAAA 0.6 0.00001 0 0.00001 0",
-    ],
-)
-def test_training_rows_that_are_good_enough(row: str) -> None:
-    assert files.parse_gnubg_training(row.encode()).counts == LineCounts(1, 1, 0, 0)
+@each(("name", "row"), [(name, row) for name, rows in GOOD_ROWS.items() for row in rows])
+def test_rows_that_are_good_enough(name: str, row: str) -> None:
+    assert FORMATS[name].parse(row.encode()).counts == LineCounts(1, 1, 0, 0)
 
 
 def test_headings_of_wildbg() -> None:

@@ -15,8 +15,8 @@ from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Game, Match, Note, RecordedMove, Turn, TurnKind
 from bgdata.formats.replay import ReplayedTurn, replay_file, replay_game
 from bgdata.formats.sgf import parse_sgf
+from bgdata.game.classes import game_outcome, is_over
 from bgdata.game.dice import roll_of
-from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position, parse_key20
 from tests.formats import sessions

@@ -19,8 +19,7 @@ from bgdata.game.identifiers import (
     possible_identifiers,
     unsaid_words,
 )
-from bgdata.game.match_id import parse_match_id
-from bgdata.game.match_state import MatchState, Side
+from bgdata.game.match_state import MatchState, Side, parse_match_id
 from bgdata.game.position import START, Position
 from tests.game.match_strategies import running_states
 from tests.game.strategies import positions

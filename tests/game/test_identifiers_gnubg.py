@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgdata.game.dice import ROLLS
-from bgdata.game.match_id import format_gnubg_id, format_match_id, parse_gnubg_id
-from bgdata.game.match_state import GameState, MatchState, Offer, Side
+from bgdata.game.match_state import GameState, MatchState, Offer, Side, format_gnubg_id, format_match_id, parse_gnubg_id
 from bgdata.game.position import Position
 from bgdata.game.xgid import Xgid
 from tests.oracles import ask_gnubg, needs_gnubg_tool

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from bgdata.errors import InvalidScoreError
+from bgdata.errors import InvalidPositionError, InvalidScoreError
 from bgdata.game.dice import Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.match_state import GameState, MatchState, Offer, Side
+from bgdata.game.match_state import (
+    GameState,
+    MatchState,
+    Offer,
+    Side,
+    format_gnubg_id,
+    format_match_id,
+    parse_gnubg_id,
+    parse_match_id,
+)
+from bgdata.game.position import START, Position
 from tests.game.match_strategies import match_states, quiet_states
-from tests.together import each
+from tests.game.strategies import positions
+from tests.together import all_raise, each
 
 TOP, BOTTOM = Side.TOP, Side.BOTTOM
 DOUBLED: dict[str, Any] = {"is_double_offered": True, "to_decide": TOP}
@@ -105,3 +120,130 @@ def test_a_finished_match_has_no_stakes() -> None:
 def test_rules(fields: dict[str, Any], rule: str) -> None:
     with pytest.raises(InvalidScoreError, match=f"^expected .*{rule}"):
         MatchState(**fields)
+
+
+TOP, BOTTOM = Side.TOP, Side.BOTTOM
+SEVEN: dict[str, Any] = {"length": 7, "scores": (3, 2), "cube_value": 2}
+FIVE: dict[str, Any] = {"length": 5}
+
+EXAMPLES = {  # text: (nine bytes where they are published, state)
+    "cAkAAAAAAAAA": ("700900000000000000", MatchState(is_jacoby=True)),
+    "cIkFAAAAAAAE": ("708905000000000004", MatchState(roll=Roll(3, 1))),
+    "cIkFAAAAAAAA": ("708905000000000000", MatchState(roll=Roll(3, 1), is_jacoby=True)),
+    "MIEJAAAAAAAA": ("308109000000000000", MatchState(roll=Roll(3, 2), on_roll=TOP, to_decide=TOP, is_jacoby=True)),
+    "UQngADAAEAAE": ("5109e0003000100004", MatchState(cube_owner=BOTTOM, **SEVEN)),
+    "QQnvADAAEAAE": ("4109ef003000100004", MatchState(cube_owner=TOP, roll=Roll(6, 3), **SEVEN)),
+    "8AnlAGAAIAAE": ("f009e5006000200004", MatchState(roll=Roll(2, 1), length=7, scores=(6, 4), is_crawford=True)),
+    "cAmgAAAAAAAE": ("", MatchState(**FIVE)),
+    "cBGgAAAAAAAE": ("", MatchState(to_decide=TOP, is_double_offered=True, **FIVE)),
+    "QQmgAAAAAAAE": ("", MatchState(cube_value=2, cube_owner=TOP, **FIVE)),
+    "QQm3AAAAAAAE": ("", MatchState(cube_value=2, cube_owner=TOP, roll=Roll(6, 5), **FIVE)),
+    "QSG3AAAAAAAE": ("", MatchState(cube_value=2, cube_owner=TOP, roll=Roll(6, 5), resigned=1, to_decide=TOP, **FIVE)),
+    "cAkAAAAAAAAE": ("", MatchState()),
+    "UYkKAAAAAAAA": ("", MatchState(cube_value=2, cube_owner=BOTTOM, roll=Roll(5, 2), is_jacoby=True)),
+}
+
+
+@each("text", list(EXAMPLES))
+def test_published_examples(text: str) -> None:
+    published, match = EXAMPLES[text]
+    assert parse_match_id(text) == match
+    assert format_match_id(match) == text
+    assert base64.b64decode(text).hex() == (published or base64.b64decode(text).hex())
+
+
+def test_beavers_and_finished_games_as_gnubg_writes_them() -> None:
+    assert parse_match_id("EREAAAAAAAAA").offer == Offer.BEAVER
+    assert parse_match_id("EhkAAAAAAAAA").offer == Offer.RACCOON
+    lost = parse_match_id("QWOvAGAAAAAE")  # a backgammon resigned on a cube of 2, in a match to 5
+    assert (lost.game_state, lost.resigned, lost.scores, lost.length) == (GameState.RESIGNED, 3, (6, 0), 5)
+
+
+@given(match_states)
+def test_every_state_is_read_back(match: MatchState) -> None:
+    assert parse_match_id(format_match_id(match)) == match
+
+
+@given(positions, match_states)
+def test_gnubg_ids_are_read_back(position: Position, match: MatchState) -> None:
+    assert parse_gnubg_id(format_gnubg_id(position, match)) == (position, match)
+
+
+@given(st.binary(min_size=9, max_size=9))
+def test_any_nine_bytes_are_a_match_or_an_error(key: bytes) -> None:
+    with contextlib.suppress(InvalidScoreError):
+        match = parse_match_id(base64.b64encode(key).decode())
+        assert parse_match_id(format_match_id(match)) == match
+
+
+def test_dice_in_either_order_and_the_jacoby_bit_of_old_matches() -> None:
+    assert parse_match_id("cIkMAAAAAAAA") == parse_match_id("cIkFAAAAAAAA")
+    assert parse_match_id("cAmgAAAAAAAA") == parse_match_id("cAmgAAAAAAAE")
+
+
+def match_id(**fields: int) -> str:
+    """A Match ID of money play, bottom on roll, put together from bit fields: (first bit, width, value)."""
+    places = {"cube": 0, "owner": 4, "on_roll": 6, "crawford": 7, "state": 8, "turn": 11, "double": 12, "resigned": 13}
+    places |= {"die": 15, "other_die": 18, "length": 21, "top": 36, "bottom": 51, "unused": 67}
+    fields = {"owner": 3, "on_roll": 1, "state": 1, "turn": 1} | fields
+    bits = sum(value << places[name] for name, value in fields.items())
+    return base64.b64encode(bits.to_bytes(9, "little")).decode()
+
+
+@each(
+    ("text", "rule"),
+    [
+        ("", "12 characters in a match id, got 0: ''"),
+        ("cAkAAAAAAAA", "12 characters in a match id, got 11"),
+        ("cAkAAAAAAAAAA", "12 characters in a match id, got 13"),
+        ("cAk-AAAAAAAA", "letters of a match id, got '-' at character 4"),
+        ("cAkAAAAAAAA=", "letters of a match id, got '=' at character 12"),
+        ("cAkAAAAAAAAA\n", r"letters of a match id, got '\\n' at character 13"),
+        ("cAkAAAAAAAAÄ", "letters of a match id, got 'Ä' at character 12"),
+        (match_id(unused=1), "no 1 bit after the 67th, in match id"),
+        (match_id(owner=2, cube=1), r"a cube owner in \{0, 1, 3\}, got 2"),
+        (match_id(owner=1), "a cube of 1 to be centered"),
+        (match_id(state=5), "a game state from 0 to 4, got 5"),
+        (match_id(die=7, other_die=1), "two dice from 1 to 6, the higher first, got 7 and 1"),
+        (match_id(die=3), "two dice from 1 to 6, the higher first, got 3 and 0"),
+        (match_id(other_die=3), "two dice from 1 to 6, the higher first, got 3 and 0"),
+        (match_id(length=65), "a match to at most 64 in a match id, got 65"),
+        (match_id(length=5, top=6), "at least 1 point to go for each side"),
+        (match_id(length=5, bottom=5), "at least 1 point to go for each side"),
+        (match_id(crawford=1), "the crawford game in a match only"),
+        (match_id(crawford=1, length=5), "one side at 1-away in the crawford game"),
+        (match_id(length=5, cube=1), "a centered cube of 1 in a match"),
+        (match_id(turn=0), "BOTTOM to decide: BOTTOM is on roll, nothing is offered, got TOP"),
+        (match_id(double=1), "TOP to decide: BOTTOM is on roll, a double is offered, got BOTTOM"),
+        (match_id(double=1, turn=0, die=2, other_die=1), "a double before the roll, got it after 21"),
+        (match_id(resigned=1), "TOP to decide: BOTTOM is on roll, a resignation is offered, got BOTTOM"),
+    ],
+)
+def test_invalid_match_ids_are_refused(text: str, rule: str) -> None:
+    with pytest.raises(InvalidScoreError, match=f"^expected {rule}"):
+        parse_match_id(text)
+
+
+def test_values_too_large_and_invalid_gnubg_ids_are_refused() -> None:
+    large: list[tuple[dict[str, Any], str]] = [
+        ({"length": 65}, "a match to at most 64 in a match id, got 65"),
+        ({"scores": (32768, 0)}, "a score of at most 32767 in a match id, got 32768"),
+        ({"cube_value": 65536}, "a cube of at most 32768 in a match id, got 65536"),
+    ]
+    texts = [
+        ("4HPwATDgc/ABMA", "a position id, ':' and a match id"),
+        ("4HPwATDgc/ABM:cAkAAAAAAAAE", "14 characters in a position id, got 13"),
+        ("4HPwATDgc/ABMA:cAkAAAAAAA", "12 characters in a match id, got 10"),
+        ("4HPwATDgc/ABMA:cAkAAAAAAAAE:", "letters of a match id, got ':' at character 13"),
+    ]
+    all_raise(
+        InvalidScoreError, [(partial(format_match_id, MatchState(**fields)), message) for fields, message in large]
+    )
+    all_raise(InvalidPositionError, [(partial(parse_gnubg_id, text), f"^expected {rule}") for text, rule in texts])
+
+
+def test_the_position_is_seen_by_the_side_on_roll() -> None:
+    position, match = parse_gnubg_id("jGfkASjg8wcBMA:MIEJAAAAAAAA")
+    assert match.on_roll == TOP
+    assert position.rows[1][5] == 5  # five checkers on his own 6 point
+    assert parse_gnubg_id("4HPwATDgc/ABMA:cAkAAAAAAAAE")[0] == START

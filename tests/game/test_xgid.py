@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from bgdata.errors import InvalidPositionError, InvalidScoreError
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
-from bgdata.game.match_id import format_gnubg_id
-from bgdata.game.match_state import GameState, MatchState, Offer, Side
+from bgdata.game.match_state import GameState, MatchState, Offer, Side, format_gnubg_id
 from bgdata.game.position import START, Position
 from bgdata.game.xgid import Xgid, parse_xgid
 from tests.game.match_strategies import running_states

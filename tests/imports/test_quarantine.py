@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import random
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bgdata.errors import CheckFailedError, NoRowsError, StorageError
-from bgdata.game.position import START, Position, format_key20, parse_key20
-from tests.formats import samples
+from bgdata.game.position import START, format_key20, parse_key20
+from bgdata.store.table import Table
+from tests.formats import samples, test_gnubg_benchmark
+from tests.formats.test_position_files import BAD_ROWS, FORMATS, GOOD_ROWS
 from tests.imports.importing import IMPORTED, Imports, counts, quarantined, rows
 from tests.store.toy import Notes, whole_versions
+from tests.together import each
 
 each_kind = pytest.mark.parametrize("kind", IMPORTED)
 START_ID, START_BOARD = START.id, list(START.board)
@@ -60,119 +62,59 @@ def test_manifests_do_not_count_reasons_without_end(imports: Imports) -> None:
     assert counts(table) == (55, 1, 1, 53)
 
 
-KEY = "NIKOIJADCANIGOAHADBA"
-OFF = Position([*START_BOARD[:13], 4, *START_BOARD[14:]])  # the player on roll has borne off one checker
-RACE = "v90EAIC3BgAAAA"
 OVER = "expected a position of a game that goes on"
-CHECKERS = "expected at most 15 checkers of the player on roll in the {}"
-OTHER_CHECKERS = "expected at most 15 checkers of the opponent in the {}"
-SHARED = "expected checkers of one side only on each point in the {}"
-CLOSED = "expected an open point when both sides are on the bar: nobody could ever move in the {}"
-UNUSED = "expected no 1 bit after the 50th 0 bit of the key in the {}"
-LETTERS = "expected only the letters of the format in the {}"
-RANGE = "expected chances from 0 to 1"
-NO_WIN_GAMMON = "expected no win_gammon once the opponent has borne off a checker"
-NO_LOSE_GAMMON = "expected no lose_gammon once the player himself has borne off a checker"
-
-# of the text of a position: 20-letter keys, and Position IDs of the same bytes
-BAD_KEYS = {
-    f"{KEY[:19]}Q": LETTERS,
-    KEY.lower(): LETTERS,
-    "PPPPAAAAAAAAAAAAAAAA": OTHER_CHECKERS,
-    f"{KEY[:19]}P": CHECKERS,
-    "AAAAAAAAAAAAAAAAAAAI": UNUSED,
-    "ABAAAAAAAAAAACAAAAAA": SHARED,
-    "NLLGABAANALGGNAAAAAE": CLOSED,
+START_KEY, AFTER_42 = test_gnubg_benchmark.START_KEY, test_gnubg_benchmark.AFTER_42
+ILLEGAL = "expected plays that are legal for the roll"
+# what the readers of formats refuse, and what needs more than they know: (a good line, bad ones with their reasons)
+RULES: dict[str, tuple[str, dict[str, str]]] = {
+    "gnubg_training": ("training", {"AAAAAAAAAAAAAAAAAAAA 0.5 0 0 0 0": OVER}),
+    "wildbg_training": ("wildbg", {}),
+    "bgsage_rollouts": ("bgsage", {}),
+    "positions": ("list", {}),
 }
-BAD_IDS = {
-    "4HPwATDgc-ABMA": LETTERS,
-    "4HPwATDgc/ABMB": "expected one of A, Q, g, w as the last of 14 characters in the {}",
-    "//8AAAAAAAAAAA": OTHER_CHECKERS,
-    "2K6JAyDYbgcD8A": CHECKERS,
-    "AAAAAAAAAAAACA": UNUSED,
-    "AQAAAAAAAgAAAA": SHARED,
+BENCHMARK = {
+    f"m {START_KEY} 2 3 {AFTER_42} 0.1": ILLEGAL,
+    f"m {START_KEY} 2 4 {START_KEY} 0.1": ILLEGAL,
+    f"m {START_KEY} 2 4 {AFTER_42} 0.1 {format_key20(parse_key20('OAHDOEABCBOAHDPAABDA').flip())} 0.2": ILLEGAL,
+    f"m AAAAAAAAAAAAAAAAAAAA 2 4 {AFTER_42} 0.1": OVER,
 }
-# of five chances behind a good position (or another): rounded ones may be out of order by 0.00001
-BAD_CHANCES = {
-    "x 0.1 0 0.1 0": "expected a number as win",
-    "0.5 nan 0 0.1 0": "expected a number as win_gammon",
-    "0.5 0.1 1e999 0.1 0": "expected a number as win_backgammon",
-    "0.5 0.1 0 -inf 0": "expected a number as lose_gammon",
-    "0.5 0.1 0 0.1 0,1": "expected a number as lose_backgammon",
-    "1.00001 0.1 0 0 0": RANGE,
-    "0.5 0.1 0 0.1 -0.00001": RANGE,
-    "0.5 0.50002 0 0.1 0": "expected win_gammon at most win",
-    "0.5 0.1 0.10002 0.1 0": "expected win_backgammon at most win_gammon",
-    "0.5 0.1 0 0.50002 0": "expected lose_gammon at most 1 - win",
-    "0.5 0.1 0 0.1 0.10002": "expected lose_backgammon at most lose_gammon",
-}
-GOOD_CHANCES = ["0.5 0.50001 0.50001 0.50001 0.50001", "1 0 0 0 0", "+0 0. .0 1e0 100e-2"]
 
 
-def check_rules(imports: Imports, kind: str, good: list[str], bad: dict[str, str], name: str = "contact") -> None:
-    """Good and bad lines mixed: exactly the bad ones are in the quarantine, each with its reason."""
+def check_rules(imports: Imports, kind: str, good: list[str], bad: dict[str, str], name: str = "contact") -> Table:
+    """Exactly the bad lines behind good ones are in the quarantine, each with its reason."""
+    bad = {line: reason for line, reason in bad.items() if line.isprintable() and len(line) < 500}
     lines = [*good, *bad]
-    random.Random(kind).shuffle(lines)
     table = imports.text(kind, "".join(f"{line}\n" for line in lines), name)
-    expected = {line: (number, reason) for number, line in enumerate(lines, start=1) if (reason := bad.get(line))}
-    found = {text: (number, reason) for _, number, text, reason in quarantined(table)}
-    assert found == expected
+    found = [(number, text, reason) for _, number, text, reason in quarantined(table)]
+    assert found == [(number, *entry) for number, entry in enumerate(bad.items(), start=len(good) + 1)]
     assert counts(table) == (len(lines), len(good), 0, len(bad))
-    key = "decision" if kind == "gnubg_benchmark" else "line"
-    wanted = range(len(good)) if key == "decision" else [n for n, line in enumerate(lines, start=1) if line not in bad]
-    assert [row[key] for row in rows(table)] == list(wanted)
     with pytest.raises(
         CheckFailedError, match=f"expected no line that breaks a rule, found {len(bad)}, first in {name}"
     ):
         imports.build(kind, [imports.folder / name], strict=True)
+    return table
 
 
-def test_rules_of_gnubg_training(imports: Imports) -> None:
-    off, other_off = format_key20(OFF), format_key20(OFF.flip())
-    bad = {
-        "word": "expected 6 fields (key and five chances), got 1",
-        f"{KEY} 0.5 0.1 0 0.1": "expected 6 fields (key and five chances), got 5",
-        f"{KEY} 0.5 0.1 0 0.1 0 0": "expected 6 fields (key and five chances), got 7",
-        f"{KEY[:19]} 0.5 0.1 0 0.1 0": "expected a key of 20 letters",
-        f"{KEY}A 0.5 0.1 0 0.1 0": "expected a key of 20 letters",
-        **{f"{key} 0.5 0.1 0 0.1 0": reason.format("20-letter key") for key, reason in BAD_KEYS.items()},
-        **{f"{KEY} {text}": reason for text, reason in BAD_CHANCES.items()},
-        f"{other_off} 0.5 0.00002 0 0 0": NO_WIN_GAMMON,
-        f"{off} 0.5 0 0 0.00002 0": NO_LOSE_GAMMON,
-        "AAAAAAAAAAAAAAAAAAAA 0.5 0 0 0 0": OVER,
-    }
-    good = [
-        *(f"{KEY} {text}" for text in GOOD_CHANCES),
-        f"{off} 0.5 0.1 0 0 0",
-        f"{other_off} 0.5 0 0 0.1 0",
-        "AAAAABNMAAAAAAAAAAAA 0.5 0 0 0 0",  # of other classes
-        f"{format_key20(Position('mxmAQ4PbAQAAAA'))} 0.5 0 0 0 0",
-    ]
-    check_rules(imports, "gnubg_training", good, bad)
+@each("kind", list(RULES))
+def test_rules_of_positions(memory_path: Path, kind: str) -> None:
+    name, more = RULES[kind]
+    good = [FORMATS[name].row.decode().strip(), *GOOD_ROWS[name]]
+    table = check_rules(Imports(memory_path), kind, good, BAD_ROWS[name] | more)
+    assert [row["line"] for row in rows(table)] == [*range(1, len(good) + 1)]
 
 
-def test_rules_of_wildbg_training(imports: Imports) -> None:
-    """With the defect of some published sets: checkers on the bar are missing and look borne off."""
-    bad = {
-        samples.WILDBG_BAD_ROW.decode().strip(): NO_WIN_GAMMON,
-        samples.WILDBG_BAD_ROW.decode()
-        .strip()
-        .replace(",", " "): "expected 6 fields (position id and five chances), got 1",
-        f"{START_ID},0.5,0.1,0,0.1": "expected 6 fields (position id and five chances), got 5",
-        f"{START_ID},0.5,0.1,0,0.1,0,": "expected 6 fields (position id and five chances), got 7",
-        f"{START_ID[:13]},0.5,0.1,0,0.1,0": "expected a position id of 14 characters",
-        f"{START_ID}A,0.5,0.1,0,0.1,0": "expected a position id of 14 characters",
-        **{f"{text},0.5,0.1,0,0.1,0": reason.format("position id") for text, reason in BAD_IDS.items()},
-        **{
-            f"{START_ID},{text.replace(' ', ',')}": reason
-            for text, reason in BAD_CHANCES.items()
-            if not text.endswith("0,1")
-        },
-        f"{OFF.flip().id},0.5,0.00002,0,0,0": NO_WIN_GAMMON,
-        f"{OFF.id},0.5,0,0,0.00002,0": NO_LOSE_GAMMON,
-    }
-    good = [f"{START_ID},{text.replace(' ', ',')}" for text in GOOD_CHANCES] + [f"{RACE} , 1,0,0 ,0,0"]
-    check_rules(imports, "wildbg_training", good, bad)
+def test_rules_of_bgsage_entries(imports: Imports) -> None:
+    """What the file is called does not matter."""
+    row = FORMATS["entries"].row.decode().strip()
+    for name in ("x.jsonl", "x.txt"):
+        check_rules(imports, "bgsage_rollouts", [row], BAD_ROWS["entries"], name)
+
+
+def test_bgsage_chances_are_cut(imports: Imports) -> None:
+    start = " ".join(map(str, START_BOARD))
+    table = imports.text("bgsage_rollouts", f"{start} 1.04 0.1 0 -0.04 0\n{start} -0.04 0 0 0.1 0\n")
+    shown = [row[name] for row in rows(table) for name in CHANCES]
+    assert (min(shown), max(shown)) == (0, 1)
 
 
 def test_wildbg_files_of_other_columns(imports: Imports) -> None:
@@ -182,138 +124,13 @@ def test_wildbg_files_of_other_columns(imports: Imports) -> None:
         imports.text("wildbg_training", f"position_id,win_normal,win_g\n{START_ID},0.5,0.1,0,0.1,0\n")
 
 
-def test_rules_of_positions(imports: Imports) -> None:
-    bad = {
-        f"{START_ID}A": "expected a position in one of the notations in the first column",
-        "position_id ,": "expected a position in one of the notations in the first column",
-        f",{START_ID}": "expected a position in one of the notations in the first column",
-        **{f"{text},": reason.format("position id") for text, reason in BAD_IDS.items()},
-    }
-    check_rules(imports, "positions", [START_ID, f"{RACE},whatever,0", f" {START_ID} ,"], bad)
-
-
-def test_rules_of_bgsage_rollouts(imports: Imports) -> None:
-    """Noisy numbers: out of range or order by up to a twentieth."""
-    start = " ".join(map(str, START_BOARD))
-    integers = "expected integers from -15 to 15 as a board"
-    bad = {
-        f"{start} 0.5 0.1 0 0.1": "expected 31 fields (a board and five chances), got 30",
-        f"{start} 0 0.5 0.1 0 0.1 0": "expected 31 fields (a board and five chances), got 32",
-        f"16{start[1:]} 0.5 0.1 0 0.1 0": integers,
-        f"1.5{start[1:]} 0.5 0.1 0 0.1 0": integers,
-        f"x{start[1:]} 0.5 0.1 0 0.1 0": integers,
-        f"-1{start[1:]} 0.5 0.1 0 0.1 0": "expected no negative count on a bar in the board",
-        f"1{start[1:]} 0.5 0.1 0 0.1 0": OTHER_CHECKERS.format("board"),
-        f"{start[:-1]}1 0.5 0.1 0 0.1 0": CHECKERS.format("board"),
-        f"1{' 2' * 6}{' 0' * 12}{' -2' * 6} 1 0.5 0.1 0 0.1 0": CLOSED.format("board"),
-        f"{start} 0.5 0.1 0 0.1 x": "expected a number as lose_backgammon",
-        f"{start} 1.0501 0.1 0 0.1 0": RANGE,
-        f"{start} 0.5 0.1 0 0.1 -0.0501": RANGE,
-        f"{start} 0.5 0.5502 0 0.1 0": "expected win_gammon at most win",
-        f"{start} 0.5 0.1 0.1502 0.1 0": "expected win_backgammon at most win_gammon",
-        f"{start} 0.5 0.1 0 0.5502 0": "expected lose_gammon at most 1 - win",
-        f"{start} 0.5 0.1 0 0.1 0.1502": "expected lose_backgammon at most lose_gammon",
-        f"{' '.join(map(str, OFF.board))} 0.5 0.1 0 0.0502 0": NO_LOSE_GAMMON,
-        f"{' '.join(map(str, OFF.flip().board))} 0.5 0.0502 0 0.1 0": NO_WIN_GAMMON,
-    }
-    good = [
-        samples.BGSAGE_ROW.decode().strip(),
-        f"{start} 1.04 0.1 0 -0.04 0",
-        f"{start} -0.04 0 0 0.1 0",
-        f"{start} 0.5 0.5498 0.5498 0.5498 0.5498",
-        f"{' '.join(map(str, OFF.board))} 0.5 0.1 0 0.0498 0",
-    ]
-    check_rules(imports, "bgsage_rollouts", good, bad)
-    table = imports.warehouse.open("bgsage_rollouts", "contact")
-    shown = [value for row in rows(table) for name in CHANCES for value in [row[name]]]
-    assert (min(shown), max(shown)) == (0, 1)
-
-
-def test_rules_of_bgsage_entries(imports: Imports) -> None:
-    entry = {"board": START_BOARD, "equity": 0.07, "se": 0.001, "probs": [0.53, 0.15, 0.01, 0.12, 0]}
-    numbers = "expected finite numbers as equity, se and five probs"
-    names = "expected a JSON object with board, equity, se, probs"
-    bad = {
-        "{": names,
-        "[]": names,
-        "7": names,
-        "null": names,
-        "[" * 100_000: names,
-        json.dumps({**entry, "board": START_BOARD[:25]}): "expected integers from -15 to 15 as a board",
-        json.dumps({**entry, "board": [True, *START_BOARD[1:]]}): "expected integers from -15 to 15 as a board",
-        json.dumps({**entry, "board": [16, *START_BOARD[1:]]}): "expected integers from -15 to 15 as a board",
-        json.dumps({**entry, "board": [1, *START_BOARD[1:]]}): OTHER_CHECKERS.format("board"),
-        json.dumps({**entry, "equity": float("nan")}): numbers,
-        json.dumps({**entry, "equity": "0.07"}): numbers,
-        json.dumps({**entry, "equity": 10**400}): numbers,
-        json.dumps({**entry, "probs": [0.5] * 4}): numbers,
-        json.dumps({**entry, "se": -1e-9}): "expected se of at least 0",
-        json.dumps({**entry, "probs": [1.06, 0, 0, 0, 0]}): RANGE,
-    }
-    table = imports.text("bgsage_rollouts", "".join(f"{line}\n" for line in [json.dumps(entry), "", *bad]), "x.jsonl")
-    assert counts(table) == (len(bad) + 2, 1, 1, len(bad))
-    assert [row[3] for row in quarantined(table)] == list(bad.values())
-
-
-def test_json_lines_of_bgsage_by_content_and_level(imports: Imports) -> None:
-    """Searched values are no rollouts; what the file is called does not matter."""
-    entry = {"board": START_BOARD, "equity": 0.07, "se": 0.001, "probs": [0.53, 0.15, 0.01, 0.12, 0]}
-    lines = [entry | {"eval_level": "Rollout"}, entry | {"eval_level": "3-ply", "se": 0.0}]
-    table = imports.text("bgsage_rollouts", "".join(f"{json.dumps(line)}\n" for line in lines), "x.txt")
-    assert counts(table) == (2, 1, 0, 1)
-    assert [(line, reason) for _, line, _, reason in quarantined(table)] == [
-        (2, "expected cubeless values that were rolled out to the end, as eval_level rollout would say")
-    ]
-
-
 def test_rules_of_gnubg_benchmark(imports: Imports) -> None:
-    best, other = "JIGHPAABDAOAHDPAABDA", "OAHDOEABCBOAHDPAABDA"
-    start = "OAHDPAABDAOAHDPAABDA"
-    kinds = "expected a line of m, s, #R, o, e, O, c, b, r or a comment"
-    illegal = "expected plays that are legal for the roll"
-    dice = "expected dice from 1 to 6"
-    bad = {
-        "x y z": kinds,
-        f"M {start} 2 4 {best} 0.1": kinds,
-        "s version": "expected pairs of a name and a value",
-        "r": "expected 2 fields, got 1",
-        "r 1.5": "expected an integer of at most 64 bits as seed",
-        "r 9223372036854775808": "expected an integer of at most 64 bits as seed",
-        f"m {start} 2 4": "expected 4 fields and two for each play, got 4",
-        f"m {start} 2 4 {best} 0.1 {other}": "expected 4 fields and two for each play, got 7",
-        f"m {start} 0 4 {best} 0.1": dice,
-        f"m {start} 2 7 {best} 0.1": dice,
-        f"m {start} 24 4 {best} 0.1": dice,
-        f"m {start} 2 4 {best} x": "expected a number as equity",
-        f"m {start} 2 4 {best} 0.1 {other} x": "expected a number as loss",
-        f"m {start} 2 4 {best} 0.1 {other} -0.01": "expected losses of at least 0",
-        f"m {start} 2 4 {best} 0.1 {other} 0.2 OAHDOBABCEOAHDPAABDA 0.1": "expected ascending losses",
-        f"m {start} 2 4 {best} 3.1": "expected equities from -3 to 3",
-        f"m {start} 2 4 {best} 0 {other} 3.1": "expected equities from -3 to 3",
-        f"m {start} 2 4 {best} 0.1 {best} 0.2": "expected every play once",
-        f"m {start} 2 4 {best[:19]} 0.1": "expected a key of 20 letters",
-        f"m {start} 2 3 {best} 0.1": illegal,
-        f"m {start} 2 4 {start} 0.1": illegal,
-        f"m {start} 2 4 {best} 0.1 {format_key20(parse_key20(other).flip())} 0.2": illegal,
-        f"m AAAAAAAAAAAAAAAAAAAA 2 4 {best} 0.1": OVER,
-        **{f"o {key} 0.5 0.1 0 0.1 0": reason.format("20-letter key") for key, reason in BAD_KEYS.items()},
-        **{f"m {key} 2 4 {best} 0.1": reason.format("20-letter key") for key, reason in BAD_KEYS.items()},
-        f"#R {KEY} 0.5 0.1 0 0.1": "expected 7 fields, got 6",
-        f"e {KEY} 1.06 0.1 0 0.1 0": RANGE,
-        f"O {KEY} 0.5 0.56 0 0.1 0": "expected win_gammon at most win",
-        f"o {KEY} 0.5 0.1 0 0.1 x": "expected a number as lose_backgammon",
-        f"c {start} 51 50 NO": "expected one of TG, D/T, D/D, ND as cube action",
-        f"c {start} 101 50 ND": "expected percentages from 0 to 100",
-        f"c {start} x 50 ND": "expected a number as no-double percentage",
-        f"b {start} 3 0 {best} 0.5 0.1 0 0.1 0": dice,
-    }
     good = [
-        f"m {start} 2 4 {best} 0.114795 {other} 0.0421133",
-        f"m {start} 4 2 {best} -3e0 {other} 0",
-        f"m {start} 4 2 {other} 1e-05",
+        f"m {START_KEY} 2 4 {AFTER_42} 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133",
+        f"m {START_KEY} 4 2 {AFTER_42} -3e0 OAHDOEABCBOAHDPAABDA 0",
         "m AAAAABNMAAAAAAAAAAAA 6 1 APAAAAAAAACAAAAAAAAA 0.345939 ALAAAAAAAABAAAAAAAAA 0",  # a race
     ]
-    check_rules(imports, "gnubg_benchmark", good, bad)
+    check_rules(imports, "gnubg_benchmark", good, test_gnubg_benchmark.BAD_LINES | BENCHMARK)
     for name in ("benchmark_rollouts", "benchmark_positions", "benchmark_cube_rollouts", "benchmark_best_plays"):
         assert rows(imports.warehouse.open("gnubg_benchmark", "contact"), name) == []
 

@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from bgdata.game.classes import game_outcome, is_over
 from bgdata.game.dice import roll_of
-from bgdata.game.outcome import game_outcome, is_over
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import START, Position
 

@@ -23,9 +23,8 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Decisions
-from bgdata.protocols.fibs import Ending, FibsPlayer, Wish, find_fibs_play, format_fibs_play
-from bgdata.protocols.fibs_messages import Said, parse_message
-from bgdata.protocols.record import Record
+from bgdata.protocols.fibs import Ending, FibsPlayer, Wish, find_fibs_play, format_fibs_play, parse_message
+from bgdata.protocols.session import Record
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.protocols.fibs_server import OPPONENT, OWN_INFO, PASSWORD, USER, FibsServer
 from tests.random_games import random_game_positions
@@ -335,30 +334,30 @@ def test_an_opponent_who_leaves_and_a_match_begun_elsewhere(decisions: Decisions
 
 
 @each(
-    ("line", "said", "words"),
+    ("line", "kind", "words"),
     [
-        ("mary wants to play a 5 point match with you.", Said.INVITED, {"who": "mary", "length": "5"}),
-        ("mary wants to play an unlimited match with you.", Said.INVITED, {"length": "unlimited"}),
-        ("** You are now playing a 7 point match with mary.", Said.BEGUN, {"who": "mary", "length": "7"}),
-        ("** Player mary has joined you for an unlimited match.", Said.BEGUN, {"who": "mary"}),
-        ("You are now playing with mary. Your running match was loaded.", Said.RESUMED, {"who": "mary"}),
-        ("mary rolls 6 and 3.", Said.ROLLS, {"who": "mary", "die": "6", "other": "3"}),
+        ("mary wants to play a 5 point match with you.", "invited", {"who": "mary", "length": "5"}),
+        ("mary wants to play an unlimited match with you.", "invited", {"length": "unlimited"}),
+        ("** You are now playing a 7 point match with mary.", "begun", {"who": "mary", "length": "7"}),
+        ("** Player mary has joined you for an unlimited match.", "begun", {"who": "mary"}),
+        ("You are now playing with mary. Your running match was loaded.", "resumed", {"who": "mary"}),
+        ("mary rolls 6 and 3.", "rolls", {"who": "mary", "die": "6", "other": "3"}),
         ("mary moves bar-22 13-8* .", None, {}),
-        ("mary moves bar-22 13-8 .", Said.MOVES, {"who": "mary", "moves": "bar-22 13-8 "}),
-        ("mary moves 3-off 2-off 1-off .", Said.MOVES, {}),
-        ("mary gives up. You win 1 point.", Said.PASSES, {"who": "You", "points": "1"}),
-        ("You give up. mary wins 2 points.", Said.PASSES, {"who": "mary"}),
-        ("mary wants to resign. You will win 2 points. Type 'accept' or 'reject'.", Said.RESIGNS, {"points": "2"}),
-        ("You win the 3 point match 3-1 .", Said.WINS_MATCH, {"who": "You", "score": "3-1"}),
-        ("mary drops connection. The game was saved.", Said.SAVED, {}),
+        ("mary moves bar-22 13-8 .", "moves", {"who": "mary", "moves": "bar-22 13-8 "}),
+        ("mary moves 3-off 2-off 1-off .", "moves", {}),
+        ("mary gives up. You win 1 point.", "passes", {"who": "You", "points": "1"}),
+        ("You give up. mary wins 2 points.", "passes", {"who": "mary"}),
+        ("mary wants to resign. You will win 2 points. Type 'accept' or 'reject'.", "resigns", {"points": "2"}),
+        ("You win the 3 point match 3-1 .", "match_won", {"who": "You", "score": "3-1"}),
+        ("mary drops connection. The game was saved.", "saved", {}),
         ("13 bob mary rolls 6 and 3.", None, {}),
         ("12 mary You win the 3 point match 3-1 .", None, {}),
         ("", None, {}),
     ],
 )
-def test_lines(line: str, said: Said | None, words: dict[str, str]) -> None:
+def test_lines(line: str, kind: str | None, words: dict[str, str]) -> None:
     message = parse_message(line)
-    assert (message.said if message else None) == said
+    assert (message.kind if message else None) == kind
     assert message is None or words.items() <= message.words.items()
 
 

@@ -25,8 +25,7 @@ from bgdata.evaluation.talk import Talk
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import format_xgid
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.game.match_id import format_gnubg_id
-from bgdata.game.match_state import MatchState, Offer, Side
+from bgdata.game.match_state import MatchState, Offer, Side, format_gnubg_id
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.game.position import START, Position
 from bgdata.game.xgid import Xgid
@@ -134,11 +133,7 @@ WON, LIKELY, UNLIKELY, LOST = bearing_off(1), bearing_off(2, 2), bearing_off(6, 
         (WON, Stakes(MatchScore(3, 3)), "pass"),
         (LIKELY, Stakes(MONEY), "take"),  # 10 of 36 are more than a quarter
         (LIKELY, Stakes(MONEY, OWNED), "take"),
-        (
-            LIKELY,
-            Stakes(MatchScore(2, 2)),
-            "pass",
-        ),  # a pass is worth more than 10 of 36
+        (LIKELY, Stakes(MatchScore(2, 2)), "pass"),  # a pass is worth more than 10 of 36
         (UNLIKELY, Stakes(MatchScore(3, 3)), "take"),
     ],
 )
@@ -243,10 +238,7 @@ def test_keys_are_told_and_set() -> None:
 @each(
     ("line", "error"),
     [
-        (
-            "hello",
-            "bad_command expected one of ubgi isready newgame quit stop position dice go",
-        ),
+        ("hello", "bad_command expected one of ubgi isready newgame quit stop position dice go"),
         ("position", "bad_command expected position gnubgid ID or position xgid ID"),
         ("position gnubgid nonsense", "bad_value expected one of position id"),
         ("dice 3", "bad_value expected dice of 1 to 6"),

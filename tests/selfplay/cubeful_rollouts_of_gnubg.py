@@ -12,22 +12,20 @@ import tempfile
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bgdata.equity.cube import CubeRules
-from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.classes import PositionClass, position_class
 from bgdata.game.dice import roll_of
 from bgdata.game.match import Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
-from bgdata.kinds import all_kinds
 from bgdata.selfplay.cubeful_rollout import CubefulStart, roll_out_with_cube
 from bgdata.selfplay.games import self_play
 from bgdata.selfplay.rollout import Limits
-from bgdata.warehouse import Warehouse
+from tests.evaluation.sample_networks import shipped_player
 from tests.game.gnubg_rules import after_moves
 from tests.oracles import ask_gnubg
 
@@ -35,15 +33,16 @@ SCRIPT = """
 import gnubg, json
 for command in ["set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off",
                 "set automatic move off", "set automatic bearoff off", "set jacoby off", "new session",
-                "set rollout trials TRIALS", "set rollout seed 1", "set rollout cubeful on",
+                "set rollout trials TRIALS", "set rollout seed 1", "set rollout cubeful CUBEFUL",
                 "set rollout chequerplay plies 0", "set rollout cubedecision plies 0",
-                "set turn 1", "set board POSITION", "set dice DICE", "move PLAY", "previous", "analyse move",
-                "analyse rollout move 1 2"]:
+                "set rollout chequerplay cubeful CUBEFUL", "set turn 1", "set board POSITION", "set dice DICE",
+                "move PLAY", "previous", "analyse move", "analyse rollout move 1 2"]:
     gnubg.command(command)
 moves = gnubg.match(1, 1, 0, 1)["games"][0]["game"][-1]["analysis"]["moves"]
-moves = [move for move in moves if move["type"] == "rollout"]
-tell(json.dumps([[move["move"], move["cubeful-eq"], move["cubeful-eq-std"]] for move in moves]))
+names = ["cubeful-eq", "cubeful-eq-std"] if "CUBEFUL" == "on" else ["probs", "probs-std"]
+tell(json.dumps([[move["move"], *(move[name] for name in names)] for move in moves if move["type"] == "rollout"]))
 """
+# without "chequerplay cubeful off" players of cubeless rollouts think of the cube, and win a quarter fewer gammons
 MONEY = Stakes(Money(is_jacoby=False))
 
 
@@ -62,26 +61,35 @@ class Pair(NamedTuple):
         return float((self.ours - self.theirs) / np.hypot(self.error, self.their_error))
 
 
-def shipped_player() -> NetworkPlayer:
-    """The network that comes with bgdata, without tables."""
-    player = open_network_player("network", 0, Warehouse("nowhere", all_kinds()))
-    assert isinstance(player, NetworkPlayer)
-    return player
+def rollouts_of_gnubg(
+    position: Position, dice: tuple[int, int], play: str, trials: int, folder: Path, *, cubeful: bool
+) -> list[tuple[Position, Any, Any]]:
+    """(position after it, with the opponent on roll, equity or chances of who plays, the errors) of gnubg's best two
+    plays."""
+    values = {
+        "POSITION": position.id, "DICE": f"{dice[0]} {dice[1]}", "PLAY": play, "TRIALS": str(trials),
+        "CUBEFUL": "on" if cubeful else "off",
+    }  # fmt: skip
+    script = SCRIPT
+    for name, value in values.items():
+        script = script.replace(name, value)
+    (told,) = ask_gnubg(script, folder)
+    rolled = [
+        (after_moves(position, list(chain.from_iterable(moves))).flip(), *rest) for moves, *rest in json.loads(told)
+    ]
+    assert len(rolled) == 2
+    return rolled
 
 
 def pairs_of(position: Position, dice: tuple[int, int], trials: tuple[int, int], folder: Path) -> Iterator[Pair]:
     """Both rollouts after gnubg's best two plays of a money game with a centered cube; trials of ours and of gnubg's.
     There must be two plays."""
     play = str(legal_plays(position, roll_of(*dice))[0])
-    script = SCRIPT.replace("POSITION", position.id).replace("DICE", f"{dice[0]} {dice[1]}").replace("PLAY", play)
-    (told,) = ask_gnubg(script.replace("TRIALS", str(trials[1])), folder)
-    rolled = json.loads(told)
-    boards = [after_moves(position, list(chain.from_iterable(moves))).flip().board for moves, *_ in rolled]
-    starts = [CubefulStart(np.array(board, np.int8), MONEY) for board in boards]
+    rolled = rollouts_of_gnubg(position, dice, play, trials[1], folder, cubeful=True)
+    starts = [CubefulStart(np.array(after.board, np.int8), MONEY) for after, *_ in rolled]
     found = roll_out_with_cube(starts, shipped_player().chooser, CubeRules(), Limits(trials[0]), 1)
-    for row, (_, equity, error) in enumerate(rolled):
-        name = Position(boards[row]).id
-        yield Pair(name, -float(found.values[row]), float(found.standard_errors[row]), equity, error)
+    for row, (after, equity, error) in enumerate(rolled):
+        yield Pair(after.id, -float(found.values[row]), float(found.standard_errors[row]), equity, error)
 
 
 def decisions(count: int, seed: int) -> Iterator[tuple[Position, tuple[int, int]]]:
@@ -102,11 +110,11 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=200)
     parser.add_argument("--trials", type=int, default=144, help="a multiple of 36; gnubg plays half as many")
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     scores = []
-    for position, dice in decisions(-(-asked.positions // 2), asked.seed):
+    for position, dice in decisions(-(-arguments.positions // 2), arguments.seed):
         with tempfile.TemporaryDirectory() as folder:
-            for pair in pairs_of(position, dice, (asked.trials, asked.trials // 2), Path(folder)):
+            for pair in pairs_of(position, dice, (arguments.trials, arguments.trials // 2), Path(folder)):
                 scores.append(pair.z_score)
                 print(
                     f"{pair.position} {pair.ours:+.4f} +/- {pair.error:.4f}  gnubg {pair.theirs:+.4f} +/- "

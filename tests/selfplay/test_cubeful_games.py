@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import CubeRules
+from bgdata.equity.curves import MOST_VOLATILITY
 from bgdata.equity.doubling import Action, Strategy, janowski, janowski_first, jump
-from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations
@@ -282,28 +282,6 @@ def money() -> CubefulCorpus:
     )
 
 
-def test_rules_of_matches(matches: CubefulCorpus) -> None:
-    """Scores add up, one Crawford game comes at match point and nobody doubles in it, and it ends when it is won."""
-    games, offsets = matches.results.games.astype(int), matches.results.offsets
-    n_crawford = 0
-    for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        score = [0, 0]
-        crawford = [number for number in range(start, end) if games[number, 2]]
-        at_point = [number for number in range(start, end) if 4 in games[number, :2]]
-        one_side = [number for number in at_point if (games[number, 0] == 4) != (games[number, 1] == 4)]
-        assert crawford == (one_side[:1] if one_side and one_side[0] == at_point[0] else [])
-        n_crawford += len(crawford)
-        for number in range(start, end):
-            assert games[number, :2].tolist() == score
-            assert max(score) < 5
-            score[games[number, 3]] += games[number, 4]
-            if games[number, 2]:
-                turns = slice(*matches.first_turns[number : number + 2].tolist())
-                assert (matches.records[turns, 1] == 0).all()
-        assert max(score) >= 5
-    assert n_crawford > 30
-
-
 def test_rules_of_the_cube(matches: CubefulCorpus, money: CubefulCorpus) -> None:
     """Only its owner turns a cube, each turn doubles it and gives it to the other side, and games count it."""
     for corpus, is_jacoby in ((matches, False), (money, True)):
@@ -333,19 +311,6 @@ def test_rules_of_the_cube(matches: CubefulCorpus, money: CubefulCorpus) -> None
     assert (money.results.column("cube_value") == MOST_CUBE).any()
 
 
-def test_dead_cubes(matches: CubefulCorpus) -> None:
-    """Who goes by the score leaves a cube that wins him the match already; the other turns it for nothing."""
-    dead = {0: 0, 1: 0}
-    for number, record in enumerate(matches.results.games.tolist()):
-        for player, action, _, _, _, value, _ in matches.records[
-            slice(*matches.first_turns[number : number + 2].tolist())
-        ].tolist():
-            dead[player] += ACTIONS[action] == "double" and 5 - record[player] <= value
-            assert not (ACTIONS[action] == "pass" and player == 0 and 5 - record[1] <= value)
-    assert dead[0] == 0
-    assert dead[1] > 0
-
-
 def test_dice_are_those_of_games_without_a_cube() -> None:
     """A side that is never doubled out plays the same game."""
     cubeless = self_play(network(), 20, 5)
@@ -370,8 +335,11 @@ def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkey
     sides, rules = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)), match_rules(5)
     with threads(1):
         one = cubeful_self_play(network(), sides, rules, 20, SEED)
-    with threads(2):
-        assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
+    assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
+    local = CubeSide(jump(0.1), is_local=True, cubeful_plays=True), CubeSide(janowski(0.4))
+    ahead = cubeful_self_play(network(), local, match_rules(2), 4, SEED, ply=1)
+    with threads(1):
+        assert_same(cubeful_self_play(network(), local, match_rules(2), 4, SEED, ply=1), ahead)
     end = int(matches.results.offsets[20])
     assert np.array_equal(matches.results.games[:end], one.results.games)
     monkeypatch.setattr(series, "TURNS", 20)  # so that most are played twice
@@ -379,14 +347,6 @@ def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkey
     later = cubeful_self_play(network(), sides, rules, 5, SEED, 15)
     assert np.array_equal(later.results.games, one.results.games[one.results.offsets[15] :])
     assert np.array_equal(later.boards, one.boards[one.first_turns[one.results.offsets[15]] :])
-
-
-def test_one_roll_ahead_the_same_on_any_threads() -> None:
-    sides = by_cube(CubeSide(jump(0.1), is_local=True)), CubeSide(janowski(0.4))
-    with threads(1):
-        one = cubeful_self_play(network(), sides, match_rules(2), 4, SEED, ply=1)
-    with threads(2):
-        assert_same(cubeful_self_play(network(), sides, match_rules(2), 4, SEED, ply=1), one)
 
 
 def points_of_first(found: CubefulResults) -> np.ndarray:
@@ -446,23 +406,15 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
     return total
 
 
-@pytest.mark.parametrize("length", [0, 2], ids=["money", "match"])
-def test_luck_against_the_twin(length: int) -> None:
-    """Of games that are the same whether luck is measured or not."""
+@pytest.mark.parametrize(("length", "ply"), [(0, 0), (2, 0), (0, 1)])
+def test_luck_against_the_twin(length: int, ply: int) -> None:
+    """Of games that are the same whether luck is measured or not; at any ply it is that of static plays."""
     rules = match_rules(length) if length else MONEY
-    found = cubeful_results(network(), SIDES, rules, 1, SEED, is_paired=False, with_luck=True)
-    corpus = cubeful_self_play(network(), SIDES, rules, 1, SEED)
+    found = cubeful_results(network(), SIDES, rules, 1, SEED, is_paired=False, with_luck=True, ply=ply)
+    corpus = cubeful_self_play(network(), SIDES, rules, 1, SEED, ply=ply)
     assert np.array_equal(found.games, corpus.results.games)
     assert (corpus.results.lucks == 0).all()
     assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, rules.length)], abs=1e-5)
-
-
-def test_luck_one_roll_ahead_is_that_of_static_plays() -> None:
-    """Of the games that are played one roll ahead."""
-    found = cubeful_results(network(), SIDES, MONEY, 1, SEED, is_paired=False, with_luck=True, ply=1)
-    corpus = cubeful_self_play(network(), SIDES, MONEY, 1, SEED, ply=1)
-    assert np.array_equal(found.games, corpus.results.games)
-    assert found.lucks.tolist() == pytest.approx([slow_luck(corpus, 0, 0)], abs=1e-5)
 
 
 def test_luck_averages_to_zero_and_explains_results() -> None:
@@ -478,13 +430,6 @@ def test_luck_averages_to_zero_and_explains_results() -> None:
             assert again.lucks.tolist() == found.lucks[:20].tolist()
 
 
-def test_a_live_cube_is_cashed() -> None:
-    """At an index of 1 nobody doubles what would be taken, and nobody cashes who can still win a gammon."""
-    found = cubeful_results(network(), (CubeSide(janowski(1)),) * 2, MONEY, 200, 4)
-    assert found.column("cube_value").mean() < 1.05
-    assert (found.column("way") == PASSED).mean() > 0.5
-
-
 def test_no_games() -> None:
     found = cubeful_self_play(network(), SIDES, MONEY, 0, 1)
     assert [len(np.asarray(values)) for values in found[1:]] == [1, 0, 0, 0, 0]
@@ -492,26 +437,18 @@ def test_no_games() -> None:
 
 
 def wrong_rules() -> list[tuple[Sides, CubefulRules, str]]:
-    met = published_met()
+    met, first = published_met(), (CubeSide(janowski_first()), SIDES[0])
     crooked = MatchEquity.of("crooked", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49], [0.5, 0.4])
     return [
-    (SIDES, CubefulRules(-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),
-    (SIDES, CubefulRules(65, met=met), "expected a match length of 1 to 64 points, or 0 for money, got 65"),
-    (SIDES, CubefulRules(7, True, met), "expected the jacoby rule in money play only, got it in a match to 7"),
-    (
-        (CubeSide(janowski_first()), SIDES[0]),
-        CubefulRules(is_jacoby=True),
-        "expected a model that knows the jacoby rule, got janowski-first",
-    ),
-    (
-        (CubeSide(janowski_first()), SIDES[0]),
-        CubefulRules(5, met=met),
-        "expected a model that knows match scores, got janowski-first",
-    ),
-    (SIDES, CubefulRules(5), "expected a match equity table for a match, got none"),
-    (SIDES, CubefulRules(13, met=met), r"expected a match equity table to 13-away, got MatchEquity\(published, to 12"),
-    (SIDES, CubefulRules(2, met=crooked), "expected a match equity table that favours nobody, got 0.6 at"),
-]  # fmt: skip
+        (SIDES, CubefulRules(-1), "expected a match length of 1 to 64 points, or 0 for money, got -1"),
+        (SIDES, CubefulRules(65, met=met), "expected a match length of 1 to 64 points, or 0 for money, got 65"),
+        (SIDES, CubefulRules(7, True, met), "expected the jacoby rule in money play only, got it in a match to 7"),
+        (first, CubefulRules(is_jacoby=True), "expected a model that knows the jacoby rule, got janowski-first"),
+        (first, CubefulRules(5, met=met), "expected a model that knows match scores, got janowski-first"),
+        (SIDES, CubefulRules(5), "expected a match equity table for a match, got none"),
+        (SIDES, CubefulRules(13, met=met), r"expected a match equity table to 13-away, got MatchEquity\(published, to"),
+        (SIDES, CubefulRules(2, met=crooked), "expected a match equity table that favours nobody, got 0.6 at"),
+    ]
 
 
 @each(("sides", "rules", "message"), wrong_rules)
@@ -521,24 +458,17 @@ def test_wrong_rules(sides: Sides, rules: CubefulRules, message: str) -> None:
             play(network(), sides, rules, 2, 1)
 
 
-def test_luck_in_a_match_needs_a_table() -> None:
-    as_money = CubeSide(janowski(0.7), as_money=True)
-    with pytest.raises(UsageError, match=r"^expected a match equity table for a match, got none$"):
-        cubeful_results(network(), (as_money, as_money), CubefulRules(3), 2, 1, with_luck=True)
-
-
 def test_wrong_players_and_numbers() -> None:
-    with pytest.raises(
-        UsageError, match=r"^expected a player with networks to handle the cube, got one that only choo"
-    ):
+    with pytest.raises(UsageError, match=r"^expected a player with networks to handle the cube, got one that only ch"):
         cubeful_results(PubEval().chooser, SIDES, MONEY, 2, 1)
     with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
         cubeful_self_play(network(), SIDES, MONEY, 2, -1)
     for ply in (-1, 4):
-        with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
-            cubeful_self_play(network(), SIDES, MONEY, 2, 1, ply=ply)
-        with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
-            cubeful_results(network(), SIDES, MONEY, 2, 1, ply=ply)
-    as_money = tuple(CubeSide(side.strategy, as_money=True) for side in SIDES)
-    found = cubeful_results(network(), (as_money[0], as_money[1]), CubefulRules(3), 4, 1)  # who needs no table
+        for play in (cubeful_self_play, cubeful_results):
+            with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
+                play(network(), SIDES, MONEY, 2, 1, ply=ply)
+    as_money = CubeSide(janowski(0.7), as_money=True), CubeSide(janowski(0.4), as_money=True)
+    found = cubeful_results(network(), as_money, CubefulRules(3), 4, 1)  # who needs no table, but to measure luck
     assert found.offsets[-1] == len(found.games)
+    with pytest.raises(UsageError, match=r"^expected a match equity table for a match, got none$"):
+        cubeful_results(network(), as_money, CubefulRules(3), 2, 1, with_luck=True)

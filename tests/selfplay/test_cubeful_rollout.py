@@ -135,26 +135,17 @@ def test_the_jacoby_rule_against_the_twin() -> None:
     check_block(HIT_OR_GAMMON, JACOBY, *models, may_double=False)
 
 
-def test_the_jacoby_rule_counts_no_gammon_of_a_centered_cube() -> None:
-    """Any roll wins a gammon."""
-    owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
-    for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
-        found = roll_out_with_cube([start(SURE_GAMMON, stakes, may_double=False)], network(), CubeRules(), Limits(72))
-        assert (found.values[0], found.plain_standard_errors[0]) == (points, 0)
-
-
 OVER = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player who is not on roll has borne off its last checker
 
 
-def test_games_that_are_over() -> None:
-    """After a play that ends the game: here it wins a gammon, which counts nothing by the Jacoby rule at a centered
-    cube."""
+def test_gammons_and_games_that_are_over() -> None:
+    """Any roll wins a gammon, or the last one did; it counts nothing by the Jacoby rule at a centered cube."""
     owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
     for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
-        starts = [start(each, stakes) for each in (OVER, OVER.flip())]
+        starts = [start(SURE_GAMMON, stakes, may_double=False), start(OVER, stakes), start(OVER.flip(), stakes)]
         found = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
-        assert found.values.tolist() == [-points, points]
-        assert found.plain_standard_errors.tolist() == [0, 0]
+        assert found.values.tolist() == [points, -points, points]
+        assert found.plain_standard_errors.tolist() == [0, 0, 0]
     score = MatchScore(2, 5)
     starts = [start(each, Stakes(score)) for each in (OVER, OVER.flip())]
     found = roll_out_with_cube(starts, network(), CubeRules(met=published_met()), Limits(72))
@@ -210,42 +201,19 @@ def test_rounds_until_the_error_is_small() -> None:
 
 
 def wrong_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
+    met, match, plain = published_met(), Stakes(MatchScore(3, 3)), RolloutSettings()
+    cut_short, two = "expected neither --stop nor --truncate with the cube", "expected rollouts with one cube life ind"
     return [
-        (MONEY, CubeRules(), RolloutSettings("end"), "expected neither --stop nor --truncate with the cube"),
-        (MONEY, CubeRules(), RolloutSettings(turns=3), "expected neither --stop nor --truncate with the cube"),
+        (MONEY, CubeRules(), RolloutSettings("end"), cut_short),
+        (MONEY, CubeRules(), RolloutSettings(turns=3), cut_short),
         (MONEY, CubeRules(), RolloutSettings(play_ply=2), "expected plays chosen at 0-ply or 1-ply, got 2-ply"),
-        (
-            Stakes(MatchScore(3, 3)),
-            CubeRules(),
-            RolloutSettings(),
-            "expected a match equity table for a match, got none at",
-        ),
-        (
-            Stakes(MatchScore(3, 3)),
-            CubeRules(janowski_first(0.7), published_met()),
-            RolloutSettings(),
-            "expected a model that knows match scores",
-        ),
-        (MONEY, CubeRules(has_beavers=True), RolloutSettings(), "expected rollouts without beavers, got them"),
-        (
-            MONEY,
-            CubeRules(janowski(0.2, 0.9)),
-            RolloutSettings(),
-            "expected rollouts with one cube life index, and one",
-        ),
-        (MONEY, CubeRules(jump(0.1, 0.25)), RolloutSettings(), "expected rollouts with one cube life index, and one"),
-        (
-            Stakes(MatchScore(3, 13)),
-            CubeRules(met=published_met()),
-            RolloutSettings(),
-            "expected a match equity table to 13-away, got",
-        ),
-        (
-            Stakes(Money(is_jacoby=True)),
-            CubeRules(janowski_first(0.7)),
-            RolloutSettings(),
-            "expected a model that knows the jacoby rule",
-        ),
+        (match, CubeRules(), plain, "expected a match equity table for a match, got none at"),
+        (match, CubeRules(janowski_first(0.7), met), plain, "expected a model that knows match scores"),
+        (MONEY, CubeRules(has_beavers=True), plain, "expected rollouts without beavers, got them"),
+        (MONEY, CubeRules(janowski(0.2, 0.9)), plain, two),
+        (MONEY, CubeRules(jump(0.1, 0.25)), plain, two),
+        (Stakes(MatchScore(3, 13)), CubeRules(met=met), plain, "expected a match equity table to 13-away, got"),
+        (JACOBY, CubeRules(janowski_first(0.7)), plain, "expected a model that knows the jacoby rule"),
     ]
 
 

@@ -18,7 +18,6 @@ from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.choices import PUBEVAL, Chooser, KernelPlayer
-from bgdata.evaluation.networks.inference import Networks
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import Player, PubEval, RandomPlayer
 from bgdata.evaluation.pubeval import score_tables, weights
@@ -29,8 +28,7 @@ from bgdata.evaluation.roll_values import (
     mean_equity,
     new_roll_scratch,
 )
-from bgdata.game.board_kernels import position_classes
-from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.codec import Boards
 from bgdata.game.dice import ROLLS
 from bgdata.game.position import START
 from bgdata.kernel import threads
@@ -47,7 +45,7 @@ from bgdata.selfplay.games import (
 )
 from bgdata.selfplay.splits import SPLITS, TENTHS, halves_of_games, splits_of_games, splits_of_hashes
 from tests.evaluation.sample_networks import pips_networks, shipped_networks, shipped_player
-from tests.reference.corpus import Board, Equities, best_chooser, luck, self_played
+from tests.reference.corpus import Board, best_chooser, luck, self_played
 from tests.reference.games import PlayChooser, dice, play_game, played_turns, pubeval_chooser, random_chooser
 from tests.reference.pubeval import CONTACT, RACE
 from tests.together import each
@@ -141,16 +139,6 @@ def test_boards_and_rolls_given_to_players() -> None:
     assert any((rolls[:, 0] == rolls[:, 1]).any() for _, rolls in plain.asked[1:])
 
 
-def test_pairs_swap_sides() -> None:
-    """With the names exchanged, every pair has its games in the other order."""
-    one, other = play_games(Turned(), PubEval(), 400, seed=3), play_games(PubEval(), Turned(), 400, seed=3)
-    swapped = np.arange(400) ^ 1
-    assert np.array_equal(one.outcomes, -other.outcomes[swapped])
-    assert np.array_equal(one.turns, other.turns[swapped])
-    assert one.begins[::2].all()
-    assert not one.begins[1::2].any()
-
-
 def test_games_do_not_depend_on_the_batch() -> None:
     whole, later = play_games(PubEval(), RandomPlayer(), 100, seed=3), play_games(PubEval(), RandomPlayer(), 39, 3, 61)
     assert_same(later, Games(*(array[61:] for array in whole)))  # type: ignore[arg-type]
@@ -196,16 +184,10 @@ def network() -> Chooser:
     return NetworkPlayer(shipped_networks(), NO_TABLES).chooser
 
 
-def equities_of(networks: Networks) -> Equities:
-    """What networks say, as other tests compare it with twins of their own."""
-
-    def equities(boards: Sequence[Board]) -> list[float]:
-        found: list[float] = cubeless_equities(
-            evaluations(networks, NO_TABLES, np.array(boards, np.int8)).chances
-        ).tolist()
-        return found
-
-    return equities
+def equities(boards: Sequence[Board]) -> list[float]:
+    """What the network says."""
+    found = cubeless_equities(evaluations(shipped_networks(), NO_TABLES, np.array(boards, np.int8)).chances)
+    return [float(equity) for equity in found]
 
 
 @pytest.fixture(scope="module")
@@ -214,58 +196,29 @@ def lucky() -> Corpus:
     return self_play(network(), GAMES, SEED, with_luck=True)
 
 
-def check_games(found: Corpus, choose: PlayChooser, first: int = 0) -> None:
-    for row in range(len(found.outcomes)):
-        expected = self_played(choose, SEED, first + row)
-        turns = slice(found.offsets[row], found.offsets[row + 1])
-        assert (found.outcomes[row], found.begins[row]) == (expected.outcome, expected.begins)
-        assert found.boards[turns].tolist() == expected.boards
-        assert list(map(tuple, found.dice[turns].tolist())) == expected.dice
-        assert found.after_play[turns].tolist() == expected.after_play
-
-
 @each(
     ("chooser", "choose"),
     lambda: {
         "pubeval": (PubEval().chooser, pubeval_chooser(CONTACT, RACE)),
         "random": (RandomPlayer(7).chooser, random_chooser(7)),
-        "network": (network(), best_chooser(equities_of(shipped_networks()))),
+        "network": (network(), best_chooser(equities)),
     },
 )
 def test_games_of_the_twin(chooser: Chooser, choose: PlayChooser) -> None:
-    first = 5
-    found = self_play(chooser, 4, SEED, first)
-    check_games(found, choose, first)
+    found = self_play(chooser, 4, SEED, first=5)
+    for row in range(4):
+        expected = self_played(choose, SEED, 5 + row)
+        turns = slice(found.offsets[row], found.offsets[row + 1])
+        assert (found.outcomes[row], found.begins[row]) == (expected.outcome, expected.begins)
+        assert found.boards[turns].tolist() == expected.boards
+        assert list(map(tuple, found.dice[turns].tolist())) == expected.dice
+        assert found.after_play[turns].tolist() == expected.after_play
     assert np.isnan(found.lucks).all()
 
 
-def test_turns_follow_one_another(lucky: Corpus) -> None:
-    """Every turn begins where the last one ended, and the game ends with its last turn only."""
-    begins = lucky.offsets[:-1]
-    goes_on = np.delete(np.arange(len(lucky.boards)), lucky.offsets[1:] - 1)
-    assert np.array_equal(lucky.boards[goes_on + 1], flip_boards(lucky.after_play[goes_on]))
-    assert (lucky.boards[begins] == START.board).all()
-    assert (lucky.dice[begins, 0] != lucky.dice[begins, 1]).all()
-    assert np.array_equal(lucky.begins, lucky.dice[begins, 0] < lucky.dice[begins, 1])
-    assert position_classes(lucky.boards).min() > 0
-    assert not position_classes(flip_boards(lucky.after_play[lucky.offsets[1:] - 1])).any()
-    assert set(np.abs(lucky.outcomes)) >= {1, 2}
-
-
-def test_both_sides_win_equally_often() -> None:
-    """A record that forgot whose turn it is would say that one of them always wins, or who begins."""
-    found = self_play(PubEval().chooser, 4000, SEED)
-    is_won = found.outcomes > 0
-    assert 0.46 < is_won.mean() < 0.54
-    assert 0.46 < found.begins.mean() < 0.54
-    assert 0.50 < (is_won == (found.begins == 0)).mean() < 0.58
-
-
 def test_luck_and_static_equities(lucky: Corpus) -> None:
-    chances = evaluations(shipped_networks(), NO_TABLES, lucky.boards).chances
-    assert np.array_equal(lucky.equities, cubeless_equities(chances))
+    assert lucky.equities.tolist() == equities(lucky.boards.tolist())
     assert np.isnan(self_play(PubEval().chooser, 2, SEED).equities).all()
-    equities = equities_of(shipped_networks())
     firsts = lucky.offsets[:-1]
     for turn in [*range(1, 12), *range(12, len(lucky.boards), 60), *firsts[:10], *(firsts[1:5] - 1)]:
         expected = luck(
@@ -327,25 +280,18 @@ def test_luck_of_others_games(lucky: Corpus) -> None:
     judged = self_play(PubEval().chooser, 3, SEED, with_luck=True, estimator=network())
     for field in Corpus._fields[:6]:
         assert np.array_equal(getattr(judged, field), getattr(plain, field)), field
-    assert np.array_equal(
-        judged.equities, cubeless_equities(evaluations(shipped_networks(), NO_TABLES, judged.boards).chances)
-    )
-    equities = equities_of(shipped_networks())
+    assert judged.equities.tolist() == equities(judged.boards.tolist())
     for turn in range(0, len(judged.boards), 9):
         is_opening = turn in judged.offsets
         expected = luck(equities, judged.boards[turn].tolist(), tuple(judged.dice[turn].tolist()), is_opening, OF_LUCK)
         assert judged.lucks[turn] == pytest.approx(expected, abs=2e-6)
-    assert_same(
-        self_play(network(), GAMES, SEED, with_luck=True, estimator=network()),
-        lucky,
-    )
+    assert_same(self_play(network(), GAMES, SEED, with_luck=True, estimator=network()), lucky)
 
 
 def test_luck_is_that_of_every_turn() -> None:
     """Each pair has one game that either player begins."""
     games, lucks = play_games_with_luck(Turned(), PubEval(), network(), 2, PAIR_SEED, first=6)
     choosers = pubeval_chooser(RACE, RACE), pubeval_chooser(CONTACT, RACE)
-    equities = equities_of(shipped_networks())
     for game, found in zip((6, 7), lucks.tolist(), strict=True):
         expected = 0.0
         for turn, (board, roll) in enumerate(played_turns(choosers, PAIR_SEED, game)):

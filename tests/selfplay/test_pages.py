@@ -16,14 +16,13 @@ from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import Position
 from bgdata.selfplay import pages as rollouts
 from bgdata.selfplay.pages import ROUND, estimates
-from bgdata.selfplay.rollout import roll_out, rolling
+from bgdata.selfplay.rollout import roll_out, rollout_rounds
 from bgdata.web.app import create_app
 from bgdata.web.position_request import PositionRequest
 from bgdata.web.site import Budget, Limits, Site
 from tests.command_line import POSITION, position_id, succeeds
-from tests.web.reading import read
-from tests.web.servers import asked as asked_of
-from tests.web.servers import serving, wait_until
+from tests.web.reading import asked as asked_of
+from tests.web.reading import read, serving, wait_until
 
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
@@ -55,7 +54,7 @@ def test_rounds_add_up(site_root: Path) -> None:
     player = bgdata.open_player(site_root).evaluator
     assert isinstance(player, NetworkPlayer)
     board = np.array(Position(POSITION).board, np.int8)
-    for number, result in enumerate(rolling(board, player.chooser, 72, 216), start=1):
+    for number, result in enumerate(rollout_rounds(board, player.chooser, 72, 216), start=1):
         whole = roll_out(board[None], player.chooser, 72 * number)
         for name, column, expected in zip(result._fields, result, whole, strict=True):
             assert np.array_equal(column, expected), name
@@ -115,11 +114,11 @@ def test_a_stream_ends_with_its_reader(site_root: Path, monkeypatch: pytest.Monk
         try:
             while True:
                 played.set()
-                yield from rolling(board, chooser, trials, trials)  # type: ignore[arg-type]
+                yield from rollout_rounds(board, chooser, trials, trials)  # type: ignore[arg-type]
         finally:
             ended.set()
 
-    monkeypatch.setattr(rollouts, "rolling", endless)
+    monkeypatch.setattr(rollouts, "rollout_rounds", endless)
     app = create_app(bgdata.open_warehouse(site_root), Limits(streams=1, seat_seconds=0.0), hosts=())
     where = f"/rollout-stream/{POSITION}"
     with serving(app) as port:

@@ -3,16 +3,13 @@ and of positions in contact, where what the players make of the same position di
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.position import Position
@@ -20,24 +17,9 @@ from bgdata.kinds import all_kinds
 from bgdata.selfplay.rollout import RolloutResult, RolloutSettings, roll_out
 from bgdata.warehouse import Warehouse
 from tests.evaluation.sample_networks import pips_networks
-from tests.game.gnubg_rules import after_moves
-from tests.oracles import ask_gnubg, needs_gnubg_tool
-from tests.selfplay.cubeful_rollouts_of_gnubg import decisions, pairs_of
+from tests.oracles import needs_gnubg_tool
+from tests.selfplay.cubeful_rollouts_of_gnubg import decisions, pairs_of, rollouts_of_gnubg
 
-SCRIPT = """
-import gnubg, json
-for command in ["set player 0 human", "set player 1 human", "set automatic game off", "set automatic roll off",
-                "set automatic move off", "set automatic bearoff off", "new session", "set jacoby off",
-                "set rollout trials TRIALS", "set rollout seed 1", "set rollout cubeful off",
-                "set rollout chequerplay plies 0", "set rollout cubedecision plies 0",
-                "set rollout chequerplay cubeful off", "set turn 1",
-                "set board POSITION", "set dice DICE", "move PLAY", "previous", "analyse move",
-                "analyse rollout move 1 2"]:
-    gnubg.command(command)
-moves = gnubg.match(1, 1, 0, 1)["games"][0]["game"][-1]["analysis"]["moves"]
-tell(json.dumps([[move["move"], move["probs"], move["probs-std"]] for move in moves if move["type"] == "rollout"]))
-"""
-# without "chequerplay cubeful off" players of cubeless rollouts think of the cube, and win a quarter fewer gammons
 NAMES = ("bearoff_one_sided", "bearoff_gammon")
 
 
@@ -56,7 +38,7 @@ def test_rollouts_agree_with_those_of_gnubg(tmp_path: Path, own: tuple[int, ...]
     board = np.zeros(26, np.int8)
     board[1 : len(own) + 1], board[24 : 24 - len(other) : -1] = own, [-count for count in other]
     position = Position(board)
-    for after, expected, errors in rollouts_of_gnubg(position, "2 1", "2/off 1/off", 1296, tmp_path):
+    for after, expected, errors in rollouts_of_gnubg(position, (2, 1), "2/off 1/off", 1296, tmp_path, cubeful=False):
         chooser = NetworkPlayer(pips_networks(), tables).chooser
         result = roll_out(np.array([after.board], np.int8), chooser, 720, 1, RolloutSettings("end"))
         check_agreement(result, expected, errors, 0.002)
@@ -66,31 +48,21 @@ def test_rollouts_agree_with_those_of_gnubg(tmp_path: Path, own: tuple[int, ...]
 @pytest.mark.parametrize(
     ("position_id", "dice", "play"),
     [
-        ("4HPwATDgc/ABMA", "3 1", "8/5 6/5"),  # the start
-        ("sGfwgAPbuIEDIA", "6 2", "24/18 13/11"),
-        ("4NvBEQiYz+ABAA", "5 4", "13/8 6/2"),
+        ("4HPwATDgc/ABMA", (3, 1), "8/5 6/5"),  # the start
+        ("sGfwgAPbuIEDIA", (6, 2), "24/18 13/11"),
+        ("4NvBEQiYz+ABAA", (5, 4), "13/8 6/2"),
     ],
 )
-def test_rollouts_in_contact_are_near_those_of_gnubg(tmp_path: Path, position_id: str, dice: str, play: str) -> None:
+def test_rollouts_in_contact_are_near_those_of_gnubg(
+    tmp_path: Path, position_id: str, dice: tuple[int, int], play: str
+) -> None:
     """By a network that is about as good as gnubg and plays as it does. `network` is no judge of the same: in the third
     position it finds plays for the side behind that gnubg does not, see docs/research/networks.md."""
     player = open_network_player("network/taught-400", 0, Warehouse("nowhere", all_kinds()))
     assert isinstance(player, NetworkPlayer)
-    for after, expected, errors in rollouts_of_gnubg(Position(position_id), dice, play, 216, tmp_path):
+    for after, expected, errors in rollouts_of_gnubg(Position(position_id), dice, play, 216, tmp_path, cubeful=False):
         result = roll_out(np.array([after.board], np.int8), player.chooser, 144, 1)
         check_agreement(result, expected, errors, 0.02)
-
-
-def rollouts_of_gnubg(
-    position: Position, dice: str, play: str, trials: int, folder: Path
-) -> Iterator[tuple[Position, list[float], list[float]]]:
-    """(position after it, with the opponent on roll, chances of who plays, their errors) of gnubg's best two plays."""
-    script = SCRIPT.replace("POSITION", position.id).replace("DICE", dice).replace("PLAY", play)
-    (told,) = ask_gnubg(script.replace("TRIALS", str(trials)), folder)
-    rolled = json.loads(told)
-    assert len(rolled) == 2
-    for moves, expected, errors in rolled:
-        yield after_moves(position, list(chain.from_iterable(moves))).flip(), expected, errors
 
 
 def check_agreement(result: RolloutResult, expected: list[float], errors: list[float], skill: float) -> None:

@@ -18,6 +18,7 @@ from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.game.codec import Boards
 from bgdata.selfplay.series import SIDES, CubefulResults, CubefulRules, cubeful_results, play_cubeful
 from tests.equity.samples import published_met
+from tests.selfplay.test_cubeful_games import points_of_first
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +66,6 @@ def test_a_match_is_the_same_in_any_batch(network: NetworkPlayer) -> None:
     parts = [play_cubeful(players, rules, 2, 1, first, network.chooser) for first in (0, 2, 4)]
     assert whole.lucks.tobytes() == np.concatenate([part.lucks for part in parts]).tobytes()
     assert whole.games.tobytes() == np.concatenate([part.games for part in parts]).tobytes()
-
-
-def points_of_first(found: CubefulResults) -> NDArray[np.int64]:
-    """int64[money games]: points to the player named first, who changes seats in every other match."""
-    is_first = found.column("winner") == np.arange(len(found.games)) % 2
-    return np.where(is_first, found.column("points"), -found.column("points"))
 
 
 def test_pairs_of_the_same_player_score_nothing(network: NetworkPlayer) -> None:

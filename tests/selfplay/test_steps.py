@@ -5,15 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bgdata.errors import UnknownPlayerError
-from bgdata.selfplay.steps import (
-    CorpusPlan,
-    build_cubeful_games,
-    build_games,
-    build_labels,
-    build_rollouts,
-    build_sample,
-    games_of,
-)
+from bgdata.selfplay import steps
+from bgdata.selfplay.steps import CorpusPlan
 from bgdata.store.executors import InProcess
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse
@@ -22,25 +15,25 @@ PLAN = CorpusPlan("network/tiny", games=12, seed=5, cubeful_games=3, most=2, tri
 
 
 def test_from_games_to_rollouts(warehouse: Warehouse) -> None:
-    games = build_games(warehouse, PLAN, InProcess(), Silence())
+    games = steps.build_games(warehouse, PLAN, InProcess(), Silence())
     assert (games.manifest.rows, games.manifest.variant) == (12, "network-tiny-12-seed-5")
-    labels = build_labels(warehouse, games.name, Silence())
+    labels = steps.build_labels(warehouse, games.name, Silence())
     digests = {each.rpartition("@")[2] for each in labels.manifest.inputs.values()}
     assert games.manifest.digest in digests
-    sample = build_sample(warehouse, PLAN, games.name, Silence())
+    sample = steps.build_sample(warehouse, PLAN, games.name, Silence())
     assert 0 < sample.manifest.rows <= 3 * PLAN.most
-    rollouts = build_rollouts(warehouse, PLAN, sample.name, InProcess(), Silence())
+    rollouts = steps.build_rollouts(warehouse, PLAN, sample.name, InProcess(), Silence())
     assert rollouts.manifest.rows == sample.manifest.rows
     assert rollouts.manifest.parameters["trials"] == 72
-    assert build_games(warehouse, PLAN, InProcess(), Silence()).folder == games.folder
+    assert steps.build_games(warehouse, PLAN, InProcess(), Silence()).folder == games.folder
 
 
 def test_games_with_the_cube(warehouse: Warehouse) -> None:
-    table = build_cubeful_games(warehouse, PLAN, InProcess(), Silence())
+    table = steps.build_cubeful_games(warehouse, PLAN, InProcess(), Silence())
     assert table.manifest.rows == 3
     assert table.manifest.parameters["network"] == "tiny"
 
 
 def test_only_networks_play(warehouse: Warehouse) -> None:
     with pytest.raises(UnknownPlayerError, match="expected network, network/NAME"):
-        games_of(warehouse, CorpusPlan("pubeval"))
+        steps.build_games(warehouse, CorpusPlan("pubeval"), InProcess(), Silence())

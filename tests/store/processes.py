@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -50,6 +50,14 @@ def run(function: Callable[..., None], *arguments: Any) -> int | None:
     process.join(60)
     assert process.exitcode is not None, "hangs"
     return process.exitcode
+
+
+def run_all(works: Iterable[tuple[Any, ...]]) -> None:
+    """Run functions, each given with its arguments, in processes at once; all must end well."""
+    started = [start(*work) for work in works]
+    for process in started:
+        process.join(60)
+    assert {process.exitcode for process in started} == {0}
 
 
 def barrier(parties: int) -> Any:

@@ -15,6 +15,7 @@ import pytest
 
 from bgdata.errors import MissingExtraError, UsageError, WorkerError
 from bgdata.store.executors import InProcess, open_executor
+from tests.together import each
 
 
 def surroundings() -> tuple[int, str | None]:
@@ -47,35 +48,21 @@ def test_processes_have_one_thread_each() -> None:
     assert not psutil.pid_exists(pid)
 
 
-@pytest.mark.parametrize(
-    "name",
+NAMES = ["", "locally", "processes", "processes:", "processes:-1", "processes:x", "dask", "dask://", "dask://a b:1"]
+
+
+@each(
+    ("name", "message"),
     [
-        "",
-        "locally",
-        "processes",
-        "processes:",
-        "processes:-1",
-        "processes:x",
-        "dask",
-        "dask://",
-        "dask://host",
-        "dask://a b:1",
+        *(
+            (name, f"the executor local, processes:N or dask://HOST:PORT, got {name}")
+            for name in (*NAMES, "dask://host")
+        ),
+        *((f"processes:{count}", f"1 to 1024 processes, got {count}") for count in (0, 1025)),
     ],
 )
-def test_other_names(name: str) -> None:
-    with (
-        pytest.raises(UsageError, match=r"^expected the executor local, processes:N or dask://HOST:PORT, got "),
-        open_executor(name),
-    ):
-        pass
-
-
-@pytest.mark.parametrize("count", [0, 1025])
-def test_numbers_of_processes(count: int) -> None:
-    with (
-        pytest.raises(UsageError, match=f"^expected 1 to 1024 processes, got {count}$"),
-        open_executor(f"processes:{count}"),
-    ):
+def test_invalid_executors_are_refused(name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=f"^expected {message}$"), open_executor(name):
         pass
 
 

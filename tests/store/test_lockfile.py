@@ -53,10 +53,7 @@ def pin_some(path: Path, name: str, together: Any) -> None:
 
 def test_processes_that_pin_at_once_lose_nothing(memory_path: Path) -> None:
     path, together = memory_path / "warehouse.lock", processes.barrier(3)
-    started = [processes.start(pin_some, path, name, together) for name in "abc"]
-    for process in started:
-        process.join(60)
-    assert [process.exitcode for process in started] == [0, 0, 0]
+    processes.run_all((pin_some, path, name, together) for name in "abc")
     assert [pin.name for pin in load_pins(path)] == [f"{name}-{number}" for name in "abc" for number in range(5)]
     assert [found.name for found in memory_path.iterdir()] == [path.name]
 

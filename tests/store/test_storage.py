@@ -42,10 +42,6 @@ def test_reasons(number: int, reason: str) -> None:
     with pytest.raises(StorageError) as caught, storage_errors("write", Path("x/y")):
         raise OSError(number, os.strerror(number))
     assert str(caught.value) == f"cannot write x/y: {reason}"
-
-
-def test_storage_error_has_its_own_hint() -> None:
-    """Where no folder of tables is meant."""
     with pytest.raises(StorageError) as caught, storage_errors("write", Path("x"), "choose another file"):
         raise OSError(errno.EACCES, "")
     assert str(caught.value) == "cannot write x: permission denied; choose another file"
@@ -136,6 +132,9 @@ def test_publish_renames_and_protects(tmp_path: Path) -> None:
     assert not staging.exists()
     assert {path.name: path.read_text() for path in target.iterdir()} == {"a": "1", "b": "2"}
     assert {path.stat().st_mode & 0o777 for path in target.iterdir()} == {0o444}
+    for _ in range(2):
+        remove_folder(target)
+        assert list(target.parent.iterdir()) == []
 
 
 def test_publish_replaces_files_that_are_open(tmp_path: Path) -> None:
@@ -146,13 +145,6 @@ def test_publish_replaces_files_that_are_open(tmp_path: Path) -> None:
         assert reader.read() == "before"
     assert {path.name: path.read_text() for path in target.iterdir()} == {"a": "after", "b": "new"}
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
-
-
-def test_remove_folder(tmp_path: Path) -> None:
-    publish(staged(tmp_path, a="1"), tmp_path / "target")
-    remove_folder(tmp_path / "target")
-    remove_folder(tmp_path / "target")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_hash_of_a_file(tmp_path: Path) -> None:
@@ -176,10 +168,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     """Also while holders remove the lock file and others wait for it."""
     (tmp_path / "number").write_text("0")
     together = processes.barrier(4)
-    children = [processes.start(append_slowly, tmp_path, together, 25) for _ in range(4)]
-    for child in children:
-        child.join(60)
-    assert [child.exitcode for child in children] == [0, 0, 0, 0]
+    processes.run_all([(append_slowly, tmp_path, together, 25)] * 4)
     assert (tmp_path / "number").read_text() == "100"
     assert not (tmp_path / "lock").exists()
 

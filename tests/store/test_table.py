@@ -99,35 +99,19 @@ def test_published_version_is_copied(warehouse: Warehouse, shipped: Path) -> Non
     assert notes.texts == [f"squares/10: already built ({table.folder.name})"]
 
 
-def test_force_computes_it(warehouse: Warehouse) -> None:
+def test_forced_builds_and_other_recipes_are_computed(warehouse: Warehouse, memory_path: Path, shipped: Path) -> None:
+    class NextRevision(Shipped):
+        revision = 2
+
     copied = warehouse.build("squares", TEN).manifest
-    notes = Notes()
-    table = warehouse.build("squares", TEN, progress=notes, force=True)
-    assert notes.texts[0].startswith(f"squares/10: built {copied.version}, 10 rows in ")
-    assert (table.manifest.digest, table.manifest.created > copied.created) == (copied.digest, True)
-    assert not is_published(warehouse.kind("squares"), table)
-
-
-def test_others_are_computed(warehouse: Warehouse) -> None:
-    notes = Notes()
-    table = warehouse.build("squares", Count(11), progress=notes)
-    assert notes.texts[0].startswith("squares/11: built ")
-    assert not is_published(warehouse.kind("squares"), table)
-
-
-class NextRevision(Shipped):
-    """What comes with the package is of the recipe before."""
-
-    revision = 2
-
-
-def test_another_recipe_is_computed(memory_path: Path, shipped: Path) -> None:
-    notes = Notes()
-    table = toy_warehouse(memory_path / "warehouse", squares=NextRevision(shipped)).build(
-        "squares", TEN, progress=notes
-    )
-    assert notes.texts[0].startswith("squares/10: built r2-")
-    assert table.manifest.revision == 2
+    newer = toy_warehouse(memory_path / "newer", squares=NextRevision(shipped))
+    for known, count, version in ((warehouse, 10, copied.version), (warehouse, 11, "r1-"), (newer, 10, "r2-")):
+        notes = Notes()
+        table = known.build("squares", Count(count), progress=notes, force=version == copied.version)
+        assert notes.texts[0].startswith(f"squares/{count}: built {version}")
+        assert not is_published(known.kind("squares"), table)
+    forced = warehouse.open("squares", "10").manifest
+    assert (forced.digest, forced.created > copied.created) == (copied.digest, True)
 
 
 def test_damage_is_refused(warehouse: Warehouse, shipped: Path) -> None:

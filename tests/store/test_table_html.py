@@ -21,6 +21,7 @@ from bgdata.equity.match_equity import MatchEquity
 from bgdata.store.parquet import middle_rows
 from bgdata.store.table_html import SAMPLE, cell_text, rows_html
 from tests.kept import own
+from tests.together import each
 
 
 class CellReader(HTMLParser):
@@ -129,16 +130,12 @@ def test_a_damaged_version_says_so(warehouse: bgdata.Warehouse) -> None:
     assert "<script>" not in again
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
-        (True, "yes"),
-        (None, ""),
-        (12_345, "12,345"),
-        (0.1234567, "0.123457"),
-        ([1, 2], "[1, 2]"),
+        (True, "yes"), (None, ""), (12_345, "12,345"), (0.1234567, "0.123457"), ([1, 2], "[1, 2]"),
         ("a" * 400, "a" * 297 + "..."),
     ],
-)
+)  # fmt: skip
 def test_values_as_people_read_them(value: object, text: str) -> None:
     assert cell_text(value) == text

@@ -40,20 +40,14 @@ from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands import verify as cli_verify
 from bgdata.warehouse.commands.verify import in_order_of_repair, repair_version, verify_warehouse
 from tests.kept import own
-from tests.store.toy import Count, Squares, toy_warehouse, whole_versions
+from tests.store.toy import Count, Squares, overwrite, toy_warehouse, whole_versions
 from tests.together import each
 
 TEN = Count(10)
 CHECKS = [
-    "manifest",
-    "file sizes",
-    "file hashes",
-    "values",
-    "Parquet equals the arrays",
-    "SQL checks",
-    "rows recomputed",
+    "manifest", "file sizes", "file hashes", "values", "Parquet equals the arrays", "SQL checks", "rows recomputed",
     "lock",
-]
+]  # fmt: skip
 
 
 def findings(warehouse: Warehouse, rows: int | None = 7, seed: int = 0) -> list[Finding]:
@@ -68,15 +62,10 @@ def problem(warehouse: Warehouse) -> Finding:
     return failed[0]
 
 
-def damage(path: Path, data: bytes) -> None:
-    path.chmod(0o644)
-    path.write_bytes(data)
-
-
 def flip(path: Path, generator: random.Random) -> None:
     data = bytearray(path.read_bytes())
     data[generator.randrange(len(data))] ^= 1 << generator.randrange(8)
-    damage(path, bytes(data))
+    overwrite(path, bytes(data))
 
 
 def test_columns_may_stand_in_another_order(toys: Warehouse) -> None:
@@ -118,7 +107,7 @@ def test_any_flipped_bit_is_found_and_named(toys: Warehouse, name: str) -> None:
         assert found.table is not None
         assert (found.table.name, found.check) == (table.name, "manifest" if "json" in name else "file hashes")
         assert str(table.folder / name) in found.problem
-        damage(table.folder / name, whole)
+        overwrite(table.folder / name, whole)
     assert {finding.problem for finding in findings(toys)} == {""}
 
 
@@ -130,7 +119,7 @@ def test_the_smallest_tables_notice_any_flipped_bit(warehouse: Warehouse) -> Non
             flip(path, generator)
             found = list(verify(warehouse, [Table(table.folder)], sample_rows=0, seed=0, progress=Silence()))
             assert str(path) in found[-1].problem
-            damage(path, whole)
+            overwrite(path, whole)
 
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
@@ -141,7 +130,7 @@ def test_files_that_are_not_whole(toys: Warehouse, name: str, how: str) -> None:
     if how == "missing":
         path.unlink()
     else:
-        damage(path, path.read_bytes() + b"x" if how == "longer" else path.read_bytes()[:-1])
+        overwrite(path, path.read_bytes() + b"x" if how == "longer" else path.read_bytes()[:-1])
     found = problem(toys)
     assert found.check == ("manifest" if "json" in name else "file sizes")
     assert str(table.folder) in found.problem
@@ -171,12 +160,12 @@ def test_values_with_a_manifest_to_match(toys: Warehouse) -> None:
 
 def test_parquet_with_a_manifest_to_match(toys: Warehouse) -> None:
     table, other = toys.build("squares", TEN), toys.build("squares", Count(20))
-    damage(table.parquet, other.parquet.read_bytes())
+    overwrite(table.parquet, other.parquet.read_bytes())
     reseal(table)
     found = problem(toys)
     assert found.check == "Parquet equals the arrays"
     assert f"expected {table.parquet} to equal the arrays, found a difference after row 8" in found.problem
-    damage(table.parquet, b"no Parquet at all")
+    overwrite(table.parquet, b"no Parquet at all")
     reseal(table)
     assert "expected a readable Parquet file" in problem(toys).problem
 
@@ -337,7 +326,7 @@ def test_repair(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) 
     table = toys.build("squares", TEN)
     digest = table.manifest.digest
     for number in (1, 2):
-        damage(table.folder / name, b"junk %d" % number)
+        overwrite(table.folder / name, b"junk %d" % number)
         repair_version(toys, Table(table.folder))
         assert whole_versions(toys) == [table.name]
         assert toys.open("squares", "10").manifest.digest == digest
@@ -464,7 +453,7 @@ def test_a_missing_input_matters_only_where_something_is_computed(toys: Warehous
 def test_repair_without_knowing_the_parameters(toys: Warehouse) -> None:
     """The manifest says them; without one only default variants are known by name."""
     table = toys.build("squares", Count(11))
-    damage(table.folder / "manifest.json", b"{}")
+    overwrite(table.folder / "manifest.json", b"{}")
     with pytest.raises(
         ManifestFormatError, match=rf"expected the parameters of {table.name} in its manifest, which is"
     ):

@@ -56,21 +56,20 @@ def test_without_a_pointer_the_newest_version_of_the_highest_revision_is_current
 
 
 def test_the_current_version_of_a_recipe_is_found_else_the_newest(toys: Warehouse) -> None:
+    def found() -> Path:
+        table = toys.find(toys.kind("squares"), TEN)
+        assert table is not None
+        return table.folder
+
     table = toys.build("squares", TEN)
     later = add_version(table, digest="1" * 64, created="9999")
-    found = toys.find(toys.kind("squares"), TEN)
-    assert found is not None
-    assert found.folder == table.folder
+    assert found() == table.folder
     (table.folder.parent / CURRENT).unlink()
-    found = toys.find(toys.kind("squares"), TEN)
-    assert found is not None
-    assert found.folder == later.folder
+    assert found() == later.folder
     add_version(table, digest="2" * 64, created="9999-2", recipe_key="0" * 64)
-    assert toys.find(toys.kind("squares"), TEN) is not None
+    assert found() == later.folder
     (later.folder / "square.npy").unlink()
-    found = toys.find(toys.kind("squares"), TEN)
-    assert found is not None
-    assert found.folder == table.folder
+    assert found() == table.folder
 
 
 def test_nothing_is_found_without_the_inputs(toys: Warehouse) -> None:

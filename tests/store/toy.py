@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -26,9 +26,11 @@ from bgdata.store.dataset import (
     Recheck,
     sample_text,
 )
+from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.store.registry import Kinds
+from bgdata.store.storage import remove_folder
 from bgdata.warehouse import Warehouse
 
 
@@ -169,6 +171,38 @@ def problems(warehouse: Warehouse, rows: int = 5) -> list[str]:
     return [finding.problem for finding in found if finding.problem]
 
 
+def overwrite(path: Path, data: bytes) -> None:
+    """Write other bytes into a file that is read-only."""
+    path.chmod(0o644)
+    path.write_bytes(data)
+
+
+def gone_disk(version: Path) -> None:
+    """The variant is on a disk that is not there."""
+    remove_folder(version.parent)
+    version.parent.symlink_to("/nowhere/disk")
+
+
+def gone_link(version: Path) -> None:
+    """A link that leads nowhere is in place of the version."""
+    remove_folder(version)
+    version.symlink_to("nowhere")
+
+
+def gone_file(version: Path) -> None:
+    """A file is in place of the version."""
+    remove_folder(version)
+    version.write_text("")
+
+
+def gone_pointer(version: Path) -> None:
+    """It is there, and `current` names another."""
+    (version.parent / CURRENT).write_text("r1-00000000\n")
+
+
+GONE: dict[str, Callable[[Path], None]] = {
+    each.__name__: each for each in (remove_folder, gone_disk, gone_link, gone_file, gone_pointer)
+}
 NUMBERS = itertools.count()
 
 

@@ -16,7 +16,7 @@ from bgdata.game.position import Position
 from bgdata.web.app import create_app
 from bgdata.web.site import Limits
 from tests.command_line import POSITION
-from tests.web.servers import serving
+from tests.web.reading import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

@@ -213,25 +213,19 @@ def test_parameters_take_what_is_told(client: TestClient, told: dict[str, Any], 
             assert 400 in dict(asked(name, "no-such")), name
 
 
-@pytest.mark.parametrize(
-    ("where", "status"),
-    [
-        ("/position/nonsense.json", 400),
-        ("/table/none.json", 404),
-        (f"{GAMES}/99.json", 404),
-        ("/sql.json?q=select", 400),
-        ("/sql.json?q=" + "x" * 9000, 414),
-    ],
-)
-def test_errors_are_as_told(client: TestClient, told: dict[str, Any], where: str, status: int) -> None:
-    answer = client.get(where)
-    assert answer.status_code == status
-    content = told["components"]["responses"][str(status)]["content"]
-    check(told, content[JSON]["schema"], answer.json())
-
-
-def test_illegal_plays_are_as_told(client: TestClient, told: dict[str, Any]) -> None:
-    """One address takes plays, and tells of two errors with this status."""
+def test_errors_are_as_told(client: TestClient, told: dict[str, Any]) -> None:
+    """One address takes plays, and tells of two errors with the same status."""
+    for where, status in {
+        "/position/nonsense.json": 400,
+        "/table/none.json": 404,
+        f"{GAMES}/99.json": 404,
+        "/sql.json?q=select": 400,
+        "/sql.json?q=" + "x" * 9000: 414,
+    }.items():
+        answer = client.get(where)
+        assert answer.status_code == status
+        content = told["components"]["responses"][str(status)]["content"]
+        check(told, content[JSON]["schema"], answer.json())
     schema = operations(told)["/position/{text}.json"]["responses"]["400"]["content"][JSON]["schema"]
     for query, names in (("roll=31&play=8/1", {"error", "verdict", "legal_plays"}), ("roll=71", {"error"})):
         answer = client.get(f"/position/{START}.json?{query}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bgdata.cli.defaults import open_player
 from bgdata.cli.options import (
     OUTPUT,
     beavers_option,
@@ -21,7 +22,6 @@ from bgdata.cli.options import (
     score_options,
 )
 from bgdata.cli.output import say_left_out, show_rows, write_rows
-from bgdata.cli.own_tables import open_player
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.rows import (
     PLAY_CHANCES,
@@ -38,10 +38,10 @@ from bgdata.evaluation.rows import (
     source_words,
 )
 from bgdata.game.board_text import format_board_text
+from bgdata.game.classes import check_in_progress, check_occurs
 from bgdata.game.dice import parse_roll
 from bgdata.game.identifiers import parse_identifier, unsaid_words
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
-from bgdata.game.outcome import check_in_progress, check_occurs
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, Column, Quantity, Row, table_lines
 from bgdata.store.storage import write_file
@@ -168,7 +168,7 @@ def hint(
     if stakes is None and not is_cubeful(options):
         ranked = player.rank_plays(board, dice)
     else:
-        from bgdata.cli.stakes import chosen_rules
+        from bgdata.cli.defaults import chosen_rules
 
         stakes = chosen_stakes(match, options)
         ranked = player.rank_plays(board, dice, stakes, chosen_rules(warehouse, stakes, options, has_beavers=False))
@@ -251,7 +251,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     their score and cube. All other positions are answered by a model of the cube, from the five chances that `bgdata
     eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
-    from bgdata.cli.stakes import chosen_rules
+    from bgdata.cli.defaults import chosen_rules
 
     player = open_player(warehouse, network, ply)
     board, match = parse_identifier(position)
@@ -262,7 +262,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
     if options["local"]:  # the volatility of this position, as far as the model can use it
         from bgdata.equity.cube_models import JUMP, MODEL_NAMES
-        from bgdata.equity.jump import MOST_VOLATILITY
+        from bgdata.equity.curves import MOST_VOLATILITY
         from bgdata.evaluation.roll_values import local_volatility_by
 
         if rules.strategy.model != JUMP:

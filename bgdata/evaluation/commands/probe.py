@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +12,23 @@ import click
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
 from bgdata.bearoff.kinds.bearoff_match import DATASET, MatchBearoffParameters
-from bgdata.bearoff.match_table import MatchTable, checked_owner
-from bgdata.bearoff.race_study import measured_error
-from bgdata.bearoff.tables import Equities, fit_layout
+from bgdata.bearoff.match_table import MatchTable, match_owner
+from bgdata.bearoff.tables import Equities, fit_layout, measured_error
+from bgdata.cli.defaults import build_default_met, build_small_tables
 from bgdata.cli.options import format_option, gnubg_option, score_options
 from bgdata.cli.output import say_left_out, write_rows
-from bgdata.cli.own_tables import build_default_met, build_small_tables
-from bgdata.equity.stored_met import default_met
+from bgdata.equity.match_equity import default_met
 from bgdata.errors import NotCoveredError, UsageError
-from bgdata.evaluation.probe import Found, checker_rows, covering, cube_action, off_first, probe_rows, smallest_rows
+from bgdata.evaluation.probe import (
+    Found,
+    checker_rows,
+    covering,
+    cube_action,
+    exact_rows,
+    off_first,
+    one_sided_rows,
+    probe_rows,
+)
 from bgdata.evaluation.rows import chosen_stakes
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.game.board import BAR
@@ -54,7 +64,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
         if gnubg_files:
             raise UsageError("expected --bd in money play only, got it at a match score")
         stakes = chosen_stakes(match, options)
-        checked_owner(stakes.cube.value, stakes.cube.owner)
+        match_owner(stakes.cube.value, stakes.cube.owner)
         say_left_out(match, "score", "cube")
         probe_match(warehouse, Position(position), stakes, options["met"], form)
         return
@@ -65,7 +75,8 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
     on_roll, opponent = checker_rows(board)
     build_small_tables(warehouse)
     warehouse.require()
-    found = list(smallest_rows(warehouse, on_roll, opponent))
+    tables = partial(covering, warehouse)
+    found = [row for find in (exact_rows, one_sided_rows) for row in islice(find(tables, on_roll, opponent), 1)]
     found += [gnubg_row(path, on_roll, opponent) for path in gnubg_files]
     if not found:
         furthest = max(point for row in (on_roll, opponent) for point in range(1, 26) if row[point - 1])

@@ -33,7 +33,7 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.evaluation.networks.inference import ACTIVATION, SIZES, Activation, Networks, layer_sizes
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import input_count
-from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK, NETWORK_KINDS, SHIPPED, is_onnx
+from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK, NETWORK_KINDS, ONNX, SHIPPED
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
 from bgdata.game.codec import Boards
 from bgdata.kernel import read_only
@@ -58,24 +58,19 @@ def open_networks(table: Table) -> Networks:
                 "were others; try: train it again"
             )
     shapes, weights, biases = (table.array(name) for name in Networks._fields)
-    networks = Networks(with_activations(shapes), weights, biases)
-    flaw = find_flaw(networks)
-    if flaw:
+    # where all networks are logistic, there is no column for the activation, and the layers (2 or more) in its place
+    if shapes.ndim == 2 and shapes.shape[1] > ACTIVATION and shapes[:, ACTIVATION].min(initial=2) >= 2:
+        shapes = read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1))
+    networks = Networks(shapes, weights, biases)
+    if flaw := find_flaw(networks):
         raise CorruptFileError(
             f"expected networks that bgdata can read in {table.name}, found {flaw}; try: bgdata verify"
         )
     return networks
 
 
-def with_activations(shapes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Shapes of a version as kernels take them: where all networks are logistic, it has no column for the activation,
-    and the layers (2 or more) in its place."""
-    is_logistic = shapes.ndim == 2 and shapes.shape[1] > ACTIVATION and shapes[:, ACTIVATION].min(initial=2) >= 2
-    return read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1)) if is_logistic else shapes
-
-
 def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
-    """Networks as versions hold them: see `with_activations`."""
+    """Networks as versions hold them: without a column for the activation where all are logistic."""
     found = dict(networks._asdict())
     if (networks.shapes[:, ACTIVATION] == Activation.LOGISTIC).all():
         found["shapes"] = np.delete(networks.shapes, ACTIVATION, axis=1)
@@ -182,16 +177,6 @@ def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
         if all(set(score) == set(NetworkScore._fields) for scores in found.values() for score in scores):
             return found
     raise CorruptFileError(f"expected scores of networks in {path}, found other content; try: install bgdata again")
-
-
-def write_scores(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> None:
-    """Write the file, or delete it if there are no scores."""
-    listed = {name: [each._asdict() for each in found] for name, found in sorted(scores.items())}
-    kept = {name: found for name, found in listed.items() if found}
-    if kept:
-        (folder / FILE).write_text(json.dumps(kept, indent=1) + "\n")
-    else:
-        (folder / FILE).unlink(missing_ok=True)
 
 
 def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> str:
@@ -414,7 +399,7 @@ def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: i
     bearoff = open_bearoff(warehouse, with_endgames=True)
     matches = [*warehouse.current(MATCHES)] if MATCHES in warehouse.kinds else []
     cubes = partial(_exact_cubes, bearoff, matches)
-    if is_onnx(network := os.fspath(network)):
+    if (network := os.fspath(network)).endswith(ONNX):
         from bgdata.evaluation.onnx_evaluator import OnnxEvaluator
 
         return LookaheadPlayer(OnnxEvaluator(network), ply, cubes=cubes)

@@ -6,7 +6,7 @@ value that they meet. The names of nodes are numbers in the order of writing, so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -51,6 +51,15 @@ class Graph:
         return Value(self, output, inputs[0].dtype if dtype is None else np.dtype(dtype))
 
 
+def _operation(name: str, dtype: DTypeLike | None = None) -> Callable[[Value, Numbers], Value]:
+    """A method of values that adds an operation with another value or numbers."""
+
+    def add(self: Value, other: Numbers) -> Value:
+        return self.graph.add(name, [self, self.like(other)], dtype)
+
+    return add
+
+
 class Value:
     """What a node computes: [n, ...] numbers or truth values, a row for each position."""
 
@@ -63,72 +72,36 @@ class Value:
             return numbers
         return self.graph.constant(np.ascontiguousarray(np.asarray(numbers, self.dtype)))
 
-    def _with(self, operation: str, other: Numbers, dtype: DTypeLike | None = None) -> Value:
-        return self.graph.add(operation, [self, self.like(other)], dtype)
-
-    def __add__(self, other: Numbers) -> Value:
-        return self._with("Add", other)
+    __add__ = _operation("Add")
+    __sub__ = _operation("Sub")
+    __mul__ = _operation("Mul")
+    __truediv__ = _operation("Div")
+    __floordiv__ = _operation("Div")  # of whole numbers, none below 0: ONNX rounds towards 0
+    __matmul__ = _operation("MatMul")
+    __and__ = _operation("And")
+    __or__ = _operation("Or")
+    __gt__ = _operation("Greater", np.bool_)
+    __ge__ = _operation("GreaterOrEqual", np.bool_)
+    __lt__ = _operation("Less", np.bool_)
+    __le__ = _operation("LessOrEqual", np.bool_)
+    equals = _operation("Equal", np.bool_)
+    at_least = _operation("Max")
+    at_most = _operation("Min")
 
     def __radd__(self, other: float) -> Value:
-        return self.like(other)._with("Add", self)
-
-    def __sub__(self, other: Numbers) -> Value:
-        return self._with("Sub", other)
+        return self.like(other) + self
 
     def __rsub__(self, other: float) -> Value:
-        return self.like(other)._with("Sub", self)
+        return self.like(other) - self
+
+    def __rmul__(self, other: float) -> Value:
+        return self.like(other) * self
 
     def __neg__(self) -> Value:
         return self.graph.add("Neg", [self])
 
-    def __mul__(self, other: Numbers) -> Value:
-        return self._with("Mul", other)
-
-    def __rmul__(self, other: float) -> Value:
-        return self.like(other)._with("Mul", self)
-
-    def __truediv__(self, other: Numbers) -> Value:
-        return self._with("Div", other)
-
-    def __floordiv__(self, other: Numbers) -> Value:
-        """Of whole numbers, none below 0: ONNX rounds towards 0."""
-        return self._with("Div", other)
-
-    def __matmul__(self, matrix: Value | NDArray[Any]) -> Value:
-        return self._with("MatMul", matrix)
-
-    def __and__(self, other: Numbers) -> Value:
-        return self._with("And", other)
-
-    def __or__(self, other: Numbers) -> Value:
-        return self._with("Or", other)
-
     def __invert__(self) -> Value:
         return self.graph.add("Not", [self])
-
-    def __gt__(self, other: Any) -> Value:
-        return self._with("Greater", other, np.bool_)
-
-    def __ge__(self, other: Any) -> Value:
-        return self._with("GreaterOrEqual", other, np.bool_)
-
-    def __lt__(self, other: Any) -> Value:
-        return self._with("Less", other, np.bool_)
-
-    def __le__(self, other: Any) -> Value:
-        return self._with("LessOrEqual", other, np.bool_)
-
-    def equals(self, other: Numbers) -> Value:
-        """Where both are the same."""
-        return self._with("Equal", other, np.bool_)
-
-    def at_least(self, least: Numbers) -> Value:
-        """The larger of both."""
-        return self._with("Max", least)
-
-    def at_most(self, most: Numbers) -> Value:
-        """The smaller of both."""
-        return self._with("Min", most)
 
     def where(self, then: Value, other: Numbers) -> Value:
         """`then` where this is true, else `other`."""

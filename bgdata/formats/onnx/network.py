@@ -46,26 +46,21 @@ _BEHIND = SLOTS > 24 - HOME_POINTS  # in the other side's home board, or on the 
 _LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # of `inference.half_tangent`
 
 
-def chances_of(networks: Networks, boards: Value) -> Value:
-    """float32[n, 5]: the chances of int8[n, 26] boards, by the rules or the network of their class."""
+def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Value:
+    """float32[n, 5]: the chances of int8[n, 26] boards, by the rules or the network of their class.
+
+    With `by_all` every network evaluates all boards, for programs in which the number of rows may not depend on them.
+    """
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
     for which in range(len(networks.shapes)):
-        wanted = boards.graph.add("NonZero", [classes.equals(which).shaped(-1)], np.int64)
-        rows = wanted.shaped(-1)
-        chances = network_chances(single_network(networks, which), boards.take(rows, axis=0))
-        found = boards.graph.add("ScatterND", [found, rows.shaped(-1, 1), chances])
-    return found
-
-
-def chances_by_all(networks: Networks, boards: Value) -> Value:
-    """The same chances, for programs in which the number of rows may not depend on the boards: every network evaluates
-    all of them."""
-    side = side_on_roll(boards)
-    classes, found = network_class(side), outcome_chances(side)
-    for which in range(len(networks.shapes)):
-        chances = network_chances(single_network(networks, which), boards)
-        found = classes.equals(which).where(chances, found)
+        network, is_wanted = single_network(networks, which), classes.equals(which)
+        if by_all:
+            found = is_wanted.where(network_chances(network, boards), found)
+        else:
+            rows = boards.graph.add("NonZero", [is_wanted.shaped(-1)], np.int64).shaped(-1)
+            chances = network_chances(network, boards.take(rows, axis=0))
+            found = boards.graph.add("ScatterND", [found, rows.shaped(-1, 1), chances])
     return found
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from bgdata.errors import needing
 from bgdata.evaluation.networks.inference import Networks
-from bgdata.formats.onnx.graph import Graph, Node
-from bgdata.formats.onnx.network import BOARDS, chances_by_all
+from bgdata.formats.onnx.graph import Graph
+from bgdata.formats.onnx.network import BOARDS, chances_of
 
 with needing("torch", "to write a program of it"):
     import torch
@@ -42,19 +42,9 @@ _SIMPLE: dict[str, Operation] = {
 }
 
 
-def divided(first: Tensor, second: Tensor) -> Tensor:
-    """Whole numbers are divided towards 0."""
-    return torch.div(first, second, rounding_mode=None if first.is_floating_point() else "trunc")
-
-
-def gathered(values: Tensor, indices: Tensor, axis: int) -> Tensor:
-    """The numbers at these places of the first or second axis."""
-    return values[indices.long()] if axis == 0 else values[:, indices]
-
-
 _WITH_SETTINGS: dict[str, Operation] = {
-    "Div": divided,
-    "Gather": gathered,
+    "Div": lambda one, two: torch.div(one, two, rounding_mode=None if one.is_floating_point() else "trunc"),
+    "Gather": lambda values, places, axis: values[places.long()] if axis == 0 else values[:, places],
     "Cast": lambda values, to: values.to(getattr(torch, np.dtype(to).name)),
     "GatherElements": lambda values, places, axis: torch.gather(values, axis, places.long()),
     "Concat": lambda *values, axis: torch.cat(values, axis),
@@ -78,23 +68,23 @@ class GraphModule(torch.nn.Module):  # type: ignore[misc]
         """What the last node computes."""
         found = {**dict(self.named_buffers()), BOARDS: boards}
         for node in self.nodes:
-            found[node.output] = self._computed(node, [found[name] for name in node.inputs])
+            given = [found[name] for name in node.inputs]
+            if node.operation == "Reshape":
+                value = given[0].reshape(self.fixed[node.inputs[1]])
+            elif node.operation == "ReduceSum":
+                value = given[0].sum(self.fixed[node.inputs[1]], keepdim=True, dtype=given[0].dtype)
+            elif node.operation in _SIMPLE:
+                value = _SIMPLE[node.operation](*given)
+            else:
+                value = _WITH_SETTINGS[node.operation](*given, **node.settings)
+            found[node.output] = value
         return found[self.nodes[-1].output]
-
-    def _computed(self, node: Node, given: list[Tensor]) -> Tensor:
-        if node.operation in _SIMPLE:
-            return _SIMPLE[node.operation](*given)
-        if node.operation == "Reshape":
-            return given[0].reshape(self.fixed[node.inputs[1]])
-        if node.operation == "ReduceSum":
-            return given[0].sum(self.fixed[node.inputs[1]], keepdim=True, dtype=given[0].dtype)
-        return _WITH_SETTINGS[node.operation](*given, **node.settings)
 
 
 def torch_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
     """The file of the networks of a player, as `torch.export.load` reads it, with these properties as extra files."""
     graph = Graph()
-    chances_by_all(networks, graph.input(BOARDS, np.int8))
+    chances_of(networks, graph.input(BOARDS, np.int8), by_all=True)
     boards = torch.zeros((2, 26), dtype=torch.int8)
     rows = {BOARDS: {0: torch.export.Dim("N")}}
     program = torch.export.export(GraphModule(graph), (boards,), dynamic_shapes=rows)

@@ -13,7 +13,7 @@ from bgdata.formats import gnubg_benchmark as tables
 from bgdata.formats.gnubg_benchmark import Benchmark, parse_gnubg_benchmark
 from bgdata.formats.lines import Ledger, split_lines
 from bgdata.game.board_kernels import position_classes
-from bgdata.game.legality import are_legal_results
+from bgdata.game.play_kernels import are_legal_results
 from bgdata.imports.kinds.gnubg_benchmark import PUBLISHED
 from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
 from bgdata.imports.kinds.shared.imports_compute import FileImportComputation, are_over

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.completion import complete_tables
+from bgdata.cli.defaults import find_met_or_file, open_player
 from bgdata.cli.options import (
     OUTPUT,
     beavers_option,
@@ -20,8 +21,6 @@ from bgdata.cli.options import (
     ply_option,
 )
 from bgdata.cli.output import write_rows
-from bgdata.cli.own_tables import open_player
-from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import UsageError
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse

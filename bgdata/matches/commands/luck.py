@@ -25,7 +25,7 @@ from bgdata.cli.options import (
     ply_option,
 )
 from bgdata.cli.output import write_rows
-from bgdata.cli.own_tables import open_player
+from bgdata.cli.defaults import open_player
 from bgdata.errors import InvalidGameError, UsageError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedGame, replay_game

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bgdata.equity.cube_life_index import DEFAULT_INDEX
+from bgdata.equity.cube_models import DEFAULT_INDEX
 from bgdata.errors import InvalidParameterError
 from bgdata.measures.kinds.shared.players import PairingParameters, luck_inputs
 from bgdata.selfplay.kinds.cubeful_selfplay import met_inputs

@@ -74,14 +74,18 @@ class OpeningsComputation(Computation[OpeningParameters]):
         shape = len(slots), parameters.most_plays
         state: dict[str, Array] = {name: np.zeros((*shape, *more), dtype) for name, (dtype, more) in PLAYS.items()}
         counts = np.zeros((len(slots), 2), np.int64)  # candidates, and all plays
-        sizes = [part_of(parameters, slot) for slot in slots]
+        first = max(1, round((parameters.reply_until / parameters.limits().until) ** 2))  # in games of a reply, about
+        sizes = [first, *[1] * (len(slots) - 1)]
         for row in job.steps("parts", range(len(slots)), sizes, {**state, "counts": counts}):
-            board = board_before(parameters, slots[row], state, int(counts[0, 0]))
-            if board is not None:
-                found = rollout_arrays(parameters, chooser, board, slots[row])
-                counts[row] = len(found["plays_trials"]), found.pop("n_legal_plays")
-                for name, values in found.items():
-                    state[name][row, : counts[row, 0]] = values
+            board, answered = np.array(START.board, np.int8), slots[row].answered
+            if answered >= 0:
+                if answered >= counts[0, 0] or state["plays_losses"][0, answered] > parameters.sensible:
+                    continue  # there is no such sensible play
+                board = np.asarray(state["boards_after"][0, answered])
+            found = rollout_arrays(parameters, chooser, board, slots[row])
+            counts[row] = len(found["plays_trials"]), found.pop("n_legal_plays")
+            for name, values in found.items():
+                state[name][row, : counts[row, 0]] = values
         is_there = np.arange(parameters.most_plays) < counts[:, :1]
         plays = {name: values[is_there] for name, values in state.items()}
         counts = counts[counts[:, 0] > 0]
@@ -97,6 +101,8 @@ class OpeningsComputation(Computation[OpeningParameters]):
         parameters, decisions = computed.parameters, arrays["plays_decisions"]
         is_reply = arrays["decisions_answered"] >= 0
         until = np.where(is_reply, parameters.reply_until, parameters.limits().until)[decisions]
+        dice = arrays["decisions_reply_rolls"].tolist()
+        replies = pa.array([f"{high}{low}" if high else None for high, low in dice], pa.string())
         plays = pa.array(play_texts(parameters.first_roll, arrays))
         chances, errors = (chance_columns(arrays[f"plays_{name}"]) for name in ("chances", "chance_errors"))
         yield pa.record_batch(
@@ -106,7 +112,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
                 "objective": constant(parameters.objective, "VARCHAR", len(decisions)),
                 "first_roll": constant(parameters.first_roll, "VARCHAR", len(decisions)),
                 "first_play": plays.take(pa.array(arrays["decisions_answered"], mask=~is_reply)).take(decisions),
-                "reply_roll": roll_column(arrays["decisions_reply_rolls"], decisions),
+                "reply_roll": replies.take(decisions),
                 "position_id": position_columns(arrays["boards_before"])["position_id"].take(decisions),
                 "play": plays,
                 "next_position_id": position_columns(arrays["boards_after"])["position_id"],
@@ -169,20 +175,6 @@ def slots_of(parameters: OpeningParameters) -> list[Slot]:
     return [Slot(first, -1, ""), *replies]
 
 
-def part_of(parameters: OpeningParameters, slot: Slot) -> int:
-    """How many games a decision takes, about, as a multiple of those of a reply."""
-    return 1 if slot.reply_roll else max(1, round((parameters.reply_until / parameters.limits().until) ** 2))
-
-
-def board_before(parameters: OpeningParameters, slot: Slot, state: Mapping[str, Array], n_plays: int) -> Array | None:
-    """int8[26]: the position of a decision, once the `n_plays` candidates of the first roll were rolled out; None if
-    there is no such sensible play."""
-    if slot.answered < 0:
-        return np.array(START.board, np.int8)
-    is_there = slot.answered < n_plays and state["plays_losses"][0, slot.answered] <= parameters.sensible
-    return np.asarray(state["boards_after"][0, slot.answered]) if is_there else None
-
-
 def rollout_arrays(parameters: OpeningParameters, chooser: Chooser, board: Array, slot: Slot) -> dict[str, Array]:
     """The arrays of the candidates of a decision, and the number of its legal plays; they depend on this decision
     alone."""
@@ -223,12 +215,6 @@ def derived_arrays(parameters: OpeningParameters, n_plays: Array, losses: Array,
 def dice_of(rolls: Iterable[str]) -> Array:
     """int8[n, 2]: the dice of rolls such as 31, zeros for an empty text."""
     return np.array([[int(die) for die in roll or "00"] for roll in rolls], np.int8).reshape(-1, 2)
-
-
-def roll_column(dice: Array, rows: Array) -> pa.Array:
-    """The rolls int8[n, 2] in rows, null for zeros."""
-    texts = [f"{high}{low}" if high else None for high, low in dice.tolist()]
-    return pa.array(texts, pa.string()).take(pa.array(rows))
 
 
 def play_texts(first_roll: str, arrays: Mapping[str, Array]) -> list[str]:

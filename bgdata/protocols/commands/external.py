@@ -1,4 +1,4 @@
-"""`bgdata external`: gnubg plays against the player."""
+"""`bgdata external` and `bgdata ubgi`: gnubg plays against the player; the player as an engine of other programs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from bgdata.cli.options import (
-    OUTPUT,
-    beavers_option,
-    jacoby_option,
-    met_option,
-    player_options,
-)
-from bgdata.cli.own_tables import open_player
-from bgdata.cli.stakes import find_met_or_file
+from bgdata.cli.defaults import find_met_or_file, open_player
+from bgdata.cli.options import OUTPUT, beavers_option, jacoby_option, met_option, player_options
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
 from bgdata.process import go_on
@@ -104,7 +97,7 @@ def external(
 
 def decisions_of(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
     """A player of the warehouse that handles the cube, in matches too if there is a match equity table. Raises what
-    `own_tables.open_player` and `stakes.find_met_or_file` raise."""
+    `open_player` and `find_met_or_file` of `cli.defaults` raise."""
     from bgdata.equity.cube import CubeRules
     from bgdata.protocols.decisions import Decisions
 
@@ -160,7 +153,7 @@ class Saver:
     StorageError where it cannot be written."""
 
     def __init__(self, path: Path) -> None:
-        from bgdata.protocols.external_record import ExternalRecord
+        from bgdata.protocols.external import ExternalRecord
 
         check_place(path)
         self.path, self.record = path, ExternalRecord()
@@ -259,3 +252,26 @@ def as_row(exchange: Exchange) -> dict[str, Any]:
         "reply": exchange.reply,
         "line": exchange.line,
     }
+
+
+@click.command()
+@met_option
+@player_options
+@click.pass_obj
+def ubgi(warehouse: Warehouse, /, **options: Any) -> None:
+    """Answer as an engine, in lines of UBGI.
+
+    UBGI is the Universal Backgammon Interface: programs that let engines play start this command, and speak to it by
+    its standard input and output. The word keys lists what they may set: plies, trials of rollouts, their seed and
+    others.
+
+    \b
+      bgdata ubgi
+      bgdata ubgi --ply 1 --network diverse-19
+    """
+    from bgdata.evaluation.talk import Talk
+    from bgdata.protocols.ubgi import UbgiEngine
+
+    engine = UbgiEngine(decisions_of(warehouse, options))
+    for _ in engine.conversation(Talk(0, 1, "the asking program")):
+        pass

@@ -20,7 +20,7 @@ from bgdata.warehouse import Warehouse
 if TYPE_CHECKING:
     from bgdata.protocols.decisions import Decisions
     from bgdata.protocols.fibs import Wish
-    from bgdata.protocols.record import Record
+    from bgdata.protocols.session import Record
 
 PASSWORD = "BGDATA_FIBS_PASSWORD"
 _WORD = re.compile(r"[!-9;-~]{1,80}", re.ASCII)  # what a line of the server can hold: no space, no colon
@@ -43,12 +43,7 @@ class Account(NamedTuple):
 @click.option(
     "--port", default=4321, show_default=True, type=click.IntRange(1, 65535), metavar="N", help="Port of the server."
 )
-@click.option(
-    "--opponent",
-    default="",
-    metavar="NAME",
-    help="Play against NAME alone.  [default: whoever invites]",
-)
+@click.option("--opponent", default="", metavar="NAME", help="Play against NAME alone.  [default: whoever invites]")
 @click.option("--invite", is_flag=True, help="Invite the opponent: to a saved match, or to one of --length points.")
 @click.option(
     "--length",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.completion import complete_players
+from bgdata.cli.defaults import find_met_or_file, open_player
 from bgdata.cli.options import (
     OUTPUT,
     beavers_option,
@@ -26,8 +27,6 @@ from bgdata.cli.options import (
     player_options,
     seed_option,
 )
-from bgdata.cli.own_tables import open_player
-from bgdata.cli.stakes import find_met_or_file
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.commands.positions import describe_decision, describe_plays
 from bgdata.evaluation.rows import ranked_rows

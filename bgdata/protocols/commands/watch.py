@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from bgdata.game.classes import game_outcome
 from bgdata.game.dice import Roll
 from bgdata.game.match import MatchScore
-from bgdata.game.outcome import game_outcome
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
 from bgdata.process import go_on

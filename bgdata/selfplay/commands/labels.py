@@ -13,18 +13,10 @@ from bgdata.cli.completion import complete_tables
 from bgdata.cli.output import build_version, print_built
 from bgdata.errors import UsageError, shown
 from bgdata.evaluation.players import PROGRAMS
-from bgdata.measures.kinds.rollout_decisions import DATASET as DECISIONS
-from bgdata.measures.kinds.rollout_decisions import DecisionParameters
+from bgdata.measures.kinds import rollout_decisions
 from bgdata.rows import LOSS
-from bgdata.selfplay.commands.selfplay import found_corpus
-from bgdata.selfplay.kinds.bearoff_labels import DATASET as BEAROFFS
-from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
-from bgdata.selfplay.kinds.engine_labels import DATASET as ENGINES
-from bgdata.selfplay.kinds.engine_labels import EngineParameters
-from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
-from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
-from bgdata.selfplay.kinds.rollout_labels import DATASET as LABELS
-from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
+from bgdata.selfplay.commands.selfplay import corpus_recipe
+from bgdata.selfplay.kinds import bearoff_labels, engine_labels, lookahead_labels, rollout_labels
 from bgdata.selfplay.kinds.shared.rollouts import RollerParameters, find_source
 from bgdata.warehouse import Warehouse
 
@@ -147,8 +139,8 @@ def decisions(
       bgdata export text rollout_decisions/NAME --format gnubg-benchmark -o contact.bm
     """
     roller = roller_parameters(warehouse, network, options, UNTIL)
-    parameters = DecisionParameters(
-        **vars(found_corpus(warehouse, corpus)),
+    parameters = rollout_decisions.DecisionParameters(
+        **vars(corpus_recipe(warehouse, corpus)),
         **roller,
         position_class=position_class,
         decisions=count,
@@ -158,7 +150,7 @@ def decisions(
         one_per_game=options["one_per_game"],
         settled_at=options["settled_at"],
     )
-    table = build_version(warehouse, DECISIONS, parameters)
+    table = build_version(warehouse, rollout_decisions.DATASET, parameters)
     rows, found = table.manifest.rows, table.manifest.statistics
     plays = round(found["plays"])
     line = f"{rows:,} decisions, {plays:,} plays, {found['games']:,.0f} games: {exactness(found)}"
@@ -182,10 +174,10 @@ def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, 
 
     place, recipe = find_source(warehouse, source)
     network = network_parameters(warehouse, options["network"])
-    parameters = LookaheadParameters(
+    parameters = lookahead_labels.LookaheadParameters(
         source=place, **network, source_recipe=recipe, least_change=options["least_change"]
     )  # fmt: skip
-    table = build_version(warehouse, LOOKAHEADS, parameters)
+    table = build_version(warehouse, lookahead_labels.DATASET, parameters)
     found = table.manifest.statistics
     line = f"{table.manifest.rows:,} positions, {found['lookahead']:,.0f} of them looked into"
     if found["lookahead"]:
@@ -203,15 +195,15 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
     ply, (place, recipe) = options["ply"] or 0, find_source(warehouse, source)
     if engine != "lookahead":
         version = open_named_player(engine, ply).version
-        parameters = EngineParameters(place, engine, ply, version, source_recipe=recipe)
+        parameters = engine_labels.EngineParameters(place, engine, ply, version, source_recipe=recipe)
     elif options["least_change"]:
         raise UsageError(f"expected --least-change with --ply 1, got it with --ply {ply}")
     elif ply > MOST_PLY:
         raise UsageError(f"expected --ply 0 to {MOST_PLY} for lookahead, got {ply}")
     else:
         network = network_parameters(warehouse, options["network"])
-        parameters = EngineParameters(place, "network", ply, **network, source_recipe=recipe)
-    table = build_version(warehouse, ENGINES, parameters)
+        parameters = engine_labels.EngineParameters(place, "network", ply, **network, source_recipe=recipe)
+    table = build_version(warehouse, engine_labels.DATASET, parameters)
     who = table.array("engine").tobytes().decode()
     print_built(table, [f"{table.manifest.rows:,} positions by {who}, {ply}-ply"], form)
 
@@ -226,11 +218,11 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
     if kind != ONE_SIDED or not named:
         raise UsageError(f"expected a table of distributions, such as {ONE_SIDED}/10x15, got {shown(source)}")
     points, checkers = table_size(warehouse, "", "to label by")
-    exact_pairs = (pairs or BearoffParameters.pairs) // 4
-    parameters = BearoffParameters(int(named[1]), points, checkers, pairs, exact_pairs, seed)
-    BEAROFFS.check_parameters(parameters)
+    exact_pairs = (pairs or bearoff_labels.BearoffParameters.pairs) // 4
+    parameters = bearoff_labels.BearoffParameters(int(named[1]), points, checkers, pairs, exact_pairs, seed)
+    bearoff_labels.DATASET.check_parameters(parameters)
     warehouse.open(ONE_SIDED, size)
-    table = build_version(warehouse, BEAROFFS, parameters)
+    table = build_version(warehouse, bearoff_labels.DATASET, parameters)
     exact, combined, gammons = (table.manifest.statistics[name] for name in ("exact", "combined", "with_gammons"))
     sources = f"{exact:,.0f} exact, {combined:,.0f} combined"
     line = f"{table.manifest.rows:,} positions: {sources}; {gammons:,.0f} with gammons"
@@ -241,8 +233,9 @@ def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, A
     """Build a version of `rollout_labels`, and print how exact it is. Raises InvalidParameterError, and
     MissingTableError for a source or a network that is not there."""
     roller, (place, recipe) = roller_parameters(warehouse, options["network"], options), find_source(warehouse, source)
-    parameters = RolloutLabelParameters(**roller, source=place, seed=options["seed"], source_recipe=recipe)
-    table = build_version(warehouse, LABELS, parameters)
+    given = {"source": place, "seed": options["seed"], "source_recipe": recipe}
+    parameters = rollout_labels.RolloutLabelParameters(**roller, **given)
+    table = build_version(warehouse, rollout_labels.DATASET, parameters)
     rows, found, line = table.manifest.rows, table.manifest.statistics, "no positions"
     if rows:
         line = f"{rows:,} positions, {found['games']:,.0f} games: {exactness(found)}"

@@ -19,15 +19,15 @@ import click
 import numpy as np
 
 from bgdata.cli import options as cli
+from bgdata.cli.defaults import chosen_rules
 from bgdata.cli.output import say_left_out, write_rows
-from bgdata.cli.stakes import chosen_rules
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
 from bgdata.game.board_text import format_board_text
+from bgdata.game.classes import check_in_progress
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MatchScore, Stakes
-from bgdata.game.outcome import check_in_progress
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.process import keeping
@@ -135,11 +135,6 @@ class RolloutRequest(NamedTuple):
     seed: int
     how: RolloutSettings
 
-    @property
-    def board(self) -> Any:
-        """The board as kernels take it, int8[26]."""
-        return np.array(self.position.board, np.int8)
-
 
 class RolloutOutput(NamedTuple):
     """What came out."""
@@ -158,7 +153,7 @@ def roll_out_cubeless(
     from bgdata.selfplay.rollout import roll_out
     from bgdata.selfplay.rollout_decisions import own_blocks, roll_out_decision
 
-    limits, roll, board = request.limits, request.roll, request.board
+    limits, roll, board = request.limits, request.roll, np.array(request.position.board, np.int8)
     if roll is None:
         through = kept.watched(progress, limits.most, estimate)
         result = roll_out(board[None], player.chooser, limits, request.seed, request.how, through=through)

@@ -14,12 +14,12 @@ from bgdata.cli.output import build_version, print_built
 from bgdata.errors import MissingTableError, UsageError, shown
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL
-from bgdata.selfplay.kinds.cubeful_selfplay import MOST_PLY, CubefulParameters, CubePlayerParameters
+from bgdata.selfplay.kinds.cubeful_selfplay import MOST_PLY, CubefulParameters
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
 from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
-from bgdata.selfplay.kinds.shared.rollouts import leads_to
+from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, leads_to
 from bgdata.warehouse import Warehouse
 
 
@@ -117,7 +117,7 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
     from bgdata.evaluation.bearoff import sizes
     from bgdata.measures.steps.scores import table_size
 
-    recipe = found_corpus(warehouse, corpus)
+    recipe = corpus_recipe(warehouse, corpus)
     points, checkers = table_size(warehouse, table, "to rescore by")
     race_points = 0
     if options["combined"]:
@@ -145,7 +145,7 @@ def summary(games: int, found: Mapping[str, float]) -> str:
     return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
 
 
-def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
+def network_of(warehouse: Warehouse, player: str) -> NetworkChoice:
     """The network that plays as `network` or `network/NAME`, with the default tables. Raises UsageError for a player
     that is not a network, and MissingTableError."""
     from bgdata.evaluation.networks.player import find_network
@@ -154,9 +154,9 @@ def network_of(warehouse: Warehouse, player: str) -> CubePlayerParameters:
     if player.partition("/")[0] != NETWORK:
         raise UsageError(f"expected a network to handle the cube, got {shown(player)}")
     if player == NETWORK:
-        return CubePlayerParameters()
+        return NetworkChoice()
     found = find_network(player, warehouse)
-    return CubePlayerParameters(network=found.folder.parent.name, network_version=found.folder.name)
+    return NetworkChoice(network=found.folder.parent.name, network_version=found.folder.name)
 
 
 def cubeful_summary(found: Mapping[str, float], games: int) -> str:
@@ -187,7 +187,7 @@ from selfplay_labels_summary where variant = $variant order by positions desc
 """
 
 
-def found_corpus(warehouse: Warehouse, source: str) -> SelfPlayParameters:
+def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     """The parameters of a corpus that is there, undamaged, and made by the current recipe, as the labels name their
     input."""
     kind, variant, *_ = [*source.split("/"), ""]

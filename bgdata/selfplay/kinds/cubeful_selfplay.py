@@ -16,7 +16,7 @@ from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.kinds.columns import text_declarations
 from bgdata.selfplay.kinds.shared.games import GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS, check_count, check_seed
-from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice, number_of
+from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
 from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
@@ -27,17 +27,6 @@ if TYPE_CHECKING:
 CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before one of a model
 LOCAL = "local:"  # before the number of the jump model with the volatility of each position
 MET = "met"  # role of the match equity table among inputs
-
-
-@dataclass(frozen=True)
-class CubePlayerParameters(NetworkChoice):
-    """The network that plays both sides."""
-
-    def check_player(self, games: int, seed: int) -> None:
-        """Raise InvalidParameterError for numbers out of range, and a name that no network has."""
-        self.check_network()
-        check_count(games)
-        check_seed(seed)
 
 
 def side_of(text: str) -> CubeSide:
@@ -56,7 +45,11 @@ def side_of(text: str) -> CubeSide:
     handling = text.removeprefix(CUBEFUL)
     model = handling.removeprefix(AS_MONEY)
     prefix = next((prefix for prefix in models if model.startswith(prefix)), "")
-    number = number_of("cube models such as 0.7, jump:0.08, money:0.7 or cubeful:0.7", model.removeprefix(prefix))
+    try:
+        number = float(model.removeprefix(prefix))
+    except ValueError:
+        expected = "cube models such as 0.7, jump:0.08, money:0.7 or cubeful:0.7"
+        raise InvalidParameterError(f"expected {expected}, got {model.removeprefix(prefix)!r}") from None
     strategy = models[prefix](number) if prefix else janowski(number)
     return CubeSide(strategy, as_money=model != handling, is_local=prefix == LOCAL, cubeful_plays=handling != text)
 
@@ -94,7 +87,7 @@ MOST_PLY = 2
 
 
 @dataclass(frozen=True)
-class CubefulParameters(CubePlayerParameters):
+class CubefulParameters(NetworkChoice):
     """The cube models as text (see `side_of`): one for both sides, or those of player 0 and player
     1. The games of a seed are money games if `length` is 0, with or without the Jacoby rule, else matches. Both sides
     look `ply` rolls ahead, to choose plays and to handle the cube."""
@@ -144,7 +137,9 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
         return f"{parameters.network}{ply}-{rules}-cube-{cube}-{parameters.games}-seed-{parameters.seed}"
 
     def check_parameters(self, parameters: CubefulParameters) -> None:
-        parameters.check_player(parameters.games, parameters.seed)
+        parameters.check_network()
+        check_count(parameters.games)
+        check_seed(parameters.seed)
         if not 0 <= parameters.ply <= MOST_PLY:
             raise InvalidParameterError(f"expected a ply from 0 to {MOST_PLY}, got {parameters.ply}")
         check_rules(parameters.length, parameters.jacoby, sides_of(parameters.cube))

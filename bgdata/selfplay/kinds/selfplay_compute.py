@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from bgdata.evaluation.networks.player import find_network
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.formats.matches import JACOBY
 from bgdata.game.board_kernels import position_classes
-from bgdata.game.move_kernels import checker_moves_of
+from bgdata.game.play_kernels import checker_moves_of
 from bgdata.game.plays import CheckerMove, Play, format_play
 from bgdata.game.position import START
 from bgdata.kinds.column_values import constant, text_arrays, text_column
@@ -32,8 +31,6 @@ from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.job import Settings, Work, compute_shards, ranges
-from bgdata.store.table import Table
-from bgdata.store.versions import Versions
 
 P = TypeVar("P", SelfPlayParameters, CubefulParameters)
 ShardOf: TypeAlias = Callable[[Settings, int, int], dict[str, Array]]
@@ -113,15 +110,14 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
     turn_parts = (*TURN_PARTS, "dice", "equities", "lucks")
 
     def compute(self, build: Build[SelfPlayParameters]) -> None:
-        parameters, seat = build.parameters, Seat.of(build)
-        if parameters.player != "network" and parameters.version != seat.version:
+        parameters, (title, version, settings) = build.parameters, seat_of(build)
+        if parameters.player != "network" and parameters.version != version:
             raise InvalidParameterError(
-                f"expected version {seat.version} of {parameters.player}, as it plays here, "
+                f"expected version {version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
-        parts = ranges(parameters.games, SHARD_GAMES[parameters.luck])
-        self.play(build, "play_shard", seat.settings(parameters), parts)
-        for name, values in text_arrays("players", [seat.title] * 2).items():
+        self.play(build, "play_shard", settings, ranges(parameters.games, SHARD_GAMES[parameters.luck]))
+        for name, values in text_arrays("players", [title] * 2).items():
             build.job.save(name, values)
 
     def statistics(self, computed: Computed[SelfPlayParameters]) -> Mapping[str, float]:
@@ -138,14 +134,14 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
         """Play some games again, where the player is as it was."""
         parameters = recheck.parameters
         try:
-            seat = Seat.of(recheck)
+            title, version, settings = seat_of(recheck)
         except BgdataError as error:
             raise CheckSkippedError(f"no game can be played again: {error}") from error
-        if parameters.player != "network" and parameters.version != seat.version:
+        if parameters.player != "network" and parameters.version != version:
             played_by = f"{parameters.player} {parameters.version}"
-            raise CheckSkippedError(f"no game can be played again: {played_by} has played, {seat.title} is here")
-        check_arrays(recheck.table, text_arrays("players", [seat.title] * 2))
-        return self.play_again(recheck, play_shard, seat.settings(parameters), np.arange(parameters.games + 1))
+            raise CheckSkippedError(f"no game can be played again: {played_by} has played, {title} is here")
+        check_arrays(recheck.table, text_arrays("players", [title] * 2))
+        return self.play_again(recheck, play_shard, settings, np.arange(parameters.games + 1))
 
 
 class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
@@ -191,40 +187,28 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         return self.play_again(recheck, play_cubeful_shard, settings, match_places(recheck.parameters, games))
 
 
-@dataclass(frozen=True)
-class Seat:
-    """A player, and the folders from which workers open it."""
-
-    title: str  # name and version, for people
-    version: str
-    folders: Mapping[str, str]  # of the network and the tables that it plays by, by role
-
-    @classmethod
-    def of(cls, context: Context[SelfPlayParameters]) -> Seat:
-        """The player that parameters name. Raises MissingTableError."""
-        name = context.parameters.player
-        tables = tables_of(name, context.warehouse) if name.startswith("network/") else context.inputs
-        folders = {role: str(table.folder.resolve()) for role, table in tables.items()}
-        label, version, _ = open_seat(name, folders)
-        return cls(f"{label} {version}", version, folders)
-
-    def settings(self, parameters: SelfPlayParameters) -> Settings:
-        """What `play_shard` needs in a worker."""
-        wanted: Settings = {"player": parameters.player, "seed": parameters.seed, "luck": int(parameters.luck)}
-        return {**self.folders, **wanted}
-
-
-def tables_of(name: str, warehouse: Versions) -> dict[str, Table]:
-    """The network of this name and the best bearoff tables of its warehouse, by role. Raises MissingTableError."""
-    found: dict[str, Table | None] = {"network": find_network(name, warehouse)}
-    if warehouse.root.is_dir():
-        bearoff = open_bearoff(warehouse)
-        found |= {"two_sided": bearoff.two_sided, "one_sided": bearoff.one_sided, "gammon": bearoff.gammon}
-    return {role: table for role, table in found.items() if table is not None}
+def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
+    """(name and version for people, version, what `play_shard` needs in a worker) of the player that parameters name: a
+    network by name plays by the best bearoff tables of its warehouse. Raises MissingTableError."""
+    parameters, tables = context.parameters, dict(context.inputs)
+    if parameters.player.startswith("network/"):
+        tables = {"network": find_network(parameters.player, context.warehouse)}
+        if context.warehouse.root.is_dir():
+            bearoff = open_bearoff(context.warehouse)
+            found = {"two_sided": bearoff.two_sided, "one_sided": bearoff.one_sided, "gammon": bearoff.gammon}
+            tables |= {role: table for role, table in found.items() if table is not None}
+    settings: Settings = {
+        **{role: str(table.folder.resolve()) for role, table in tables.items()},
+        "player": parameters.player,
+        "seed": parameters.seed,
+        "luck": int(parameters.luck),
+    }
+    label, version, _ = open_seat(parameters.player, settings)
+    return f"{label} {version}", version, settings
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Games begin to end - 1 of a `Seat`, as a shard holds them."""
+    """Games begin to end - 1 of a player (`seat_of`), as a shard holds them."""
     name, luck = str(settings["player"]), bool(settings["luck"])
     *_, chooser = open_seat(name, settings)
     judge = open_seat("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser

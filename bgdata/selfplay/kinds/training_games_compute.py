@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer
+from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.board_kernels import position_classes
 from bgdata.kinds.column_values import (
     chosen_texts,
 )
 from bgdata.kinds.rechecking import check_arrays, check_replayed
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation, counts_of
-from bgdata.selfplay.kinds.shared.rollouts_compute import BEAROFF_ROLES, folders_of, network_text, open_roller
+from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, network_text, open_network, open_roller
 from bgdata.selfplay.kinds.training_games import STARTS, TrainingGameParameters
 from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
 from bgdata.selfplay.training_games import NO_POSITIONS, training_games
@@ -75,19 +74,16 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
         count = min(recheck.rows, MOST_REPLAYED, parameters.games)
         for game in recheck.generator.permutation(parameters.games)[:count].tolist():
             rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
-            check_replayed(
-                table, f"game {game}", rows, play_and_label(player, parameters, range(game, game + 1), doubts)
-            )
+            found = play_and_label(player, parameters, range(game, game + 1), doubts)
+            check_replayed(table, f"game {game}", rows, found)
         return sample_text(count, parameters.games, "games")
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """The rows of games begin to end - 1, by array."""
-    tables = {role: Table(Path(str(settings[role]))) for role in ("network", *BEAROFF_ROLES)}
-    player = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
     doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
-    return play_and_label(player, parameters, range(begin, end), doubts)
+    return play_and_label(open_network(settings), parameters, range(begin, end), doubts)
 
 
 @functools.lru_cache(1)  # a worker finds them once for all its shards
@@ -109,17 +105,9 @@ def play_and_label(
     if doubts is not None:
         hashes = game_hashes(parameters.seed, np.arange(games.start, games.stop))
         positions = doubts[(hashes % np.uint64(len(doubts))).astype(np.int64)]
-    found = training_games(
-        player.networks,
-        player.tables,
-        starts,
-        parameters.seed,
-        games.start,
-        positions=positions,
-        likely=parameters.likely,
-        overlooked=parameters.overlooked,
-        td_lambda=parameters.td_lambda,
-    )
+    given = player.networks, player.tables, starts, parameters.seed, games.start
+    how = {name: getattr(parameters, name) for name in ("likely", "overlooked", "td_lambda")}
+    found = training_games(*given, positions=positions, **how)
     counts = np.diff(found.offsets)
     numbers = np.repeat(np.arange(games.start, games.stop, dtype=np.int32), counts)
     return {

@@ -11,7 +11,6 @@ from itertools import count
 from math import comb, log10
 
 from bgdata.bearoff.index import layout_count
-from bgdata.evaluation.networks.shots import escape_counts
 from bgdata.game.dice import Roll
 
 HEADER_BYTES = 40  # of gnubg's bearoff files
@@ -59,11 +58,6 @@ def most_two_sided_checkers() -> int:
     return next(n for n in count(1) if two_sided_bytes(6, n + 1) >= FILE_LIMIT_BYTES)
 
 
-def hypergammon_bytes(checkers: int) -> int:
-    """Size of gnubg's hypergammon file: seven numbers of four bytes a pair of placements on 24 points, bar and off."""
-    return HEADER_BYTES + 28 * comb(25 + checkers, checkers) ** 2
-
-
 def distinct_rolls() -> int:
     """The number of rolls of two dice that are played differently."""
     return len({Roll(max(one, other), min(one, other)) for one in range(1, 7) for other in range(1, 7)})
@@ -106,9 +100,10 @@ def matches_without_hedging(chance: float, coin: float) -> float:
     return chance * (1 - chance) / (2 * coin**2)
 
 
-def escape_patterns() -> int:
-    """The number of patterns of points in our table of escaping rolls."""
-    return len(escape_counts())
+def luck_of_a_good_roll(value: float, results: Sequence[float], is_unbiased: bool) -> float:
+    """The luck of the best of equally likely results: beyond their mean, or, with a bias, beyond what the position was
+    called worth."""
+    return max(results) - (sum(results) / len(results) if is_unbiased else value)
 
 
 def average_cube(percentages: Sequence[float]) -> float:
@@ -131,7 +126,8 @@ FORMULAS = {
     function.__name__: function
     for function in (
         *(layouts, full_layouts, full_layout_share, pairs, pairs_with_empty, legal_positions, two_sided_bytes),
-        *(most_two_sided_checkers, hypergammon_bytes, distinct_rolls, binomial, far_from_mean, rating_gap, difference),
-        *(share_by_errors, matches_without_hedging, escape_patterns, average_cube, rest_of_percent, parabola_top),
+        *(most_two_sided_checkers, distinct_rolls, binomial, far_from_mean, rating_gap, difference),
+        *(share_by_errors, matches_without_hedging, luck_of_a_good_roll, average_cube),
+        *(rest_of_percent, parabola_top),
     )
 }

@@ -8,13 +8,19 @@ from math import pi, sqrt
 
 import numpy as np
 
-from bgdata.equity.diffusion import CENTERED, OPPONENT_OWNED, OWNED, drifting_match, drifting_money
 from bgdata.equity.doubling import janowski, jump, money_points
-from bgdata.equity.jump import implied_index
-from bgdata.equity.jump_numeric import SolvedJumps, solve_jumps
 from bgdata.equity.match_cube import MatchGame
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import crawford_row, induced_table
+from bgdata.equity.numeric import (
+    CENTERED,
+    OPPONENT_OWNED,
+    OWNED,
+    SolvedJumps,
+    drifting_match,
+    drifting_money,
+    solve_jumps,
+)
 from bgdata.game.match import CubeOwner
 
 POINTS = {  # name in the published table: (cube, field of Points)
@@ -26,7 +32,7 @@ POINTS = {  # name in the published table: (cube, field of Points)
 }
 LINEAR = "linear"
 SMALL_JUMPS = (0.03, 0.06)  # mean sizes
-DRIFTING = {"owned": OWNED, "centered": CENTERED, "opponent_owned": OPPONENT_OWNED}  # rows of `diffusion.Sides`
+DRIFTING = {"owned": OWNED, "centered": CENTERED, "opponent_owned": OPPONENT_OWNED}  # rows of `numeric.Sides`
 # Rounding of a printed equity, and of the printed ones that it is half of a mean of: what a formula may be off by.
 FITTING = 0.0005 + 0.0005 / 2
 FORMULAS_OF_MWC = {"(E-1)/2": -1, "(E+1)/2": 1}  # what is added to the equity before it is halved
@@ -53,22 +59,11 @@ def solve_cached(mean_win: float, mean_loss: float, volatility: float, jumps: st
     return solve_jumps(mean_win, mean_loss, volatility, jumps=jumps)
 
 
-def smallest_jump_point(mean_win: float, mean_loss: float, jumps: str, name: str) -> float:
-    """Where a decision changes by solved jumps as their size goes to zero: on a straight line through SMALL_JUMPS."""
-    small, large = (jump_point(mean_win, mean_loss, size, jumps, name) for size in SMALL_JUMPS)
-    return small - (large - small) * SMALL_JUMPS[0] / (SMALL_JUMPS[1] - SMALL_JUMPS[0])
-
-
 def drifting_point(mean_win: float, mean_loss: float, points: int, name: str) -> float:
     """Winning chance at which a decision changes if the chance drifts, on a grid of so many intervals."""
     owner, field = POINTS[name]
     sides = drifting_money(mean_win, mean_loss, points)
     return float(getattr(SolvedJumps(np.linspace(0, 1, points + 1), *sides).points(owner), field))
-
-
-def drifting_equity(mean_win: float, mean_loss: float, points: int, name: str) -> float:
-    """Equity at an even chance if the chance drifts, of a cube in DRIFTING; the number of intervals is even."""
-    return float(drifting_money(mean_win, mean_loss, points)[DRIFTING[name], points // 2])
 
 
 def normal_jump_point(mean_win: float, mean_loss: float, deviation: float, name: str) -> float:
@@ -94,6 +89,18 @@ def crawford_equity(away: int, gammon_chance: float, post_crawford: Sequence[flo
     2-, ... away and the chance of winning (or losing) a gammon."""
     trailer = [(1 - equity) / 2 for equity in post_crawford]
     return float(2 * crawford_row(trailer, 2 * gammon_chance)[away - 1] - 1)
+
+
+def crawford_change(
+    away: int,
+    gammon_chance: float,
+    post_crawford: Sequence[float],
+    before: float,
+    post_crawford_before: Sequence[float],
+) -> float:
+    """How much higher `crawford_equity` is by one gammon chance and post-Crawford row than by others, `before`."""
+    then = crawford_equity(away, before, post_crawford_before)
+    return crawford_equity(away, gammon_chance, post_crawford) - then
 
 
 def crawford_equity_by_lags(
@@ -168,9 +175,8 @@ def diffusion_gap(post_crawford: Sequence[float], gammon_rate: float, points: in
 FORMULAS = {
     function.__name__: function
     for function in (
-        *(janowski_point, jump_point, normal_jump_point, implied_index),
-        *(smallest_jump_point, drifting_point, drifting_equity),
-        *(crawford_equity, post_crawford_equity, crawford_lags, mwc_formula),
+        *(janowski_point, jump_point, normal_jump_point, drifting_point),
+        *(crawford_equity, crawford_change, post_crawford_equity, crawford_lags, mwc_formula),
         *(equity_before_game, percent_before_game, diffusion_gap),
     )
 }

@@ -11,12 +11,16 @@ last printed digit, from what the answer itself is rounded by, and from both err
 
 Each claim is of a kind, and kinds are counted apart:
 
-* `published`: somebody printed it, and it could have come out otherwise.
+* `published`: somebody printed a figure, and it could have come out otherwise.
 * `published_twice`: the same figure as another row, which `restates` names: printed again in another form, or reached
   in another way.
-* `own_oracle`: nobody printed it; an independent program computed or measured it for this register.
-* `identity`: it could not have come out otherwise, whatever the tables hold: the diagonal of a match equity table, an
-  input given back, a side that follows from the other by symmetry.
+* `statement`: no figure was printed but words, or a bound such as "more than 0".
+
+What nobody printed is a test and no claim, and so is what could not have come out otherwise.
+
+Figures of players whose weights were never published have one rule. What games of any strong player show, such as how
+many end in a gammon, is measured with a player of ours, which the row names, and judged as all else. What shows one
+player's own strength, such as its error rate, is that player's alone: unreachable.
 """
 
 from __future__ import annotations
@@ -28,16 +32,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from functools import lru_cache
+from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bgdata.errors import CorruptFileError
 
 FOLDER = Path(__file__).parent / "definitions"
-REPRODUCED, CORRECTED, OPEN, UNREACHABLE = STATUSES = ("reproduced", "corrected", "open", "unreachable")
+REPRODUCED, CORRECTED, DISAGREES, OPEN, UNREACHABLE = STATUSES = (
+    *("reproduced", "corrected", "disagrees", "open", "unreachable"),
+)
 DECLARED = ("", OPEN, UNREACHABLE)  # statuses that a definition may state; the others are found by computing
-PUBLISHED, PUBLISHED_TWICE, OWN_ORACLE, IDENTITY = KINDS = ("published", "published_twice", "own_oracle", "identity")
+PUBLISHED, PUBLISHED_TWICE, STATEMENT = KINDS = ("published", "published_twice", "statement")
+BLOG, ELSEWHERE = "Computational Backgammon", "elsewhere"
+DOCUMENTS = {  # the five source documents: beginning of the source, beginning of its date
+    f"{BLOG}, September and October 2011": [(BLOG, "2011-09"), (BLOG, "2011-10")],
+    f"{BLOG}, One-sided bearoff database": [(f"{BLOG}, One-sided bearoff database", "2012-01")],
+    f"{BLOG}, March 2012": [(BLOG, "2012-03"), ("R. Janowski", "2012-03")],
+    f"{BLOG}, Janowski model extended to match play": [(BLOG, "2012-04-09")],
+    "D. Zare, Hedging Toward Skill": [("D. Zare", "2000")],
+    ELSEWHERE: [("", "")],
+}
 RANGE = " to "  # between two numbers, of which either may be meant
+ABOUT, ALMOST, MORE_THAN = "about ", "almost ", "more than "  # before a number
+ALMOST_PART = 10  # what is almost a number is below it, by a tenth at most
+WORDS_AS_RANGES = {"mostly": (0.5, 1.0), "a few hundredths": (0.015, 0.055)}  # of a share; two to five
 NUMBER = re.compile(r"([+-]?\d+(?:\.(\d+))?)(?:e([+-]?\d+))?([kMB]?)")
 POWERS = {"": 0, "k": 3, "M": 6, "B": 9}
 OWN_KEYS = {"columns", "rows"}
@@ -64,13 +83,14 @@ class Claim:
     place: str = ""  # table, line or chapter of the source
     date: str = ""  # of the source: year, month or day
     kind: str = PUBLISHED
+    printed_table: str = ""  # whose figures are also judged together
     restates: str = ""  # the claim with the same figure, of what is published twice
     correction: str = ""
     published_error: float = 0.0  # standard error, 0 for one that is not printed, or none
     published_games: int = 0  # in place of it: how many games or matches the published number is the mean of
     needs: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
-    recorded: tuple[float, ...] = ()
+    recorded: tuple[float | str, ...] = ()
     recorded_with: str = ""
     query: str = ""
     status: str = ""
@@ -78,6 +98,14 @@ class Claim:
     experiment: str = ""
     obstacle: str = ""
     is_erratum: bool = False
+
+    @property
+    def document(self) -> str:
+        """Which of the five source documents has it, or that none has."""
+        return next(
+            name for name, begins in DOCUMENTS.items()
+            if any(self.source.startswith(source) and self.date.startswith(date) for source, date in begins)
+        )  # fmt: skip
 
 
 Answer = int | float | str
@@ -101,15 +129,27 @@ NUMBERS = [name for name, field in FIELDS.items() if field.type in ("float", "in
 
 def parse_published(text: str) -> tuple[int | float, float] | None:
     """A number as it was printed, with half a unit of its last digit; k, M, B stand for thousands, millions, billions.
-    The middle of a range, with half of its width. None for what is neither.
+    The middle of a range, with half of its width; so "almost 0.5" is from 0.45 to 0.5, and "mostly" a share above a
+    half. What is "about" a number may be off by half a unit of its first digit. None for what is nothing of these.
 
     >>> parse_published("64.1M"), parse_published("-0.026"), parse_published("73 to 75"), parse_published("n-2")
     ((64100000, 50000.0), (-0.026, 0.0005), (74.0, 1.0), None)
+    >>> parse_published("about 64.1M"), parse_published("almost 1/2"), parse_published("mostly")
+    ((64100000, 5000000.0), (0.475, 0.025), (0.75, 0.25))
     """
+    if text in WORDS_AS_RANGES:
+        low, high = WORDS_AS_RANGES[text]
+        return (low + high) / 2, (high - low) / 2
+    if text.startswith(ALMOST):
+        limit = parse_fraction(text.removeprefix(ALMOST))
+        return None if limit is None else (limit * (1 - 0.5 / ALMOST_PART), limit * 0.5 / ALMOST_PART)
+    if text.startswith(ABOUT):
+        number = parse_published(text.removeprefix(ABOUT))
+        return number and (number[0], 0.5 * 10.0 ** floor(log10(abs(number[0]))))
     if RANGE in text:
-        ends = [parse_published(end) for end in text.split(RANGE)]
-        low, high = ends if len(ends) == 2 else (None, None)
-        return None if low is None or high is None else ((low[0] + high[0]) / 2, (high[0] - low[0]) / 2)
+        ends = [parse_fraction(end) for end in text.split(RANGE)]
+        first, last = ends if len(ends) == 2 else (None, None)
+        return None if first is None or last is None else ((first + last) / 2, (last - first) / 2)
     found = NUMBER.fullmatch(text)
     if found is None:
         return None
@@ -119,6 +159,15 @@ def parse_published(text: str) -> tuple[int | float, float] | None:
     value = Decimal(digits).scaleb(power)
     is_count = exponent is None and value == value.to_integral_value()
     return int(value) if is_count and (letter or not decimals) else float(value), half
+
+
+def parse_fraction(text: str) -> float | None:
+    """A printed number, or a fraction such as 1/3; None for what is neither."""
+    parts = [parse_published(part) for part in text.split("/")]
+    if None in parts or len(parts) > 2:
+        return None
+    values = [part[0] for part in parts if part]
+    return values[0] / values[1] if len(values) == 2 else values[0]
 
 
 @lru_cache(maxsize=4)
@@ -201,8 +250,11 @@ def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, whe
     if "recorded" in merged:
         numbers = merged["recorded"]
         is_list = isinstance(numbers, list) and 1 <= len(numbers) <= 3
-        if not is_list or any(type(each) not in (int, float) for each in numbers):
-            raise CorruptFileError(f"expected a value, its error and the games as recorded in {where}, got {numbers!r}")
+        is_word = is_list and len(numbers) == 1 and isinstance(numbers[0], str)
+        if not is_word and (not is_list or any(type(each) not in (int, float) for each in numbers)):
+            raise CorruptFileError(
+                f"expected a value, its error and the games, or a word, as recorded in {where}, got {numbers!r}"
+            )
         merged["recorded"] = tuple(numbers)
     claim = Claim(**merged | {"claim": merged["claim"].replace("_", "-"), "part": part})
     check_claim(claim, where)

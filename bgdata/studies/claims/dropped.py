@@ -14,13 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import position_index
-from bgdata.bearoff.layouts import all_layouts, pip_counts
-from bgdata.bearoff.plays import Plays, all_plays
-from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
-from bgdata.bearoff.tables import TwoSidedTable
+from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Plays, all_layouts, all_plays, pip_counts
 from bgdata.kernel import kernel
-from bgdata.studies.claims.bearoff import Tables, figures, open_table, stated_error
-from bgdata.studies.claims.definitions import Found
+from bgdata.studies.claims.bearoff import Tables, figures
 
 WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # of the rolls of `Plays`
 LONGEST = 48  # rolls that the chances of layouts here have room for
@@ -51,11 +47,6 @@ def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
     return np.asarray(left == np.repeat(least, np.diff(plays.start)))
 
 
-def dropped_results(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
-    """Legal results, over all layouts and rolls, that such a generator does not have."""
-    return int((~keeps_pips(points, checkers)).sum())
-
-
 class Rolls(NamedTuple):
     """The fewest expected rolls of every layout, and the chances of so many."""
 
@@ -82,16 +73,19 @@ def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
     return Rolls(means, chances)
 
 
-def changed_means(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
-    """Layouts whose mean rolls change when such results are dropped."""
-    before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
-    return int((after - before > SAME).sum())
+@lru_cache(maxsize=1)
+def legal_differences(points: int, checkers: int) -> dict[str, float]:
+    """The `figures` of one-sided minus exact equity by all legal plays, both solved in float64."""
+    from bgdata.bearoff.combine import one_sided_equities
+
+    differences = one_sided_equities(solved_rolls(points, checkers, False).chances[1:])
+    differences -= exact_equities(plays_of(points, checkers)[0])
+    return figures(differences)
 
 
-def largest_mean_change(tables: Tables, points: int, checkers: int) -> float:  # noqa: ARG001
-    """The most rolls that it costs a layout."""
-    before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
-    return float((after - before).max())
+def legal_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
+    """A figure of `legal_differences`."""
+    return legal_differences(points, checkers)[what]
 
 
 @lru_cache(maxsize=1)
@@ -107,21 +101,6 @@ def filtered_differences(points: int, checkers: int) -> dict[str, float]:
 def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -> float:  # noqa: ARG001
     """A figure of `filtered_differences`."""
     return filtered_differences(points, checkers)[what]
-
-
-def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found:
-    """The largest error of an equity if neither side had the plays that are dropped."""
-    table = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
-    exact = TwoSidedTable(table)
-    changes = np.abs(filtered_equities(points, checkers) - exact.decode(exact.stored[1:, 1:, 0]))
-    return Found(float(changes.max()), bound=stated_error(table))
-
-
-def changed_pairs(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
-    """Pairs of layouts, none empty, whose equity changes if neither side has the plays that waste pips."""
-    changes = exact_equities(plays_of(points, checkers)[0])
-    changes -= filtered_equities(points, checkers)
-    return int((np.abs(changes, out=changes) > CHANGED).sum())
 
 
 @lru_cache(maxsize=1)
@@ -200,9 +179,5 @@ def mean_of_best(
 
 
 READINGS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        *(results_of_roll, dropped_results, changed_means, largest_mean_change),
-        *(filtered_difference, largest_filtered_change, changed_pairs),
-    )
+    function.__name__: function for function in (results_of_roll, legal_difference, filtered_difference)
 }

@@ -7,9 +7,9 @@ errors of both sides where they come from samples of games.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from math import hypot, nan, sqrt
+from math import erfc, exp, hypot, nan, pi, sqrt
 from typing import Any, NamedTuple
 
 from bgdata.errors import CorruptFileError, MissingTableError, QueryError, UsageError
@@ -17,7 +17,17 @@ from bgdata.store.table import Table
 from bgdata.studies.claims.bearoff import READINGS as BEAROFF
 from bgdata.studies.claims.counting import FORMULAS as COUNTING
 from bgdata.studies.claims.cube import FORMULAS as CUBE
-from bgdata.studies.claims.definitions import CORRECTED, OPEN, REPRODUCED, Answer, Claim, Found, parse_published
+from bgdata.studies.claims.definitions import (
+    CORRECTED,
+    DISAGREES,
+    MORE_THAN,
+    OPEN,
+    REPRODUCED,
+    Answer,
+    Claim,
+    Found,
+    parse_published,
+)
 from bgdata.studies.claims.dropped import READINGS as DROPPED
 from bgdata.studies.claims.play import READINGS as PLAY
 
@@ -31,7 +41,6 @@ ERRORS = 3  # combined standard errors that an answer may deviate by, besides th
 DECIMALS = 15  # what is smaller is rounding
 COARSEST = 4  # times the standard error of what was published: a sample with a larger one tells little
 SQL_VALUES = 3  # of `Found`, at most, that a query in SQL answers: a table says nothing of its rounding
-MORE_THAN = "more than "  # before a published number that ours has to exceed
 Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of its only row
 
 
@@ -80,40 +89,50 @@ def judge_unasked(claim: Claim, reason: str) -> Judged:
 def judge_record(claim: Claim, reason: str) -> Judged:
     """A claim that is answered from its record, for this reason."""
     value, error, games = (*claim.recorded, 0.0, 0)[:3]
-    return judge_answer(claim, Found(value, error, int(games)), f"as measured with {claim.recorded_with}, {reason}")
+    return judge_answer(
+        claim, Found(value, float(error), int(games)), f"as measured with {claim.recorded_with}, {reason}"
+    )
 
 
 def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
-    """An answered claim, with a remark on the answer. It is open, and keeps no answer, if the answer agrees but its
-    sample is too small to tell."""
+    """An answered claim, with a remark on the answer. It disagrees if the answer is further away than the rule allows;
+    it is open, and keeps no answer, if the answer agrees but its sample is too small to tell."""
     # as printed, or from the number of games with the spread of ours
     by_games = found.error * sqrt(found.games / claim.published_games) if claim.published_games else None
     theirs = round_answer(claim.published_error if by_games is None else by_games)
     answer, error, bound = round_answer(found.answer), round_answer(found.error), round_answer(found.bound)
-    status = OPEN
+    status = DISAGREES if is_decidable(claim, answer) else OPEN
     if agrees(claim.published, answer, bound, error, theirs):
         status = REPRODUCED
     elif claim.correction and agrees(claim.correction, answer, bound, error, theirs):
         status = CORRECTED
-    if is_too_small(claim, found) and (status != OPEN or not error):
+    if is_too_small(claim, found) and (status != DISAGREES or not error):
         reason = f"{found.games:,} games of ours are too few beside what was published"
         return Judged(claim, None, OPEN, explain(claim, OPEN, reason), 0.0, theirs)
-    if not claim.explanation and status == OPEN:
+    if not claim.explanation and status == DISAGREES:
         remark = "; ".join(filter(None, (UNEXPLAINED, remark)))
     return Judged(claim, answer, status, explain(claim, status, remark), error, theirs, bound)
 
 
+def is_decidable(claim: Claim, answer: Answer) -> bool:
+    """Whether an answer can disagree: a number does not with words."""
+    if isinstance(answer, str):
+        return True
+    return parse_published(claim.published.removeprefix(MORE_THAN)) is not None
+
+
 def is_too_small(claim: Claim, found: Found) -> bool:
-    """Whether a sample is so small that its answer would agree with nearly anything. An answer that disagrees counts
-    all the same, unless all its games ended alike, so that its error is unknown."""
+    """Whether a sample is so small that its answer would agree with nearly anything. One that disagrees counts all the
+    same, unless all its games ended alike, so that its error is unknown."""
     if claim.published_games:
         return 0 < found.games * COARSEST**2 < claim.published_games
     return 0 < COARSEST * claim.published_error < found.error
 
 
 def explain(claim: Claim, status: str, remark: str = "") -> str:
-    """The explanation of a claim, a remark, and if it is open what would decide it and why that is not done here."""
-    is_undecided = status == OPEN and claim.experiment
+    """The explanation of a claim, a remark, and if it is open or disagrees what would decide it and why that is not
+    done here."""
+    is_undecided = status in (OPEN, DISAGREES) and claim.experiment
     undecided = f"{DECIDES}{claim.experiment}. {OBSTACLE}{claim.obstacle}" if is_undecided else ""
     return "; ".join(filter(None, (claim.explanation, remark, undecided)))
 
@@ -140,6 +159,54 @@ def margin(half: float, bound: float, *errors: float) -> float:
     """How far an answer may be from the published value: half of the last printed digit, plus the most that rounding
     may have moved the answer, plus ERRORS standard errors of the difference of two independent samples."""
     return half + bound + ERRORS * hypot(*errors)
+
+
+class Together(NamedTuple):
+    """The rows of one printed table, judged together."""
+
+    printed_table: str
+    n_rows: int  # with a standard error
+    n_disagreeing: int
+    chi_squared: float  # sum of squared differences, each over its variance
+    chance: float  # of such a sum or a larger one, if all differences are of sampling and rounding
+    status: str
+
+
+def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
+    """Printed tables, in order: their rows, as in the table `claims`, judged together by chi-squared.
+
+    Small differences that all point the same way are in no single row. A variance is that of both samples and of the
+    rounding of what was printed. The rows of a table are taken to be independent of each other.
+    """
+    found: dict[str, list[tuple[float, bool]]] = {}
+    for row in rows:
+        if row["printed_table"] and row["our_error"]:
+            error = hypot(row["our_error"], row["published_error"] or 0)
+            half = row["tolerance"] - (row["our_bound"] or 0) - ERRORS * error
+            score = (row["our_value"] - row["published_value"]) ** 2 / (error**2 + half**2 / 3)
+            found.setdefault(row["printed_table"], []).append((score, row["status"] == DISAGREES))
+    together = []
+    for name, scores in found.items():
+        total = sum(score for score, _ in scores)
+        chance = chi_squared_tail(total, len(scores))
+        status = DISAGREES if chance < erfc(ERRORS / sqrt(2)) else REPRODUCED
+        together.append(Together(name, len(scores), sum(wrong for _, wrong in scores), total, chance, status))
+    return together
+
+
+def chi_squared_tail(total: float, degrees: int) -> float:
+    """The chance that a sum of so many squared standard normal numbers is at least this.
+
+    Abramowitz and Stegun, Handbook of Mathematical Functions, 26.4.4 and 26.4.5: a finite sum for whole degrees.
+    """
+    tail, term = (erfc(sqrt(total / 2)), sqrt(2 * total / pi)) if degrees % 2 else (0.0, 1.0)
+    for degree in range(2 + degrees % 2, degrees + 1, 2):
+        if degree == 2:
+            term = 1.0
+        elif degree > 3:
+            term *= total / (degree - 2)
+        tail += term * exp(-total / 2)
+    return tail
 
 
 def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:

@@ -7,19 +7,21 @@ from collections.abc import Iterator, Sequence
 import click
 
 from bgdata.cli.options import format_option
-from bgdata.cli.output import write_rows
+from bgdata.cli.output import show_rows, write_rows
 from bgdata.errors import MissingTableError
-from bgdata.rows import COUNT, Column, table_lines
+from bgdata.rows import COUNT, Column, Quantity, table_lines
 from bgdata.store.progress import progress_bars
 from bgdata.studies import rows as register
-from bgdata.studies.claims.definitions import KINDS, STATUSES
+from bgdata.studies.claims.definitions import DISAGREES, KINDS, STATUSES
 from bgdata.studies.kinds.claims import DATASET
 from bgdata.studies.rows import (
     Row,
     answer_text,
     check_claim_names,
     chosen_claims,
+    counts_of,
     current_register,
+    printed_tables,
     rows_of,
     rows_without_tables,
 )
@@ -32,6 +34,7 @@ from bgdata.warehouse import Warehouse
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only claims of this kind.")
 @click.option("--erratum", is_flag=True, help="Only claims that were published wrongly, or withdrawn.")
 @click.option("--explain", is_flag=True, help="Print everything about each claim: source, query, explanation.")
+@click.option("--tables", is_flag=True, help="Judge the figures of each printed table together.")
 @click.option("--recompute", is_flag=True, help="Compute the answers again, from all that the warehouse has.")
 @format_option
 @click.pass_obj
@@ -42,6 +45,7 @@ def claims(
     kinds: tuple[str, ...],
     erratum: bool,
     explain: bool,
+    tables: bool,
     recompute: bool,
     form: str,
 ) -> None:
@@ -51,29 +55,46 @@ def claims(
     answers claims that need data which only some warehouses have, such as imported match equity tables (met_xml) or
     scores of other players.
 
-    The kinds of claims are counted separately: published, a figure that somebody published; published_twice, the same
-    figure as in another row; own_oracle, never published but computed for the register by an independent program;
-    identity, true by definition.
+    A claim is reproduced if our answer is within the tolerance, which follows from the printed digits and from the
+    standard errors of both; corrected if the published figure is wrong and ours is the right one; else it disagrees.
+    What is open waits for an experiment, and what is unreachable is of something that nobody can obtain. Published
+    figures are counted by source document, and those of a kind apart: published_twice, the same figure as in another
+    row, and statement, words or a bound. --tables judges figures that were printed in one table together, which shows
+    small differences that all point the same way.
 
     \b
       bgdata claims --status corrected
       bgdata claims A8.crawford --explain
-      bgdata claims --kind published --status open
+      bgdata claims --kind published --status disagrees
+      bgdata claims --tables
     """
     check_claim_names(names, [(claim.claim, claim.part) for claim in register.WHOLE.chosen()])
     rows = register_rows(warehouse, is_recomputed=recompute)
     shown = chosen_claims(rows, names, statuses, kinds, is_erratum=erratum)
+    if tables:
+        together = printed_tables(shown)
+        show_rows(together, form, table_lines(TOGETHER, together) if together else ["no printed table is among these"])
+        return
     if form != "table":
         write_rows(shown, form)
         click.echo(summary_line(shown), err=True)
         return
     lines = (explained_lines(shown) if explain else list_lines(shown)) if shown else ()
-    click.echo("\n".join([*lines, summary_line(shown), *kind_lines(shown)]))
+    click.echo("\n".join([*lines, summary_line(shown), *count_lines(shown)]))
 
 
+TOGETHER = (
+    Column("n_rows", COUNT, heading="rows"),
+    Column("n_disagreeing", COUNT, heading="disagree"),
+    Column("chi_squared", Quantity(1), heading="chi-squared"),
+    Column("chance", heading="chance", is_right=True),
+    Column("status"),
+    Column("printed_table"),
+)
 WIDEST = 24  # letters of a value in the list
 SHOWN = (  # of a claim that is explained
-    *("subject", "source", "source_date", "place", "restates", "published", "published_error", "tolerance"),
+    *("subject", "document", "source", "source_date", "place", "printed_table", "restates"),
+    *("published", "published_error", "tolerance"),
     *("answer", "our_error", "our_bound", "correction", "explanation", "query"),
 )
 
@@ -125,19 +146,20 @@ def explained_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 def summary_line(rows: Sequence[Row]) -> str:
     """`310 claims: 290 reproduced, 12 corrected, ...`."""
-    counts = ", ".join(f"{sum(row['status'] == status for row in rows)} {status}" for status in STATUSES)
+    named = {DISAGREES: "disagree"}
+    counts = ", ".join(
+        f"{sum(row['status'] == status for row in rows)} {named.get(status, status)}" for status in STATUSES
+    )
     errata = sum(row["is_erratum"] for row in rows)
     many, wrong = "claim" if len(rows) == 1 else "claims", "erratum" if errata == 1 else "errata"
     return f"{len(rows)} {many}: {counts}; {errata} {wrong}"
 
 
-def kind_lines(rows: Sequence[Row]) -> list[str]:
-    """The number of claims of each kind that occurs, all and by status."""
-    columns = [Column("kind"), Column("claims", COUNT), *(Column(status, COUNT) for status in STATUSES)]
-    counts = []
-    for kind in KINDS:
-        statuses = [row["status"] for row in rows if row["kind"] == kind]
-        if statuses:
-            by_status = {status: statuses.count(status) for status in STATUSES}
-            counts.append({"kind": kind, "claims": len(statuses), **by_status})
-    return table_lines(columns, counts) if counts else []
+def count_lines(rows: Sequence[Row]) -> list[str]:
+    """The number of claims by kind, source document and status."""
+    counts = counts_of(rows)
+    if not counts:
+        return []
+    names = [name for name in counts[0] if name not in ("kind", "document")]
+    columns = [Column("kind"), Column("document"), *(Column(name, COUNT) for name in names)]
+    return table_lines(columns, counts)

@@ -12,7 +12,7 @@ from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
 from bgdata.cli.output import build_version, show_rows
 from bgdata.rows import THOUSANDTHS, Column, Row, table_lines
-from bgdata.selfplay.commands.selfplay import found_corpus
+from bgdata.selfplay.commands.selfplay import corpus_recipe
 from bgdata.store.table import Table
 from bgdata.studies.kinds.race_rules import DATASET as RULES
 from bgdata.studies.kinds.race_rules import DECISIONS, RaceRuleParameters
@@ -41,7 +41,7 @@ def race_rules(warehouse: Warehouse, /, corpus: str, table: str, plot: Path | No
     """
     from bgdata.measures.steps.scores import table_size
 
-    recipe = found_corpus(warehouse, corpus)
+    recipe = corpus_recipe(warehouse, corpus)
     points, checkers = table_size(warehouse, table, "to score rules by")
     parameters = RaceRuleParameters(**vars(recipe), points=points, checkers=checkers)
     found = build_version(warehouse, RULES, parameters, force=force)

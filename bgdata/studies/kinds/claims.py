@@ -24,6 +24,7 @@ TEXTS = (  # columns, each an array with an `s` behind it
     Column("claim", "VARCHAR", "", "Name of the claim: its part of the register, a dot, and what it is about"),
     Column("part", "VARCHAR", "", "Part of the register, A1 to A13"),
     Column("source", "VARCHAR", "", "Who published it where"),
+    Column("document", "VARCHAR", "", "Which of the five source documents has it, or elsewhere"),
     Column("source_date", "VARCHAR", "", "When: year, month or day; empty where that is not known"),
     Column("place", "VARCHAR", "", "Where in the source"),
     Column("subject", "VARCHAR", "", "What was published, and in which unit"),
@@ -31,15 +32,19 @@ TEXTS = (  # columns, each an array with an `s` behind it
         "kind",
         "VARCHAR",
         "",
-        "Published; published_twice (the figure of another row); own_oracle (by nobody: computed for this register by "
-        "an independent program); identity (could not have come out otherwise)",
+        "Published (a figure); published_twice (the figure of another row); statement (words, or a bound)",
     ),
+    Column("printed_table", "VARCHAR", "", "The printed table with which it is also judged; null elsewhere"),
     Column("restates", "VARCHAR", "", "The claim with the same figure, of what is published twice; null elsewhere"),
     Column("published", "VARCHAR", "", "What was published, as it was printed"),
     Column("answer", "VARCHAR", "", "What we find; null where nothing was computed"),
     Column("correction", "VARCHAR", "", "What is right, where what was published is not; null elsewhere"),
     Column(
-        "status", "VARCHAR", "", "What came of it: reproduced (within the tolerance), corrected, open or unreachable"
+        "status",
+        "VARCHAR",
+        "",
+        "What came of it: reproduced (within the tolerance), corrected, disagrees (ours is further away), open or "
+        "unreachable",
     ),
     Column("explanation", "VARCHAR", "", "Why it is not simply reproduced, or what is to be known of it; may be null"),
     Column(
@@ -68,7 +73,7 @@ NUMBERS = (
 )
 IS_ERRATUM = Column("is_erratum", "BOOLEAN", "", "Whether what was published is wrong, misprinted or withdrawn")
 ORDER = (
-    *("claim", "part", "kind", "restates", "source", "source_date", "place", "subject"),
+    *("claim", "part", "kind", "restates", "document", "source", "source_date", "place", "printed_table", "subject"),
     *("published", "published_value", "published_error", "tolerance", "answer", "our_value", "our_error", "our_bound"),
     *("correction", "status", "is_erratum", "explanation", "query"),
 )
@@ -103,10 +108,10 @@ class Claims(Dataset[ClaimsParameters]):
     """One row for each claim."""
 
     name = "claims"
-    revision = 2
+    revision = 3
     summary = (
         "Published numbers about backgammon databases, cube models and match equity, with what we find: reproduced, "
-        "corrected, open or unreachable."
+        "corrected, away from it, open or unreachable."
     )
     source = (
         "Collected from the blog Computational Backgammon (2011-2012) and its author's programs, D. Zare on luck, "

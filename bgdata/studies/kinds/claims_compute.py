@@ -18,7 +18,7 @@ from bgdata.studies.claims.definitions import CORRECTED, KINDS, STATUSES, Claim,
 from bgdata.studies.claims.register import Judged, judge
 from bgdata.studies.kinds.claims import NUMBERS, ORDER, TEXTS, ClaimsParameters, variant_of
 
-NULLABLE = {"restates", "answer", "correction", "explanation", "query"}
+NULLABLE = {"restates", "printed_table", "answer", "correction", "explanation", "query"}
 
 
 class ClaimsComputation(Computation[ClaimsParameters]):
@@ -117,7 +117,7 @@ def row_of(judged: Judged) -> dict[str, Any]:
     value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)
     shown = "" if answer is None else f"{answer:.9g}" if isinstance(answer, float) else str(answer)
-    same = ("claim", "part", "kind", "restates", "source", "place", "subject", "published")
+    same = ("claim", "part", "kind", "restates", "document", "source", "place", "printed_table", "subject", "published")
     return {name: getattr(claim, name) for name in same} | {
         "source_date": claim.date,
         "published_value": float(value),

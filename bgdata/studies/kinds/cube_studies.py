@@ -8,7 +8,9 @@ from pathlib import Path
 
 from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import text_declarations
-from bgdata.selfplay.kinds.cubeful_selfplay import CubePlayerParameters, met_inputs
+from bgdata.selfplay.kinds.cubeful_selfplay import met_inputs
+from bgdata.selfplay.kinds.shared.games import check_count, check_seed
+from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import published_folder, published_versions
@@ -39,7 +41,7 @@ UNITS = {
 
 
 @dataclass(frozen=True)
-class StudyParameters(CubePlayerParameters):
+class StudyParameters(NetworkChoice):
     """The study, the number of games (or matches) of each arm, the seed of their dice (the same for all arms), and
     whether luck is measured and subtracted."""
 
@@ -110,7 +112,9 @@ class CubeStudies(Dataset[StudyParameters]):
         return f"{parameters.study}-{parameters.network}-{parameters.games}-seed-{parameters.seed}{how}"
 
     def check_parameters(self, parameters: StudyParameters) -> None:
-        parameters.check_player(parameters.games, parameters.seed)
+        parameters.check_network()
+        check_count(parameters.games)
+        check_seed(parameters.seed)
         parameters.arms()
         if parameters.games % 2 or parameters.games < 4:
             raise InvalidParameterError(f"expected an even number of at least 4 games, got {parameters.games}")

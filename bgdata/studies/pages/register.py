@@ -8,7 +8,7 @@ from bgdata.errors import UsageError, shown
 from bgdata.rows import whole_rows
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import KINDS, STATUSES
-from bgdata.studies.rows import answer_text, check_claim_names, chosen_claims, current_register, rows_of
+from bgdata.studies.rows import answer_text, check_claim_names, chosen_claims, current_register, printed_tables, rows_of
 from bgdata.training.rows import curve_charts, network_row, networks
 from bgdata.web.answer import Page
 from bgdata.web.charts import chart_svg
@@ -46,6 +46,7 @@ def claims(site: Site, request: Request) -> Page:
         "is_erratum": is_erratum,
         "all_statuses": STATUSES,
         "all_kinds": KINDS,
+        "printed_tables": printed_tables(rows),
         "counts": {status: sum(row["status"] == status for row in rows) for status in STATUSES},
     }
     return Page("claims.html", shown_, whole_rows(rows))

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from bgdata.bearoff.kinds.shared.race import race_inputs
+from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import input_set_named
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from bgdata.cli.defaults import build_small_tables
 from bgdata.cli.options import refuse_beside
-from bgdata.cli.own_tables import build_small_tables
 from bgdata.errors import StorageError, UsageError, needing
 from bgdata.warehouse import Warehouse
 

@@ -38,7 +38,6 @@ from bgdata.evaluation.networks.player import (
     scores_in,
     shipped_scores,
     version_by,
-    write_scores,
 )
 from bgdata.evaluation.player import PubEval, open_named_player
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
@@ -53,6 +52,7 @@ from bgdata.store.table import Table
 from bgdata.training.kinds.network import DATASET
 from bgdata.training.kinds.network import default_network as default_recipe
 from bgdata.warehouse import Warehouse
+from docs.ship import write_scores
 from tests.evaluation.network_versions import HIDDEN, random_networks, write_network
 from tests.evaluation.sample_networks import random_networks as sample_networks
 from tests.kept import own

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.errors import InvalidParameterError, MissingTableError
 from bgdata.game.plays import parse_play
 from bgdata.game.position import START, Position
-from bgdata.kernel import threads
 from bgdata.openings.candidates import Objective, candidates_of, roll_out_candidates
 from bgdata.openings.kinds import openings_compute as openings
 from bgdata.openings.kinds.openings import (
@@ -30,7 +29,6 @@ from bgdata.store import job
 from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample, inputs_of
 from tests.together import each
 
@@ -121,14 +119,6 @@ def test_statistics(small_root: Path) -> None:
     assert 0 < found["known_share"] == (errors <= 0.00002).mean() < 1  # nobody is 0.05 points behind
 
 
-@pytest.mark.slow
-def test_books_do_not_depend_on_threads(warehouse: Warehouse) -> None:
-    first = small_table(warehouse).manifest.digest
-    for count in (1, 2):
-        with threads(count):
-            assert warehouse.build(DATASET.name, SMALL, force=True).manifest.digest == first
-
-
 def test_a_killed_build_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     first, whole, slots = small_table(warehouse).manifest.digest, openings.rollout_arrays, []
 
@@ -147,22 +137,6 @@ def test_a_killed_build_goes_on(warehouse: Warehouse, monkeypatch: pytest.Monkey
     assert slots == [*every[:4], *every[3:]]
 
 
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [("plays_equities", 1), ("boards_after", (1, 6)), ("plays_chances", (1, 0)), ("plays_trials", 1)],
-)
-def test_verify_rolls_out_again(warehouse: Warehouse, name: str, place: Any) -> None:
-    table = warehouse.build(DATASET.name, FAST)
-    good = check_sample(DATASET, table, inputs_of(warehouse, DATASET, SMALL), 5, np.random.default_rng(0))
-    assert good == "1 of 1 decisions rolled out again"
-    values = np.array(table.array(name))
-    values[place] += 1
-    with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in decision 0 of openings/"):
-        check_sample(
-            DATASET, Corrupted(table, name, values), inputs_of(warehouse, DATASET, SMALL), 5, np.random.default_rng(0)
-        )
-
-
 def test_verify_rolls_out_as_much_as_it_is_asked_for(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the decisions drawn, those with the fewest games, another seed others; one at least."""
     warehouse, rolled = bgdata.open_warehouse(small_root), []
@@ -178,18 +152,6 @@ def test_verify_rolls_out_as_much_as_it_is_asked_for(small_root: Path, monkeypat
         assert rolled == drawn[: max(1, (totals <= 64 * rows).sum())]
         assert said == f"{len(rolled)} of {len(games)} decisions rolled out again"
     assert check_sample(DATASET, table, inputs, 528, np.random.default_rng(0)).startswith("22 of 22")
-
-
-@pytest.mark.parametrize("name", ["decisions_reply_rolls", "decisions_answered", "decisions_n_plays", "plays_ranks"])
-def test_verify_knows_what_is_answered(small_root: Path, name: str) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
-    table = small_table(warehouse)
-    values = np.array(table.array(name))
-    values[-1] += 1
-    with pytest.raises(CheckFailedError, match="expected "):
-        check_sample(
-            DATASET, Corrupted(table, name, values), inputs_of(warehouse, DATASET, SMALL), 1, np.random.default_rng(0)
-        )
 
 
 @each(

@@ -28,8 +28,7 @@ from tests.command_line import run
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.protocols.gnubg_games import gnubg_script
-from tests.protocols.test_external import GOOD
-from tests.protocols.test_external_record import check_same_games
+from tests.protocols.test_external import GOOD, check_same_games
 
 
 def test_exchanges_are_printed_and_saved(capsys: pytest.CaptureFixture[str]) -> None:

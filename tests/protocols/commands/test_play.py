@@ -13,9 +13,9 @@ import bgdata
 from bgdata.cli import main
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import find_met
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.formats.mat import format_mat, parse_mat
+from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import Match, TurnKind
 from bgdata.formats.replay import replay_game
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -192,20 +192,6 @@ def test_questions_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr("builtins.input", end)
     assert playing.ask("> ") == "quit"
     assert capsys.readouterr().out == "\n"
-
-
-def test_a_saved_game_that_was_left_has_no_result_and_no_play_that_was_taken_back(player: LookaheadPlayer) -> None:
-    mine = your_plays(SEED, player)
-    answers = iter([mine[0], "undo", mine[1]])
-    talked = dialogue(player, SEED, lambda _: next(answers, "quit"))
-    talked.run()
-    (match,) = parse_mat(b"".join(format_mat(talked.session.record.match))).matches
-    (recorded,) = match.games
-    assert (recorded.winner, recorded.points) == (None, None)
-    assert len(recorded.turns) == talked.session.now.rolls == 3
-    replayed = replay_game(match, recorded).turns
-    assert [each.turn.player for each in replayed] == [1, 0, 1]
-    assert str(replayed[1].play) == mine[1]
 
 
 def test_a_seed_is_drawn_when_none_is_given(player_root: Path) -> None:
@@ -536,18 +522,6 @@ def test_played_turns_are_saved_after_any_end(
         assert [game.winner for game in match.games] == [1, None]
 
 
-def test_matches_are_saved_by_the_command(cube_root: Path, tmp_path: Path) -> None:
-    """At the end of the input, in the middle of a game."""
-    path = tmp_path / "match.mat"
-    options = ("--match-length", "5", "--met", MET, "--save", str(path))
-    shown = talk(cube_root, "resign gammon", "resign gammon", "hint", options=options)
-    assert "\nrandom-0ply " in shown
-    assert shown.rstrip().splitlines()[-1].startswith("left game ")
-    match = read(path)
-    assert (match.players, match.length) == (("You", "random-0ply"), 5)
-    assert [game.points for game in match.games] == [2, 2, None]
-
-
 @each(
     ("options", "code", "said"),
     [
@@ -587,20 +561,8 @@ def test_watching_with_the_cube(cube_root: Path, tmp_path: Path, monkeypatch: py
     """By the command, which saves it."""
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(Whims()))
     path = tmp_path / "watched.mat"
-    arguments = (
-        "play",
-        "--network",
-        "random",
-        "--seed",
-        "4",
-        "--watch",
-        "any.onnx",
-        "--match-length",
-        "3",
-        "--met",
-        MET,
-    )
-    shown = succeeds(cube_root, *arguments, "--save", str(path))
+    words = f"play --network random --seed 4 --watch any.onnx --match-length 3 --met {MET} --save {path}"
+    shown = succeeds(cube_root, *words.split())
     match = read(path)
     assert match.players == ("scrambled-0ply", "random-0ply")
     assert shown.count("mwc of random-0ply\n") == len(match.games)

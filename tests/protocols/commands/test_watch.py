@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 import bgdata
 from bgdata.equity.cube import CubeRules, decide_cube
-from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met
 from bgdata.errors import UsageError
 from bgdata.evaluation.choices import chosen_boards
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
@@ -42,7 +40,6 @@ from bgdata.protocols.session import DecisionKind, Moment, Session
 from tests.command_line import succeeds
 from tests.protocols.test_external import Wild
 from tests.protocols.test_fibs import Whims
-from tests.reference.games import dice
 
 ROW = re.compile(r" *(\d+)  (\S+) +(\d\d): (.*?) +([+-]\d\.\d{3})")
 
@@ -50,14 +47,6 @@ ROW = re.compile(r" *(\d+)  (\S+) +(\d\d): (.*?) +([+-]\d\.\d{3})")
 @pytest.fixture(scope="module")
 def player(player_root: Path) -> LookaheadPlayer:
     return bgdata.open_player(player_root, "random")
-
-
-@pytest.fixture(scope="module")
-def met(tmp_path_factory: pytest.TempPathFactory) -> MatchEquity:
-    """A published table."""
-    warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("met") / "warehouse")
-    warehouse.build(MATCH_EQUITY.name, MATCH_EQUITY.defaults[-1])
-    return find_met(warehouse, "published-12")
 
 
 class Engine(Whims):
@@ -113,40 +102,12 @@ def test_random_plays_depend_on_game_and_turn() -> None:
         assert list(play.next_position.board) == expected
         plays.add(str(play))
     assert len(plays) > 5
+    (board,) = PubEval().choose_plays(boards, rolls).tolist()
+    assert chosen_play(PubEval(), START, roll_of(3, 1)).next_position == Position(board)
     session = Session(4, ("random", "random"))
     assert Program.of(RandomPlayer(), None).play(session) == chosen_play(
         RandomPlayer(), session.now.position, session.roll, 1, 0
     )
-
-
-def test_a_saved_game_is_the_one_that_was_played(player_root: Path, tmp_path: Path) -> None:
-    output = tmp_path / "game.mat"
-    arguments = ("play", "--network", "random", "--seed", "11", "--watch", "pubeval")
-    shown = succeeds(player_root, *arguments, "--save", str(output))
-    assert shown == succeeds(player_root, *arguments)
-    (match,) = parse_mat(output.read_bytes()).matches
-    (game,) = match.games
-    assert (match.players, match.length, game.score) == (("pubeval", "random-0ply"), 0, (0, 0))
-    assert game.winner is not None
-    assert shown.splitlines()[-1].startswith(f"{match.players[game.winner]} wins a ")
-    assert f", {game.points} point" in shown.splitlines()[-1]
-    lines = [line for line in shown.splitlines() if ROW.match(line)]
-    assert len(game.turns) == len(lines)
-    first = Session(11, match.players).now.side
-    for number, (turn, line) in enumerate(zip(game.turns, lines, strict=True)):
-        assert turn.player == (number + first) % 2
-        assert turn.dice == dice(11, 0, number)
-        assert line.split()[1] == match.players[turn.player]
-    rows = succeeds(player_root, "luck", str(output), "--player", "network/random", "--format", "csv").splitlines()
-    assert len(rows) == len(lines) + 1  # so every play is legal
-
-
-def test_chosen_plays_are_those_of_the_player() -> None:
-    roll = Session(1, ("a", "b")).roll
-    chosen = chosen_play(PubEval(), START, roll)
-    boards = PubEval().choose_plays(np.array([START.board], np.int8), np.array([(roll.high, roll.low)], np.int8))
-    assert chosen in legal_plays(START, roll)
-    assert chosen.next_position == Position(boards[0].tolist())
 
 
 # with the cube
@@ -265,25 +226,13 @@ def test_scores_and_results() -> None:
     session.double()
     session.pass_double()
     assert describe_ending(session) == "You win 1 point\nYou win the match 4-1"
-
-
-@pytest.mark.parametrize(
-    ("size", "loser", "text"),
-    [
-        (1, 1, "You win a single game, 1 point"),
-        (2, 1, "You win a gammon, 2 points"),
-        (3, 1, "You win a backgammon, 3 points"),
-        (1, 0, "it wins a single game, 1 point"),
-        (2, 0, "it wins a gammon, 2 points"),
-        (3, 0, "it wins a backgammon, 3 points"),
-    ],
-)
-def test_results(size: int, loser: int, text: str) -> None:
-    for you in ("You", "pubeval"):
-        session = Session(3, (you, "it"))
-        session.now = Moment(START, loser)
-        session.resign(size)
-        assert describe_ending(session) == text.replace("You win", f"{you} win{'s' * (you != 'You')}")
+    sizes = ("a single game, 1 point", "a gammon, 2 points", "a backgammon, 3 points")
+    for (size, words), (loser, said) in product(enumerate(sizes, 1), ((1, "{} win{}"), (0, "it wins"))):
+        for you in ("You", "pubeval"):
+            session = Session(3, (you, "it"))
+            session.now = Moment(START, loser)
+            session.resign(size)
+            assert describe_ending(session) == f"{said.format(you, 's' * (you != 'You'))} {words}"
 
 
 @pytest.mark.parametrize(

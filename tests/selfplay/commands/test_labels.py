@@ -100,6 +100,8 @@ def test_a_missing_program_is_refused(small_root: Path, monkeypatch: pytest.Monk
             ("positions/sample", "--engine", "lookahead", "--trials", "72"),
             "expected options of --engine lookahead: --least-change, --network, --ply, got --trials",
         ),
+        (("positions/sample", "--network", "none"), "no network/none in"),
+        (("positions/sample", "--trials", "100"), "expected a multiple of 36 trials"),
         (("positions/sample", "--most-trials", "144"), "expected --until with --most-trials, got --most-trials alone"),
         (("positions/sample", "--ply", "1"), "expected options of --engine rollout: .*, --play-ply, .*, got --ply"),
         (("positions/sample", "--engine", "gnubg", "--seed", "1"), "expected options of --engine gnubg: --ply, got --"),

@@ -16,10 +16,9 @@ from click.testing import Result
 
 import bgdata
 from bgdata import kernel_cache
-from bgdata.equity.cube import CubeRules
+from bgdata.equity.cube import CubeRules, normalised_point
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.equity.stored_met import find_met
-from bgdata.equity.worth import normalised_point
+from bgdata.equity.match_equity import find_met
 from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import MatchScore, Money, Stakes
@@ -185,21 +184,6 @@ def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) 
         "expected standard errors of at most 1e-09, got larger ones for 2 positions after 144 trials; "
         "try: --most-trials 576"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("positions/none",), "no positions/none in"),
-        (("nothing",), "expected a table of positions, such as positions/NAME, got nothing"),
-        (("positions/sample", "--network", "none"), "no network/none in"),
-        (("positions/sample", "--trials", "100"), "expected a multiple of 36 trials"),
-    ],
-)
-def test_wrong_sources_of_labels(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
-    result = run(small_root, "label", *arguments)
-    assert error_of(result, result.exit_code).startswith(message)
-    assert result.exit_code in (1, 2)
 
 
 def test_a_cube_decision(root: Path, player: NetworkPlayer) -> None:

@@ -1,23 +1,27 @@
-"""`bgdata selfplay`: a corpus, a summary, and one line for whatever cannot be."""
+"""`bgdata selfplay` and `rescore`: a corpus, its labels, summaries, and one line for whatever cannot be."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 import bgdata
-from bgdata.selfplay.commands.selfplay import summary
-from bgdata.selfplay.kinds.selfplay import DATASET
+from bgdata.selfplay.commands.selfplay import command_for, rescored_lines, summary
+from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
+from bgdata.selfplay.kinds.selfplay_labels import DATASET as LABELS
+from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
+from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, lacking, run, succeeds
 
 PUBEVAL = ("selfplay", "--player", "pubeval", "--games", "20", "--seed", "3")
 
 
 def test_a_corpus_and_its_summary(small_root: Path, memory_path: Path) -> None:
-    expected = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(DATASET.smallest)).manifest
+    expected = bgdata.open_warehouse(small_root).open(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)).manifest
     result = run(memory_path, *PUBEVAL, "--threads", "1")
     assert result.exit_code == 0, result.output
     table = bgdata.open_warehouse(memory_path).open("selfplay", "pubeval-20-seed-3")
@@ -81,3 +85,139 @@ def test_without_dask(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = error_of(run(memory_path, *PUBEVAL, "--executor", "dask://localhost:8786"), 1)
     assert message == f"expected distributed for an executor dask://..., {lacking('dask')}"
+
+
+CORPUS = "selfplay/pubeval-20-seed-3"
+FOUND = {
+    "positions": 1069, "covered": 75, "rescored": 666,
+    "variance_before": 2.24, "variance_after": 2.12, "removed_share": 0.0536,
+}  # fmt: skip
+
+
+@pytest.fixture
+def labels_root(small_root: Path, memory_path: Path) -> Path:
+    """A corpus and the tables that its labels need, without labels."""
+    for kind, parameters in LABELS.inputs(LABELS.smallest).values():
+        variant = bgdata.all_kinds()[kind].slug(parameters)
+        shutil.copytree(small_root / kind / variant, memory_path / kind / variant)
+    return memory_path
+
+
+def test_labels_and_removed_variance(small_root: Path, labels_root: Path) -> None:
+    expected = bgdata.open_warehouse(small_root).open(LABELS.name, LABELS.slug(LABELS.smallest)).manifest
+    result = run(labels_root, "rescore", CORPUS, "--combined", "--threads", "1")
+    assert result.exit_code == 0, result.output
+    warehouse = bgdata.open_warehouse(labels_root)
+    table = warehouse.open("selfplay_labels", "pubeval-20-seed-3-6x6-combined-6")
+    assert table.manifest.digest == expected.digest
+    lines, by_class = (part.splitlines() for part in result.stdout.split("\n\n"))
+    assert lines == [str(table.folder), *rescored_lines(LABELS.smallest, expected.statistics)]
+    assert by_class[0].split() == ["class", "positions", "covered", "rescored", "before", "after", "removed"]
+    assert {len(line) for line in by_class} == {len(by_class[0])}
+    found = {name: [*map(float, rest)] for name, *rest, _ in (line.replace(",", "").split() for line in by_class[1:])}
+    assert set(found) == {"contact", "crashed", "race"}
+    assert [sum(row[place] for row in found.values()) for place in (0, 1, 2)] == [1069, 75, 666]
+    for _, _, _, before, after, removed in found.values():
+        assert removed == pytest.approx(100 * (1 - after / before), abs=0.1)
+    assert result.stderr.endswith(f": built {table.folder.name}, 1,069 rows in {result.stderr.split()[-2]} s\n")
+    again = run(labels_root, "rescore", CORPUS, "--combined")
+    assert again.stdout == result.stdout
+    assert again.stderr.endswith(f"selfplay_labels/{table.folder.parent.name}: already built ({table.folder.name})\n")
+    assert "-combined-6: built" in run(labels_root, "rescore", CORPUS, "--combined", "--force").stderr
+    assert succeeds(labels_root, "verify").startswith("5 versions: ")
+
+
+def test_the_largest_table_or_the_one_that_is_named(labels_root: Path, small_root: Path) -> None:
+    shutil.copytree(small_root / "bearoff_two_sided" / "3x3", labels_root / "bearoff_two_sided" / "3x3")
+    assert "/pubeval-20-seed-3-6x6/" in succeeds(labels_root, "rescore", CORPUS).splitlines()[0]
+    assert "/pubeval-20-seed-3-3x3/" in succeeds(labels_root, "rescore", CORPUS, "--table", "3x3").splitlines()[0]
+
+
+def test_lines_of_a_result() -> None:
+    lines = [
+        "1,069 positions of 10,000 games, by bearoff_two_sided/6x9:",
+        "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",
+        "label variance 2.2400 before, 2.1200 after: 5.4 % removed",
+    ]
+    assert rescored_lines(SelfPlayLabelParameters(), FOUND) == lines
+    lines[0] = lines[0].replace(":", " and, combined, bearoff_one_sided/10x15:")
+    lines[2] += "; luck-adjusted 0.5600: 75.0 %"
+    assert rescored_lines(SelfPlayLabelParameters(one_sided_points=10), {**FOUND, "variance_hedged": 0.56}) == lines
+
+
+@pytest.mark.parametrize(
+    ("variant", "command"),
+    [
+        ("network-10000-seed-1", "selfplay --games 10000 --seed 1"),
+        ("network-500-seed-2-luck", "selfplay --games 500 --seed 2 --luck"),
+        ("network-my-net-7-seed-0", "selfplay --player network/my-net --games 7 --seed 0"),
+        ("random-7-seed-0", "selfplay --player random --games 7 --seed 0"),
+        ("pubeval", "selfplay"),
+    ],
+)
+def test_the_command_that_makes_a_corpus(variant: str, command: str) -> None:
+    assert command_for(variant) == command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("pubeval-20-seed-3",), 2, "expected a corpus such as selfplay/network-10000-seed-1, got 'pubeval-20-seed-3'"),
+        (("matches/session",), 2, "expected a corpus such as .*, got 'matches/session'"),
+        (
+            (f"{CORPUS}/r1-01234567",),
+            1,
+            r"no selfplay/pubeval-20-seed-3/r1-01234567 in .* \(have: r2-\w+\); try: bgdata use .*",
+        ),
+        (
+            ("selfplay/random-9-seed-1",),
+            1,
+            r"no selfplay/random-9-seed-1 in .* \(have: pubeval-20-seed-3\); "
+            "try: bgdata selfplay --player random --games 9 --seed 1",
+        ),
+        (
+            (CORPUS, "--table", "6x9"),
+            1,
+            r"expected bearoff_two_sided/6x9 in .* to rescore by \(have: 6x6\); "
+            "try: bgdata build bearoff_two_sided --points 6 --checkers 9",
+        ),
+        ((CORPUS, "--table", "large"), 2, "expected a size such as 6x9, got 'large'"),
+    ],
+)
+def test_invalid_arguments_of_rescore_are_refused(
+    labels_root: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    assert re.fullmatch(message, error_of(run(labels_root, "rescore", *arguments), code))
+    assert not (labels_root / "selfplay_labels").exists()
+
+
+def test_missing_one_sided_tables_are_refused(labels_root: Path) -> None:
+    shutil.rmtree(labels_root / "bearoff_gammon")
+    message = error_of(run(labels_root, "rescore", CORPUS, "--combined"), 1)
+    assert message.startswith("expected bearoff_one_sided and bearoff_gammon of the same size in ")
+    assert message.endswith(" to combine, found none; try: bgdata build bearoff_gammon --points 10")
+    assert error_of(run(labels_root / "none", "rescore", CORPUS), 1).startswith("expected a warehouse in ")
+
+
+def test_a_corpus_cut_in_half(labels_root: Path) -> None:
+    (path,) = (labels_root / "selfplay").rglob("turn_boards.npy")
+    size = path.stat().st_size
+    path.chmod(0o644)
+    with path.open("r+b") as file:
+        file.truncate(size // 2)
+    message = error_of(run(labels_root, "rescore", CORPUS), 1)
+    assert message == f"expected {size} bytes in {path}, found {size // 2}; try: bgdata verify --repair"
+    path.unlink()
+    assert re.fullmatch(
+        r"expected .*turn_boards.npy, found no such file; try: .*", error_of(run(labels_root, "rescore", CORPUS), 1)
+    )
+
+
+def test_a_corpus_of_another_network(labels_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Warehouse, "find", lambda *_: None)
+    message = error_of(run(labels_root, "rescore", CORPUS), 1)
+    assert re.fullmatch(
+        f"expected {CORPUS} as the player plays now, found r2-[0-9a-f]{{8}} by another network or tables; "
+        "try: bgdata selfplay --player pubeval --games 20 --seed 3",
+        message,
+    )

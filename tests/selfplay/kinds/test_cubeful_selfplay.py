@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, InvalidParameterError, MissingTableError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.kernel import threads
@@ -21,12 +20,11 @@ from bgdata.selfplay.kinds import selfplay_compute as computing
 from bgdata.selfplay.kinds.cubeful_selfplay import DATASET, CubefulParameters, sides_of
 from bgdata.selfplay.series import CubefulCorpus, CubefulRules, cubeful_self_play
 from bgdata.store.table import Table
-from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
+from tests.contract.kinds import Corrupted
 from tests.equity.samples import published_met
 from tests.imports.importing import Imports
-from tests.kept import own
-from tests.rechecking import check_sample
+from tests.rechecking import check_sample, inputs_of
 from tests.store.toy import Notes
 from tests.together import each
 
@@ -118,27 +116,22 @@ def test_summary(root: Path) -> None:
     for parameters in (MONEY, MATCH, JACOBY, CUBEFUL):
         table, (row,) = table_of(root, parameters), shown(root, "cube_summary", parameters)
         corpus, _ = games_of(root, parameters)
-        games = corpus.results
-        expected = {
+        games, actions = corpus.results, corpus.records[:, 1]
+        won, name = games.column("points") * (1 - 2 * games.column("winner")), "points_per_game"
+        if parameters.length:
+            won, name = games.column("winner")[games.offsets[1:] - 1] == 0, "matches_won_share"
+        cubes = {
             "passed_share": (games.column("way") == 0).mean(),
             "mean_cube_value": games.column("cube_value").mean(),
         }
-        assert {name: row[name] for name in expected} == pytest.approx(expected)
-        won, name = (
-            np.where(games.column("winner") == 0, games.column("points"), -games.column("points")),
-            "points_per_game",
+        assert {column: row[column] for column in cubes} == pytest.approx(cubes)
+        assert table.manifest.statistics == pytest.approx(
+            cubes
+            | {"turns_per_game": len(corpus.records) / len(games.games), name: won.mean()}
+            | {"standard_error": won.std(ddof=1) / len(won) ** 0.5}
         )
-        expected["turns_per_game"] = len(corpus.records) / len(won)
-        if parameters.length:
-            won, name = games.column("winner")[games.offsets[1:] - 1] == 0, "matches_won_share"
-        expected |= {name: won.mean(), "standard_error": won.std(ddof=1) / len(won) ** 0.5}
-        assert table.manifest.statistics == pytest.approx(expected)
-        actions = corpus.records[:, 1]
-        assert (row["games"], row["doubles"], row["takes"]) == (
-            len(games.games),
-            (actions == 1).sum(),
-            (actions == 2).sum(),
-        )
+        counts = len(games.games), (actions == 1).sum(), (actions == 2).sum()
+        assert (row["games"], row["doubles"], row["takes"]) == counts
 
 
 def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,28 +156,15 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
     assert f"going on with cubeful_selfplay/{DATASET.slug(MATCH)}: 2 of 4 parts are there" in notes.texts
 
 
-def test_verification_plays_again(warehouse_copy: Warehouse) -> None:
-    for parameters in (MONEY, MATCH, AHEAD):
-        table = warehouse_copy.open(DATASET.name, DATASET.slug(parameters))
-        found = warehouse_copy.find_inputs(DATASET, parameters)
-        assert found
+def test_verification_plays_again(root: Path) -> None:
+    """Matches are played again for all kinds; money games, and games one roll ahead, here."""
+    for parameters in (MONEY, AHEAD):
+        table, found = table_of(root, parameters), inputs_of(bgdata.open_warehouse(root), DATASET, parameters)
         check_sample(DATASET, table, found, 4, np.random.default_rng(0))
-        path = table.folder / "turns.npy"
-        path.chmod(0o644)
-        turns = np.load(path)
+        turns = np.array(table.array("turns"))
         turns[:, 5] += 1
-        np.save(own(path), turns)
-        with pytest.raises(
-            CheckFailedError, match=r"^expected the turns of match \d of .* as it is played again, found"
-        ):
-            check_sample(DATASET, Table(table.folder), found, 2, np.random.default_rng(0))
-
-
-@pytest.fixture
-def warehouse_copy(root: Path, memory_path: Path) -> Warehouse:
-    """A copy that a test can write to."""
-    shutil.copytree(root, memory_path / "copy")
-    return bgdata.open_warehouse(memory_path / "copy")
+        with pytest.raises(CheckFailedError, match=r"^expected the turns of match \d of .* as it is played again, fo"):
+            check_sample(DATASET, Corrupted(table, "turns", turns), found, 2, np.random.default_rng(0))
 
 
 WRONG = [
@@ -218,12 +198,6 @@ def test_recipes_without_a_ply_are_those_of_before() -> None:
     assert DATASET.slug(AHEAD) == "diverse-19-1ply-money-cube-cubeful-0-2-0-5-3-seed-6"
     assert CubefulParameters.from_manifest(MONEY.to_json()) == MONEY
     assert CubefulParameters.from_manifest(AHEAD.to_json()) == AHEAD
-
-
-def test_missing_network(memory_path: Path) -> None:
-    absent = replace(MONEY, network="absent", network_version="r1-00000000")
-    with pytest.raises(MissingTableError, match=r"^no network/absent"):
-        bgdata.open_warehouse(memory_path).build(DATASET.name, absent)
 
 
 def test_tables_of_matches() -> None:

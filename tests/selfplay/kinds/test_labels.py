@@ -28,7 +28,6 @@ from bgdata.game.position import START, Position
 from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
 from bgdata.selfplay.kinds.bearoff_labels import DATASET as BEAROFFS
-from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
 from bgdata.selfplay.kinds.engine_labels import DATASET as ENGINES
 from bgdata.selfplay.kinds.engine_labels import EngineParameters
 from bgdata.selfplay.kinds.labels_compute import LABEL_SOURCES, TABLE_SOURCES, chances_by, open_engine
@@ -377,26 +376,6 @@ def test_without_a_two_sided_table(warehouse: Warehouse) -> None:
     assert (table.manifest.rows, table.manifest.statistics["exact"]) == (50, 0)
 
 
-def test_labels_by_tables_do_not_depend_on_threads(warehouse: Warehouse) -> None:
-    first = small(warehouse.root, BEAROFFS).manifest.digest
-    for count in (1, 2):
-        with threads(count):
-            assert warehouse.build(BEAROFFS.name, BEAROFF, force=True).manifest.digest == first
-
-
-@pytest.mark.parametrize("name", [array.name for array in BEAROFFS.arrays])
-def test_verify_asks_tables_again(warehouse: Warehouse, name: str) -> None:
-    table = small(warehouse.root, BEAROFFS)
-    check_sample(BEAROFFS, table, inputs_of(warehouse, BEAROFFS, BEAROFF), 200, np.random.default_rng(0))
-    values = np.load(table.folder / f"{name}.npy")
-    values[5] += 1
-    np.save(own(table.folder / f"{name}.npy"), values)
-    with pytest.raises(CheckFailedError, match=rf"expected {name} of .* in row 5 of bearoff_labels/"):
-        check_sample(
-            BEAROFFS, Table(table.folder), inputs_of(warehouse, BEAROFFS, BEAROFF), 2000, np.random.default_rng(0)
-        )
-
-
 def test_verify_sums_in_another_way(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bgdata.selfplay.kinds.labels_compute.win_chance", lambda *_: 0.5)
     table = small(warehouse.root, BEAROFFS)
@@ -411,9 +390,3 @@ def test_verify_counts(warehouse: Warehouse) -> None:
         check_sample(
             BEAROFFS, Table(table.folder), inputs_of(warehouse, BEAROFFS, BEAROFF), 2, np.random.default_rng(0)
         )
-
-
-def test_estimate(small_root: Path) -> None:
-    estimate, table = BEAROFFS.estimate(BEAROFF), small(small_root, BEAROFFS)
-    assert estimate.rows == LAYOUTS + 100 >= table.manifest.rows
-    assert BEAROFFS.estimate(BearoffParameters()).rows == 500_000

@@ -22,7 +22,6 @@ from bgdata.game.position import Position
 from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
 from bgdata.selfplay.kinds.play_sample import DATASET as PLAYS
 from bgdata.selfplay.kinds.position_sample import DATASET as POSITIONS
-from bgdata.selfplay.kinds.position_sample import SampleParameters
 from bgdata.selfplay.kinds.shared.games_compute import board_hashes, chosen_rows
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.parameters import VersionRef
@@ -106,11 +105,6 @@ def test_positions_are_exported(small_root: Path, tmp_path: Path) -> None:
     write_text(small(small_root, POSITIONS), "position-list", tmp_path / "list")
     expected = [Position(board).id for board in small(small_root, POSITIONS).array("boards").tolist()]
     assert [line for line in (tmp_path / "list").read_text().split() if len(line) == 14] == expected
-
-
-def test_the_default_is_of_the_default_corpus() -> None:
-    assert SampleParameters().most == 2000
-    assert POSITIONS.inputs(SampleParameters())["games"][1] in bgdata.all_kinds()["selfplay"].defaults
 
 
 SMALL = PLAYS.smallest

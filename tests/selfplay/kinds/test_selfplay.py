@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
+from bgdata.errors import CheckSkippedError, InvalidParameterError, MissingTableError, WorkerError
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.player import PubEval, RandomPlayer, open_named_player
-from bgdata.game.codec import flip_boards
 from bgdata.game.dice import roll_of
 from bgdata.game.plays import Play, format_play, legal_plays
 from bgdata.game.position import Position
@@ -46,11 +45,8 @@ RANDOM = SelfPlayParameters("random", "1", 5, 9)
 
 def rows(table: Table, name: str) -> list[Row]:
     """The rows of `games` or `turns` that SQL shows."""
-    with bgdata.open_warehouse(table.folder.parents[2]).connect() as connection:
-        found = connection.sql(
-            f"select * from {name} where dataset = 'selfplay' and variant = '{table.folder.parent.name}' order by all"
-        )
-        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+    where = f"where dataset = 'selfplay' and variant = '{table.folder.parent.name}' order by all"
+    return shown(table.folder.parents[2], f"from {name} {where}")
 
 
 def digest(root: Path, parameters: SelfPlayParameters, executor: str = "local") -> str:
@@ -152,20 +148,22 @@ def test_rows_in_several_groups(memory_path: Path, monkeypatch: pytest.MonkeyPat
     check_rows(table, self_play(PubEval().chooser, 9, 3), "pubeval 2")
 
 
+def shown(root: Path, query: str) -> list[Row]:
+    """What SQL answers."""
+    with bgdata.open_warehouse(root).connect() as connection:
+        found = connection.sql(query)
+        return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+
+
 def test_summary(lucky: tuple[Table, Corpus], network_root: Path) -> None:
     """Of the manifest and of SQL, against plain sums."""
     table, corpus = lucky
-    with bgdata.open_warehouse(network_root).connect() as connection:
-        found = connection.sql("from selfplay_summary where variant = 'network-6-seed-4-luck'")
-        shown = dict(zip(found.columns, found.fetchall()[0], strict=True))
-        by_game = connection.sql("select points, luck_of_player_0, luck_of_player_1, luck_0, hedged_points from "
-                                 "luck_by_game where dataset = 'selfplay' order by game").fetchall()  # fmt: skip
+    (summary,) = shown(network_root, "from selfplay_summary where variant = 'network-6-seed-4-luck'")
     outcomes = corpus.outcomes.astype(np.float64)
     hedged = outcomes - net_lucks(corpus.begins, corpus.offsets, corpus.lucks)
+    names = ("single_share", "gammon_share", "backgammon_share")
     expected = {
-        "single_share": (abs(outcomes) == 1).mean(),
-        "gammon_share": (abs(outcomes) == 2).mean(),
-        "backgammon_share": (abs(outcomes) == 3).mean(),
+        **{name: (abs(outcomes) == points).mean() for points, name in enumerate(names, start=1)},
         "turns_per_game": np.diff(corpus.offsets).mean(),
         "points_per_game": outcomes.mean(),
         "standard_error": outcomes.std(ddof=1) / 6**0.5,
@@ -173,25 +171,24 @@ def test_summary(lucky: tuple[Table, Corpus], network_root: Path) -> None:
         "hedged_standard_error": hedged.std(ddof=1) / 6**0.5,
     }
     assert table.manifest.statistics == pytest.approx(expected)
-    assert {name: shown[name] for name in expected} == pytest.approx(expected)
-    assert shown["hedging_factor"] == pytest.approx(outcomes.std() / hedged.std())
-    assert (shown["games"], shown["player"]) == (6, rows(table, "games")[0]["player_0"])
-    for game, (points, luck_of_0, luck_of_1, luck_0, hedged_points) in enumerate(by_game):
-        assert points == outcomes[game]
-        assert luck_of_0 - luck_of_1 == pytest.approx(luck_0, abs=1e-6)
-        assert hedged_points == hedged[game]
-        assert abs(luck_of_0) > 0.01
+    assert {name: summary[name] for name in expected} == pytest.approx(expected)
+    assert summary["hedging_factor"] == pytest.approx(outcomes.std() / hedged.std())
+    assert (summary["games"], summary["player"]) == (6, rows(table, "games")[0]["player_0"])
+    by_game = shown(network_root, "from luck_by_game where dataset = 'selfplay' order by game")
+    assert [row["points"] for row in by_game] == outcomes.tolist()
+    assert [row["hedged_points"] for row in by_game] == hedged.tolist()
+    for row in by_game:
+        assert row["luck_of_player_0"] - row["luck_of_player_1"] == pytest.approx(row["luck_0"], abs=1e-6)
+        assert abs(row["luck_of_player_0"]) > 0.01
 
 
 def test_openings(lucky: tuple[Table, Corpus], network_root: Path) -> None:
     table, corpus = lucky
-    with bgdata.open_warehouse(network_root).connect() as connection:
-        found = connection.sql("from opening_plays where dataset = 'selfplay'")
-        shown = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
-    assert sum(row["games"] for row in shown) == 6
+    plays = shown(network_root, "from opening_plays where dataset = 'selfplay'")
+    assert sum(row["games"] for row in plays) == 6
     turns = {row["game"]: row for row in rows(table, "turns") if row["turn"] == 0}
     hedged = corpus.outcomes - net_lucks(corpus.begins, corpus.offsets, corpus.lucks)
-    for row in shown:
+    for row in plays:
         assert row["roll"][0] > row["roll"][1]
         games = [
             game for game, turn in turns.items()
@@ -203,22 +200,8 @@ def test_openings(lucky: tuple[Table, Corpus], network_root: Path) -> None:
         assert row["mean_points"] == pytest.approx(np.mean(points))
         later = [sign * hedged[game] + turns[game]["luck"] for sign, game in zip(signs, games, strict=True)]
         assert row["hedged_mean_points"] == pytest.approx(np.mean(later))
-    for roll in {row["roll"] for row in shown}:
-        assert sum(row["share"] for row in shown if row["roll"] == roll) == pytest.approx(1)
-
-
-def test_openings_of_pubeval(small_root: Path) -> None:
-    """PubEval always plays a roll alike, and nobody knows his luck."""
-    with bgdata.open_warehouse(small_root).connect() as connection:
-        found = connection.sql(
-            "select roll, count(*), bool_and(share = 1), count(hedged_mean_points) from opening_plays "
-            "where variant = 'pubeval-20-seed-3' group by roll"
-        ).fetchall()
-        assert (
-            connection.sql("from luck_by_game where dataset = 'selfplay' and variant like 'pubeval%'").fetchall() == []
-        )
-    assert len(found) > 5
-    assert {row[1:] for row in found} == {(1, True, 0)}
+    for roll in {row["roll"] for row in plays}:
+        assert sum(row["share"] for row in plays if row["roll"] == roll) == pytest.approx(1)
 
 
 def test_the_same_from_a_cluster(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,13 +261,6 @@ def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> No
     while len(parts(root)) < count:
         assert is_running(), "ended before it could be killed"
         time.sleep(0.001)
-
-
-def test_more_games_begin_with_the_same(memory_path: Path) -> None:
-    few, many = (self_play(PubEval().chooser, count, 3) for count in (20, 25))
-    assert np.array_equal(few.boards, many.boards[: len(few.boards)])
-    assert digest(memory_path / "a", SMALL) != digest(memory_path / "a", replace(SMALL, games=25))
-    assert digest(memory_path / "a", SMALL) != digest(memory_path / "a", replace(SMALL, seed=4))
 
 
 def test_the_network_of_the_package_is_an_input() -> None:
@@ -363,29 +339,9 @@ def test_missing_network(memory_path: Path) -> None:
         bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, player="network/x"))
 
 
-@pytest.mark.parametrize(
-    "name", ["outcomes", "begins", "turn_boards", "turn_classes", "turn_moves", "dice", "equities"]
-)
-def test_changed_games_are_found(small_root: Path, name: str) -> None:
-    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
-    check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
-    values = np.array(table.array(name))
-    values.reshape(-1)[3] = 7 if values.dtype.kind in "iu" else 0
-    with pytest.raises(CheckFailedError, match=f"expected the {name} of game (0|3) of selfplay/pubeval-20-seed-3/"):
-        check_sample(DATASET, Corrupted(table, name, values), {}, 20, np.random.default_rng(0))
-
-
 def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     played = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     table = Corrupted(played, "dice", np.array(played.array("dice")) + 1)
     monkeypatch.setattr(PubEval, "version", "3")
     with pytest.raises(CheckSkippedError, match="again: pubeval 2 has played, pubeval 3 is here"):
         check_sample(DATASET, table, {}, 20, np.random.default_rng(0))
-
-
-def test_the_record_flips_from_turn_to_turn(small_root: Path) -> None:
-    arrays = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL)).arrays()
-    corpus = self_play(PubEval().chooser, 20, 3)
-    assert arrays["first_turns"].tolist() == corpus.offsets.tolist()
-    inner = np.setdiff1d(np.arange(len(corpus.boards)), corpus.offsets)
-    assert np.array_equal(arrays["turn_boards"][inner], flip_boards(corpus.after_play[inner - 1]))

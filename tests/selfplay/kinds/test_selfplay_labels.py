@@ -13,12 +13,9 @@ import pytest
 import bgdata
 from bgdata.errors import CorruptFileError
 from bgdata.evaluation.bearoff import BearoffEvaluator
-from bgdata.evaluation.bearoff_kernels import NO_TABLES, BearoffArrays, BearoffSource
+from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import cubeless_equities
-from bgdata.evaluation.player import PubEval
 from bgdata.game.position import Position
-from bgdata.kernel import threads
-from bgdata.selfplay.games import Corpus, self_play
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay_labels import DATASET, SelfPlayLabelParameters
 from bgdata.selfplay.kinds.selfplay_labels_compute import (
@@ -26,7 +23,6 @@ from bgdata.selfplay.kinds.selfplay_labels_compute import (
     Labels,
     check_corpus,
     luck_adjusted_equities,
-    rescored_labels,
     rescoring_figures,
 )
 from bgdata.selfplay.splits import SPLITS, splits_of_games
@@ -179,36 +175,6 @@ def test_corpora_that_do_not_fit(small_root: Path, name: str, change: Any) -> No
     changed = Corrupted(corpus, name, change(np.array(corpus.array(name))))
     with pytest.raises(CorruptFileError, match=f"expected whole games in {corpus.name}, found .*; try: bgdata verify"):
         check_corpus(changed)
-
-
-@pytest.fixture(scope="module")
-def games() -> Corpus:
-    return self_play(PubEval().chooser, 1500, 10)
-
-
-def rescored_by(bearoff: BearoffArrays, corpus: Corpus) -> Labels:
-    return rescored_labels(bearoff, corpus.outcomes, corpus.begins, corpus.offsets, corpus.boards, combined=True)
-
-
-def test_rescoring_removes_noise(small_root: Path, games: Corpus) -> None:
-    """In the solved region and in all; of what games never reached nothing changes; on any number of threads."""
-    inputs = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)
-    bearoff = BearoffEvaluator(**{role: found for role, found in inputs.items() if role != "games"}).arrays
-    labels = rescored_by(bearoff, games)
-    later = np.where(labels.solved < 0, -1, labels.solved - np.arange(len(labels.solved)))
-    found = rescoring_figures(labels.points.astype(np.float64), labels.chances, later)
-    assert 0 < found["covered"] < found["rescored"] < found["positions"] == len(games.boards)
-    # what is exact does not depend on what is luck: the variances add, but for the noise of a sample
-    difference = found["variance_before"] - found["variance_after"]
-    assert 0 < difference == pytest.approx(found["mean_square_change"], rel=0.5)
-    assert found["mean_square_change_covered"] > found["mean_square_change"]
-    plain, untouched = rescored_by(NO_TABLES, games), later < 0
-    assert (plain.solved == -1).all()
-    assert np.array_equal(cubeless_equities(plain.chances), labels.points)
-    assert np.array_equal(labels.chances[untouched], plain.chances[untouched])
-    with threads(1):
-        again = rescored_by(bearoff, games)
-    assert all(np.array_equal(one, other) for one, other in zip(again, labels, strict=True))
 
 
 def test_figures_by_hand() -> None:

@@ -11,7 +11,14 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
     "claims__statuses_follow_from_the_answers": [
         changed("claims", change, claim="A12.matches-few")
         for change in (
-            *("status = 'open'", "status = 'right'", "status = null", "answer = null", "our_value = 0.2"),
+            *(
+                "status = 'open'",
+                "status = 'disagrees'",
+                "status = 'right'",
+                "status = null",
+                "answer = null",
+                "our_value = 0.2",
+            ),
             *("our_value = null", "published_value = 0.2"),
         )
     ]

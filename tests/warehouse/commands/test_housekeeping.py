@@ -47,18 +47,16 @@ def two_networks(memory_path: Path) -> tuple[Warehouse, Table, Table]:
     return bgdata.open_warehouse(memory_path), trained(memory_path, 1), trained(memory_path, 2)
 
 
-def test_the_network_that_was_trained_last_plays(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    """Seeds 1, 2, 1: the third command found it built, and the second one went on playing."""
+def test_the_version_that_was_asked_for_last_answers(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    """Trained by seeds 1, 2, 1: the third command found it built, and the second one went on playing. `use` chooses
+    then, but no damaged one."""
     warehouse, first, second = two_networks
     assert first.folder != second.folder
     assert second.name in evaluated(warehouse.root, "--network", "small")
     assert trained(warehouse.root, 1).folder == first.folder
     assert first.name in evaluated(warehouse.root, "--network", "small")
     assert second.name in evaluated(warehouse.root, "--network", f"small/{second.folder.name}")
-
-
-def test_use(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    warehouse, first, second = two_networks
+    warehouse.use(second)
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current now\n"
     assert not is_stale(warehouse), "other clients open the catalog as it is"
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current already\n"
@@ -68,6 +66,16 @@ def test_use(two_networks: tuple[Warehouse, Table, Table]) -> None:
     sql = "select version from versions where dataset = 'network' and is_current"
     shown = succeeds(warehouse.root, "query", sql, "--format", "csv")
     assert shown.splitlines()[1:] == [first.folder.name]
+    warehouse.use(second)
+    path = first.folder / "table.parquet"
+    path.chmod(0o644)
+    path.write_bytes(b"")
+    assert error_of(run(warehouse.root, "use", first.name), 1).startswith("expected ")
+    assert warehouse.open("network", "small").folder == second.folder
+    assert f"    {first.name} is damaged: expected " in succeeds(warehouse.root, "list")
+    warehouse.use(first)
+    error = error_of(run(warehouse.root, "query", "select count(*) from learning_curve"), 1)
+    assert error.startswith(f"{first.name} is damaged: expected ")
 
 
 @pytest.mark.parametrize("command", ["use", "rm"])
@@ -80,19 +88,6 @@ def test_invalid_versions_are_refused(warehouse: Warehouse, command: str) -> Non
     error = error_of(run(warehouse.root, command, "nothing/x/r1-00000000"), 2)
     assert error.startswith("expected a kind of dataset, got ")
     assert error_of(run(warehouse.root, command, "a/b/c\x1b[2J"), 2).isprintable()
-
-
-def test_a_damaged_version_does_not_become_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    warehouse, first, second = two_networks
-    path = first.folder / "table.parquet"
-    path.chmod(0o644)
-    path.write_bytes(b"")
-    assert error_of(run(warehouse.root, "use", first.name), 1).startswith("expected ")
-    assert warehouse.open("network", "small").folder == second.folder
-    assert f"    {first.name} is damaged: expected " in succeeds(warehouse.root, "list")
-    warehouse.use(first)
-    error = error_of(run(warehouse.root, "query", "select count(*) from learning_curve"), 1)
-    assert error.startswith(f"{first.name} is damaged: expected ")
 
 
 def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:

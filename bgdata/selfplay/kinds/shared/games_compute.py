@@ -124,38 +124,27 @@ def places_of(source: Table) -> Places:
     Splits are those of the source where it has them, else by its games (of the seed that it names), else by the
     position.
     """
-    has_turns = (source.folder / "turn_boards.npy").exists()
-    boards = np.asarray(source.array("turn_boards" if has_turns else "boards"))
+
+    def array(name: str) -> Array | None:
+        return np.asarray(source.array(name)) if (source.folder / f"{name}.npy").exists() else None
+
+    turn_boards, splits, (games, turns) = array("turn_boards"), array("splits"), (array("games"), array("turns"))
+    boards = np.asarray(source.array("boards")) if turn_boards is None else turn_boards
     _, first = np.unique(board_hashes(boards), return_index=True)
     rows = np.sort(first)
     chosen = np.ascontiguousarray(boards[rows])
-    games, turns = games_of(source, rows, has_turns=has_turns)
-    return Places(
-        rows.astype(np.int32),
-        games.astype(np.int32),
-        turns.astype(np.int32),
-        chosen,
-        position_classes(chosen).astype(np.uint8),
-        splits_of(source, rows, games, chosen),
-    )
-
-
-def games_of(source: Table, rows: Array, *, has_turns: bool) -> tuple[Array, Array]:
-    """(game, number of the turn in it) of some rows; -1 where unknown."""
-    if has_turns:
-        games, turns = turn_places(np.asarray(source.array("first_turns")), slice(0, len(source.array("turn_boards"))))
-        return games[rows], turns[rows]
-    if (source.folder / "games.npy").exists() and (source.folder / "turns.npy").exists():
-        return np.asarray(source.array("games"))[rows], np.asarray(source.array("turns"))[rows]
-    return np.full(len(rows), -1), np.full(len(rows), -1)
-
-
-def splits_of(source: Table, rows: Array, games: Array, boards: Array) -> Array:
-    """uint8[n]: places in `splits.SPLITS` of some rows, their games and boards."""
-    if (source.folder / "splits.npy").exists():
-        return np.asarray(source.array("splits"))[rows]
-    by_game = splits_of_games(int(source.manifest.parameters.get("seed", 0)), games)
-    return np.where(games >= 0, by_game, splits_of_hashes(position_hashes(boards))).astype(np.uint8)
+    if turn_boards is not None:
+        games, turns = turn_places(np.asarray(source.array("first_turns")), slice(0, len(boards)))
+    elif games is None or turns is None:
+        games = turns = np.full(len(boards), -1)
+    games, turns = games[rows], turns[rows]
+    if splits is None:
+        by_game = splits_of_games(int(source.manifest.parameters.get("seed", 0)), games)
+        found = np.where(games >= 0, by_game, splits_of_hashes(position_hashes(chosen))).astype(np.uint8)
+    else:
+        found = splits[rows]
+    numbers: list[Array] = [values.astype(np.int32) for values in (rows, games, turns)]
+    return Places(numbers[0], numbers[1], numbers[2], chosen, position_classes(chosen).astype(np.uint8), found)
 
 
 class RowsComputation(Computation[P]):

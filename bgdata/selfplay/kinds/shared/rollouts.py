@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.imports.kinds.shared.imports import POSITION_ARRAYS
@@ -232,11 +232,3 @@ class RollerParameters(NetworkChoice):
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
         self.check_network()
-
-
-def number_of(expected: str, text: str) -> float:
-    """A number that a parameter holds as text. Raises InvalidParameterError."""
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidParameterError(f"expected {expected}, got {text!r}") from None

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import met_names, met_of_arrays
+from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer, find_network
@@ -44,9 +43,14 @@ def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Choos
     if name in PLAIN_PLAYERS:
         player: Any = open_named_player(name)
         return player.label, player.version, player.chooser
-    tables = {role: Table(Path(str(folders[role]))) for role in ("network", *TABLES) if role in folders}
-    network = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
+    network = open_network(folders)
     return network.label, network.version, network.chooser
+
+
+def open_network(folders: Mapping[str, object]) -> MappedNetwork:
+    """The network and the bearoff tables in folders, by role, as a player. Raises CorruptFileError."""
+    tables = {role: Table(Path(str(folders[role]))) for role in ("network", *TABLES) if role in folders}
+    return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
 
 
 def first_met(arrays: Mapping[str, Array]) -> MatchEquity:

@@ -1,0 +1,167 @@
+"""What commands take where nobody names it: the folder of tables, small tables with which questions are answered in the
+user's own at once, the match equity table, and the model and the rules of the cube. Little is loaded for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bgdata.errors import CorruptFileError, UsageError
+
+if TYPE_CHECKING:
+    from bgdata.equity.cube import CubeRules
+    from bgdata.equity.doubling import Strategy
+    from bgdata.equity.match_equity import MatchEquity
+    from bgdata.evaluation.lookahead_player import LookaheadPlayer
+    from bgdata.game.match import Stakes
+    from bgdata.store.parameters import Parameters
+    from bgdata.warehouse import Warehouse
+
+HERE = "warehouse"  # the folder that is taken where it is
+DATA, OWN = "XDG_DATA_HOME", "~/.local/share"  # of a user's own data
+_POINTS = 6
+_CHECKERS = 6  # a side, of the exact table: 13 MB
+
+
+def default_folder() -> Path:
+    """`warehouse` in the current folder, or the user's own where there is none, as beside an installed wheel."""
+    return Path(HERE) if Path(HERE).exists() else own_folder()
+
+
+def own_folder() -> Path:
+    """The user's own warehouse: `~/.local/share/bgdata/warehouse`, or below XDG_DATA_HOME."""
+    named = os.environ.get(DATA, "")  # a path that is not absolute is none, says who defines the variable
+    return Path(named if Path(named).is_absolute() else OWN).expanduser() / "bgdata" / HERE
+
+
+def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> LookaheadPlayer:
+    """A player, with the small tables if the warehouse is the user's own. Raises what `map_player` raises, and
+    StorageError."""
+    from bgdata.evaluation.networks.player import map_player
+
+    build_small_tables(warehouse)
+    return map_player(warehouse, network, ply)
+
+
+def build_small_tables(warehouse: Warehouse) -> None:
+    """Build the bearoff tables of 6 points that the user's own warehouse lacks. Raises StorageError."""
+    if not is_own(warehouse):
+        return
+    from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
+    from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+
+    race = RaceParameters(_POINTS)
+    exact = ("bearoff_two_sided", TwoSidedParameters(_POINTS, _CHECKERS))
+    build_missing(warehouse, [exact, ("bearoff_one_sided", race), ("bearoff_gammon", race)])
+
+
+def build_default_met(warehouse: Warehouse) -> None:
+    """Build the match equity table of the shipped network if the user's own warehouse lacks it. Raises
+    StorageError."""
+    if not is_own(warehouse):
+        return
+    from bgdata.equity.kinds.match_equity import DATASET
+
+    build_missing(warehouse, [(DATASET.name, DATASET.defaults[0])])
+
+
+def is_own(warehouse: Warehouse) -> bool:
+    """Whether it is the user's own: nothing is built in any other unasked, of which somebody else decides."""
+    return warehouse.root.absolute() == own_folder()
+
+
+def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]) -> None:
+    """Build what a warehouse lacks, and say so. Raises StorageError."""
+    missing = [
+        (kind, parameters, slug)
+        for kind, parameters in wanted
+        if next(warehouse.versions(kind, slug := warehouse.kind(kind).slug(parameters)), None) is None
+    ]
+    if not missing:
+        return
+    from bgdata.store.progress import progress_bars
+
+    names = ", ".join(f"{kind}/{slug}" for kind, _, slug in missing)
+    click.echo(f"building {names}: seconds, once; kept in {warehouse.root}", err=True)
+    with progress_bars(notes=False) as progress:
+        for kind, parameters, _ in missing:
+            warehouse.build(kind, parameters, progress=progress)
+
+
+def chosen_rules(
+    warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
+) -> CubeRules:
+    """The cube model, the match equity table and the rules; `has_beavers` holds unless an option says otherwise. Raises
+    UsageError, InvalidParameterError, and what `find_met_or_file` raises."""
+    from bgdata.equity.cube import CubeRules
+    from bgdata.game.match import MatchScore
+
+    strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
+    if options.get("beavers") is not None:
+        has_beavers = options["beavers"]
+    elif is_match:
+        has_beavers = False
+    if not is_match:
+        for name in ("met", "as_money"):
+            if options[name]:
+                raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
+    if options["as_money"] and options["met"]:
+        raise UsageError("expected either --as-money or --met, got both")
+    met = find_met_or_file(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
+    return CubeRules(strategy, met, has_beavers, options["as_money"], by_model=options["model"] is not None)
+
+
+def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
+    """The model with its settings. Raises UsageError for a setting of the other model, and InvalidParameterError for
+    one out of range."""
+    from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+    from bgdata.equity.curves import DEFAULT_VOLATILITY
+    from bgdata.equity.doubling import janowski, janowski_first, jump
+
+    index, volatility = options["index"], options["volatility"]
+    number = MODEL_NAMES.index(options["model"] or MODEL_NAMES[JANOWSKI])
+    if number == JUMP:
+        if index is not None:
+            raise UsageError(f"expected --index with the janowski model, got it with jump: {index:g}")
+        return jump(DEFAULT_VOLATILITY if volatility is None else volatility)
+    if volatility is not None:
+        raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
+    model = {JANOWSKI: janowski, JANOWSKI_FIRST: janowski_first}[number]
+    return model(DEFAULT_INDEX if index is None else index)
+
+
+def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
+    """The match equity table of this name in the warehouse (the default one for an empty name), or that of an .xml or
+    .met file.
+
+    Raises MissingTableError, StorageError, and CorruptFileError for a file that holds no table of chances.
+    """
+    from bgdata.equity.kinds.met_xml import DATASET, met_name
+    from bgdata.store.manifest import unpacked_name
+    from bgdata.store.names import is_name
+
+    if not text:
+        build_default_met(warehouse)
+    is_named_so = unpacked_name(text.lower()).endswith(DATASET.endings)
+    if not text or not (is_named_so or (not is_name("variant", text) and Path(text).is_file())):
+        from bgdata.equity.match_equity import find_met
+
+        return find_met(warehouse, text)
+    from bgdata.equity.kinds.met_xml_compute import describe_table
+    from bgdata.formats.lines import read_bytes
+    from bgdata.formats.met_files import parse_met
+
+    path = Path(text)
+    found = parse_met(read_bytes(path))
+    for problem in found.quarantined:
+        if not problem.reason.startswith("expected a table that is whole"):
+            raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")
+    table = describe_table(met_name(path.name), found.table) if found.table else None
+    if table is None or table.met is None:
+        what = f"a formula ({table.form})" if table else "none"
+        raise CorruptFileError(f"expected a match equity table of chances in {path}, found {what}")
+    return table.met

@@ -1,0 +1,102 @@
+"""Without a warehouse in the current folder, questions are answered with small tables in the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bgdata.cli import main
+from bgdata.cli.defaults import default_folder, own_folder
+
+BEAROFF, START = "CgAAEAEAAAAAAA", "4HPwATDgc/ABMA"
+SMALL = "bearoff_two_sided/6x6, bearoff_one_sided/6x15, bearoff_gammon/6x15"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without any data, and an empty current folder."""
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("BGDATA_WAREHOUSE", raising=False)
+    return tmp_path
+
+
+def ask(*arguments: str) -> Result:
+    """A command that succeeds."""
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_the_folder_is_that_of_the_system_unless_there_is_one_here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert default_folder() == home / "data/bgdata/warehouse"
+    monkeypatch.setenv("HOME", "/home/ann")
+    for named in ("", "not/absolute"):
+        monkeypatch.setenv("XDG_DATA_HOME", named)
+        assert own_folder() == Path("/home/ann/.local/share/bgdata/warehouse")
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert own_folder() == Path("/data/bgdata/warehouse")
+    Path("warehouse").mkdir()
+    assert default_folder() == Path("warehouse")
+
+
+def test_a_probe_builds_what_is_missing_and_says_where(home: Path) -> None:
+    own = home / "data/bgdata/warehouse"
+    first = ask("probe", BEAROFF)
+    assert first.stderr.splitlines()[0] == f"building {SMALL}: seconds, once; kept in {own}"
+    assert "cubeless equity           +0.342250  (win chance 0.671125)" in first.stdout
+    assert "one-sided, bearoff_one_sided/6x15" in first.stdout
+    again = ask("probe", BEAROFF)
+    assert (again.stdout, again.stderr) == (first.stdout, "")
+    assert "exact, bearoff_two_sided/6x6" in ask("eval", BEAROFF).stdout
+    assert not list(Path().iterdir()), "nothing in the current folder"
+
+
+@pytest.mark.usefixtures("home")
+def test_only_missing_tables_are_built() -> None:
+    ask("build", "bearoff_one_sided", "--points", "6")
+    said = ask("eval", BEAROFF).stderr.splitlines()[0]
+    assert said.startswith("building bearoff_two_sided/6x6, bearoff_gammon/6x15: ")
+    (version,) = (own_folder() / "bearoff_gammon/6x15").glob("r*")
+    ask("rm", f"bearoff_gammon/6x15/{version.name}")
+    assert ask("eval", BEAROFF).stderr.startswith("building bearoff_gammon/6x15: ")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_match_has_its_table() -> None:
+    said = ask("hint", START, "31", "--away", "3-5", "--plays", "1")
+    small, met, *_ = said.stderr.splitlines()
+    assert small.startswith(f"building {SMALL}: ")
+    assert met.startswith("building match_equity/diverse-19-1ply-25-index-0-8: ")
+    assert "8/5 6/5" in said.stdout
+    assert "mwc" in said.stdout
+    assert ask("cube", START, "--away", "3-5").stderr == ""
+
+
+@pytest.mark.parametrize("command", [["eval", START], ["hint", START, "31"], ["probe", BEAROFF]])
+@pytest.mark.usefixtures("home")
+def test_nothing_is_built_in_a_named_folder(command: list[str]) -> None:
+    result = CliRunner().invoke(main, [*command, "--warehouse", "typo"])
+    assert result.exit_code == 1
+    assert "expected a warehouse in typo, found no such folder" in result.stderr
+    assert not Path("typo").exists()
+    assert not own_folder().exists()
+
+
+@pytest.mark.usefixtures("home")
+def test_nothing_is_built_in_the_folder_of_a_checkout() -> None:
+    Path("warehouse").mkdir()
+    assert "network" in ask("eval", BEAROFF).stdout
+    assert not list(Path("warehouse").iterdir())
+    assert not own_folder().exists()
+
+
+def test_an_unwritable_folder_is_reported(home: Path) -> None:
+    (home / "data").write_text("a file")
+    result = CliRunner().invoke(main, ["probe", BEAROFF])
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("error: cannot")
+    assert str(home / "data") in result.stderr

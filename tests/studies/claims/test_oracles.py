@@ -1,0 +1,72 @@
+"""Figures that nobody published: computed by independent programs, or what could not come out otherwise.
+
+They are written as claims are, in `oracles/*.toml`. Tables and formulas of the register, and those of `oracle_answers`,
+have to reproduce each.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+
+import bgdata
+from bgdata.kinds import all_kinds
+from bgdata.store.checks import connect_tables, only_row
+from bgdata.store.table import Table
+from bgdata.studies.claims import register
+from bgdata.studies.claims.definitions import Claim, read_definitions
+from bgdata.studies.claims.register import judge
+from bgdata.studies.kinds.claims import default_variant
+from tests.kept import kept_folder
+from tests.studies.claims import oracle_answers
+from tests.together import each
+
+pytestmark = pytest.mark.usefixtures("_more_answers")
+ORACLES = Path(__file__).parent / "oracles"
+
+
+@pytest.fixture
+def _more_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(register, "FORMULAS", {**register.FORMULAS, **oracle_answers.FORMULAS})
+    monkeypatch.setattr(register, "READINGS", {**register.READINGS, **oracle_answers.READINGS})
+
+
+@functools.cache
+def without_tables() -> dict[str, Claim]:
+    """Those that formulas and solvers answer."""
+    return {
+        claim.claim: claim
+        for claim in read_definitions(ORACLES)
+        if claim.query and not (claim.needs or claim.wants or claim.query.startswith("select "))
+    }
+
+
+@each("claim", without_tables)
+def test_figures_that_need_no_table(claim: Claim) -> None:
+    (found,) = judge([claim], {}, lambda _: ())
+    assert found.status == "reproduced", found
+
+
+@pytest.mark.slow
+def test_figures_from_tables() -> None:
+    claims = [claim for claim in read_definitions(ORACLES) if claim.needs and not claim.wants]
+    needed = sorted({pattern for claim in claims for pattern in claim.needs})
+
+    def fill(folder: Path) -> None:
+        warehouse = bgdata.open_warehouse(folder)
+        for pattern in needed:
+            warehouse.build(*default_variant(pattern))
+
+    tables: dict[str, Table] = {}
+    warehouse = bgdata.open_warehouse(kept_folder("oracles", fill))
+    for pattern in needed:
+        kind, parameters = default_variant(pattern)
+        table = warehouse.find(warehouse.kind(kind), parameters)
+        assert table
+        tables[pattern] = table
+    with connect_tables(all_kinds(), tables.values()) as connection:
+        found = list(judge(claims, tables, lambda query: only_row(connection, query)))
+    assert len(found) > 80
+    assert [(each.claim.claim, each.answer) for each in found if each.status != "reproduced"] == []
