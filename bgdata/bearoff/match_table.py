@@ -68,8 +68,7 @@ class MatchDecision(NamedTuple):
 
     @property
     def action(self) -> str:
-        """The right action: `no double`, `double, take` or `double, pass`. A tie is a double, unless no action makes a
-        difference."""
+        """`no double`, `double, take` or `double, pass`. A tie is a double, unless no action makes a difference."""
         if self.double_take is None or self.no_double > min(self.double_take, self.double_pass) + TIE:
             return "no double"
         if isclose(self.no_double, self.double_pass, abs_tol=TIE) and self.double_take > self.double_pass - TIE:
@@ -119,8 +118,7 @@ class MatchTable(MappedTable):
         return self.decode(self.stored[index_pairs(on_roll, opponent, self._count, self.table)])
 
     def equity(self, mwc: float) -> float:
-        """Normalised equity of an MWC: 1 for winning the points on the cube, -1 for losing them. NaN where both have
-        the same MWC."""
+        """Normalised equity: 1 for winning the points on the cube, -1 for losing them; NaN where these are the same."""
         swing = self.won - self.lost
         return (2 * mwc - self.won - self.lost) / swing if swing else float("nan")
 

@@ -273,8 +273,7 @@ class SolvedRace:
 def solve_position(
     on_roll: Layout, opponent: Layout, states: States, most_cells: int = MOST_CELLS
 ) -> SolvedRace | None:
-    """What two layouts without contact lead to, solved; None where a gammon can
-    be lost, or it would take more than `most_cells`."""
+    """What two layouts lead to, solved; None where a gammon can be lost, or for more than `most_cells`."""
     layouts = [on_roll, opponent]
     points = max(6, *(highest(layout) for layout in layouts))
     checkers = max(sum(layout) for layout in layouts)

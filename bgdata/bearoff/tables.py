@@ -186,8 +186,7 @@ class TwoSidedTable(MappedTable):
         return index, other
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4] stored values of n pairs of indexes; `decode` turns them into equities. Raises as `index_pairs`
-        does."""
+        """[n, 4] stored values of n pairs of indexes, for `decode`. Raises as `index_pairs` does."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
         return self._records.take(indexes * self._count + others)["equities"]
 

@@ -313,8 +313,7 @@ def release(window: Window, total: int) -> None:
 
 @kernel()
 def fill_stored(values: Array, scale: float, offset: float, stored: Array) -> None:
-    """Fills stored[...] with values * scale + offset. For integers, the offset includes one half, so that truncation
-    rounds to nearest."""
+    """Fills stored[...] with values * scale + offset, which for integers has one half more, to round to nearest."""
     for item in range(values.shape[0]):
         stored[item] = values[item] * scale + offset
 

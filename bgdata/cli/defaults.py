@@ -14,7 +14,6 @@ from bgdata.errors import CorruptFileError, UsageError
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeRules
-    from bgdata.equity.doubling import Strategy
     from bgdata.equity.match_equity import MatchEquity
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.game.match import Stakes
@@ -96,11 +95,26 @@ def chosen_rules(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
     """The cube model, the match equity table and the rules; `has_beavers` holds unless an option says otherwise. Raises
-    UsageError, InvalidParameterError, and what `find_met_or_file` raises."""
+    UsageError for a setting of another model or of another game, InvalidParameterError for one out of range, and what
+    `find_met_or_file` raises."""
     from bgdata.equity.cube import CubeRules
+    from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+    from bgdata.equity.curves import DEFAULT_VOLATILITY
+    from bgdata.equity.doubling import janowski, janowski_first, jump
     from bgdata.game.match import MatchScore
 
-    strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
+    index, volatility, as_money = options["index"], options["volatility"], options["as_money"]
+    number = MODEL_NAMES.index(options["model"] or MODEL_NAMES[JANOWSKI])
+    if number == JUMP:
+        if index is not None:
+            raise UsageError(f"expected --index with the janowski model, got it with jump: {index:g}")
+        strategy = jump(DEFAULT_VOLATILITY if volatility is None else volatility)
+    else:
+        if volatility is not None:
+            raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
+        model = {JANOWSKI: janowski, JANOWSKI_FIRST: janowski_first}[number]
+        strategy = model(DEFAULT_INDEX if index is None else index)
+    is_match = isinstance(stakes.score, MatchScore)
     if options.get("beavers") is not None:
         has_beavers = options["beavers"]
     elif is_match:
@@ -109,29 +123,10 @@ def chosen_rules(
         for name in ("met", "as_money"):
             if options[name]:
                 raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
-    if options["as_money"] and options["met"]:
+    if as_money and options["met"]:
         raise UsageError("expected either --as-money or --met, got both")
-    met = find_met_or_file(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
-    return CubeRules(strategy, met, has_beavers, options["as_money"], by_model=options["model"] is not None)
-
-
-def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
-    """The model with its settings. Raises UsageError for a setting of the other model, and InvalidParameterError for
-    one out of range."""
-    from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
-    from bgdata.equity.curves import DEFAULT_VOLATILITY
-    from bgdata.equity.doubling import janowski, janowski_first, jump
-
-    index, volatility = options["index"], options["volatility"]
-    number = MODEL_NAMES.index(options["model"] or MODEL_NAMES[JANOWSKI])
-    if number == JUMP:
-        if index is not None:
-            raise UsageError(f"expected --index with the janowski model, got it with jump: {index:g}")
-        return jump(DEFAULT_VOLATILITY if volatility is None else volatility)
-    if volatility is not None:
-        raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
-    model = {JANOWSKI: janowski, JANOWSKI_FIRST: janowski_first}[number]
-    return model(DEFAULT_INDEX if index is None else index)
+    met = find_met_or_file(warehouse, options["met"] or "") if is_match and not as_money else None
+    return CubeRules(strategy, met, has_beavers, as_money, by_model=options["model"] is not None)
 
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:

@@ -147,8 +147,7 @@ def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
 
 
 def fill_chances(bounds: ChanceBounds, chances: NDArray[np.float32]) -> None:
-    """Fills chances[on roll, opponent, chance] with the middle of the bounds, NaN where two sides share a point or
-    neither has checkers."""
+    """Fills chances[on roll, opponent, chance] with the middle of the bounds, NaN where there is no pair."""
     low, high = bounds.values[:, 0], bounds.values[:, 1]
     chances[...] = (low + np.float32(0.5) * (high - low)).reshape(chances.shape)
     chances[~is_possible(bounds.layouts)] = np.nan

@@ -244,19 +244,15 @@ def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
     """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what
     `find_met_or_file` does, UsageError for a table without post-Crawford chances, and StorageError."""
     met = find_met_or_file(warehouse, name)
-    write_bytes(output, format_met(as_file(met)))
-    return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
-
-
-def as_file(met: MatchEquity, description: str = "written by bgdata") -> MetTable:
-    """A table as files hold it, with as many post-Crawford chances as there are."""
     own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
-    own, other = own[np.isfinite(own)], other[np.isfinite(other)]
+    own, other = own[np.isfinite(own)], other[np.isfinite(other)]  # as many as there are
     if not len(own) or not len(other):
         raise UsageError(f"expected a table with post-crawford chances, got {met.name}")
     same = own.shape == other.shape and np.abs(own - other).max() < SIDES
-    before: NDArray[np.float64] = met.cells[0, 1:, 1:]
-    return MetTable(met.name, description, met.length, "explicit", before, own, own if same else other, {}, "")
+    theirs, before = own if same else other, np.asarray(met.cells[0, 1:, 1:])
+    table = MetTable(met.name, "written by bgdata", met.length, "explicit", before, own, theirs, {}, "")
+    write_bytes(output, format_met(table))
+    return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
 
 
 DARK = 0.4  # lightness of a color below which text on it is white

@@ -295,8 +295,7 @@ def seen_by_other(value: Value, stakes: Stakes) -> Value:
 
 
 def worth_of_game(stakes: Stakes, rules: CubeRules) -> float:
-    """What the game is worth before its first roll: mwc by the match equity table, or 0 points. Raises
-    InvalidScoreError."""
+    """What the game is worth before its first roll: mwc by the table, or 0 points. Raises InvalidScoreError."""
     return 0.0 if isinstance(stakes.score, Money) else met_of(rules).at(stakes.score)
 
 

@@ -30,8 +30,7 @@ class NoIndex(IntEnum):
 
 
 def model_equities(win_chance: ArrayLike, index: float) -> Values:
-    """float64[..., 3]: no-double equities by the model with the cube centered, owned by the player on roll, and owned
-    by the opponent."""
+    """float64[..., 3]: no-double equities by the model for each cube of `CUBES`."""
     from bgdata.equity.curves import janowski_equities  # a kernel, which declaring the dataset kind does not need
 
     return np.stack([janowski_equities(win_chance, owner=owner, cube_life_index=index) for owner in CubeOwner], axis=-1)

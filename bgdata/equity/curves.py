@@ -111,8 +111,7 @@ def curve_equity(curve: Curve, win: float) -> float:
 
 @kernel()
 def mix(live: Curve, index: float) -> Curve:
-    """Janowski's mixture: `index` times the live curve, plus the rest times the line of the dead cube between its
-    ends."""
+    """Janowski's mixture: `index` times the live curve, plus the rest times the line of the dead cube."""
     rise = live.win - live.lose
     at_low = index * live.at_low + (1.0 - index) * (live.lose + rise * live.low)
     at_high = index * live.at_high + (1.0 - index) * (live.lose + rise * live.high)
@@ -121,8 +120,7 @@ def mix(live: Curve, index: float) -> Curve:
 
 @kernel()
 def first_reaching(curve: Curve, equity: float) -> float:
-    """The least winning chance at which a curve reaches an equity: 0 if it is always above it, NEVER if it never
-    reaches it."""
+    """The least winning chance at which a curve reaches an equity: 0 if it begins above, NEVER if it never does."""
     if curve.lose >= equity:
         return 0.0
     if curve.at_low >= equity:

@@ -81,8 +81,7 @@ def janowski_first(cube_life_index: float = DEFAULT_INDEX) -> Strategy:
 
 
 def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None = None) -> Strategy:
-    """The jump model in its linear approximation, with one volatility, or with another one for the present cube. Raises
-    InvalidParameterError."""
+    """The jump model, with one volatility, or another one for the present cube. Raises InvalidParameterError."""
     local = volatility if local_volatility is None else local_volatility
     for given in (volatility, local):
         if not 0 <= given <= curves.MOST_VOLATILITY:

@@ -39,8 +39,7 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, seen by the player on roll: the points that both sides need, and whether it is the Crawford
-    game."""
+    """A game of a match, seen by the player on roll: points that both need, and whether it is the Crawford game."""
 
     away: int
     opponent_away: int
@@ -48,8 +47,7 @@ class MatchGame(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The winning chance, and the shares of wins and of losses that are gammons (backgammons included) and
-    backgammons."""
+    """The winning chance, and the shares of wins and of losses that are gammons (backgammons too) and backgammons."""
 
     win: float
     win_gammon: float

@@ -117,8 +117,7 @@ class MatchEquity:
 
     @cached_property
     def post_crawford_length(self) -> int:
-        """The largest number of points to go of a trailer after the Crawford game; in some tables it is less than
-        `length`."""
+        """The largest number of points to go of a trailer after the Crawford game: `length`, or less."""
         return int(np.isfinite(self.cells[1, 1:, 1]).sum())
 
     @property
@@ -175,8 +174,7 @@ class MatchEquity:
         return self.mwc(score.away, score.opponent_away, is_post_crawford=score.is_post_crawford)
 
     def after(self, score: MatchScore, points: int) -> float:
-        """The player's mwc after winning `points` (negative: losing them) in a game at this score. Raises
-        InvalidScoreError."""
+        """The player's mwc after winning `points` (negative: losing) at this score. Raises InvalidScoreError."""
         following = score.after_game(points)
         return float(points > 0) if following is None else self.at(following)
 

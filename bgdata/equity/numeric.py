@@ -77,7 +77,7 @@ def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = 
     """
     check_grid(points)
     ((_, win, loss),) = situation_rows(0.5, mean_win, mean_loss)[0].tolist()
-    sides = straight(-loss, win, points)
+    sides = np.linspace(-loss, win, points + 1)[None].repeat(3, 0)
     settle(sides, sides, Turn(2.0, 1.0, -1.0, True, True))
     return sides
 
@@ -93,19 +93,14 @@ def drifting_match(
     while value < max(game.away, game.opponent_away) and not game.is_crawford:
         value *= 2
     dead = dead_curve(cells, game, value, shares)
-    sides = straight(dead.lose, dead.win, points)
+    sides = np.linspace(dead.lose, dead.win, points + 1)[None].repeat(3, 0)
     while value > cube_value:
         value //= 2
         dead, doubled = dead_curve(cells, game, value, shares), sides
-        sides = straight(dead.lose, dead.win, points)
+        sides = np.linspace(dead.lose, dead.win, points + 1)[None].repeat(3, 0)
         passed, dropped = mwc_after(cells, game, value), mwc_after(cells, game, -value)
         settle(sides, doubled, Turn(1.0, passed, dropped, game.away > value, game.opponent_away > value))
     return sides
-
-
-def straight(lose: float, win: float, points: int) -> Sides:
-    """Equities of a dead cube."""
-    return np.linspace(lose, win, points + 1)[None].repeat(3, 0)
 
 
 def check_grid(points: int) -> None:
@@ -213,8 +208,7 @@ def solve_jumps(
 
 
 def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
-    """float64[k, N + 1]: the fixed point at which equities equal the means of the decided equities, with given values
-    at both ends."""
+    """float64[k, N + 1]: where equities equal the means of the decided ones, with given values at both ends."""
     equities = start
     for _ in range(MOST_ROUNDS):
         after = decided(equities)

@@ -19,8 +19,7 @@ STRONGEST = 0.02  # difference of two tables that has the strongest color
 
 
 def page(site: Site, request: Request) -> Page:
-    """A table, its differences from another one, or the stakes at one score. JSON is that of `bgdata met show` and
-    `bgdata met compare`."""
+    """A table, its differences from another one, or the stakes at a score. JSON is that of `bgdata met`."""
     given = request.query_params
     names = names_of(site)
     met = met_of(site, given.get("met", ""))
@@ -51,23 +50,21 @@ def page(site: Site, request: Request) -> Page:
     return Page("match_equity.html", shown_, whole_rows(cell_rows(met, most, other)))
 
 
-def stakes_text(met: MatchEquity, score: MatchScore, name: str) -> str:
-    """What a table says of a game at a score with a cube of 1, as a cell tells on hover."""
-    value = float(met.cells[0, score.away, score.opponent_away])
-    if not np.isfinite(value):
-        return name + percent(value)
-    points = "" if score.is_crawford else f", take point {percent(met.take_point(score, 1))}"
-    return f"{name}{percent(value)}; gammon value {met.game(score, 1).gammon_value:.3f}{points}"
-
-
 def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int) -> Row:
-    """One cell of the heat map, with its color and with what is said of it on hover; at 1-away it is the Crawford
-    game."""
+    """One cell of the heat map, with its color and its text on hover; at 1-away it is the Crawford game."""
     value = float(met.cells[0, away, opponent_away])
     is_crawford = (away == 1) != (opponent_away == 1)
     score = MatchScore(away, opponent_away, is_crawford)
-    tables = [met, other] if other else [met]
-    title = f"{score}: " + "\n".join(stakes_text(each, score, f"{each.name}, " if other else "") for each in tables)
+
+    def stakes_text(table: MatchEquity) -> str:
+        """What a table says of a game at the score with a cube of 1."""
+        name, mwc = f"{table.name}, " if other else "", float(table.cells[0, away, opponent_away])
+        if not np.isfinite(mwc):
+            return name + percent(mwc)
+        points = "" if is_crawford else f", take point {percent(table.take_point(score))}"
+        return f"{name}{percent(mwc)}; gammon value {table.game(score).gammon_value:.3f}{points}"
+
+    title = f"{score}: " + "\n".join(map(stakes_text, [met, other] if other else [met]))
     difference = value - float(other.cells[0, away, opponent_away]) if other else None
     drawn = value - 0.5 if difference is None else difference
     color = shade(drawn, 0.5 if other is None else STRONGEST) if np.isfinite(drawn) else 0
@@ -77,15 +74,13 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
 
 
 def met_of(site: Site, name: str) -> MatchEquity:
-    """The match equity table of this name; without a name the default one, or where that is not built the first. Raises
-    MissingTableError."""
-    return site.keep(("met", name), lambda: find_met(site.warehouse, name or first_met(site)))
+    """The table of this name, or else the default or first one. Raises MissingTableError."""
 
+    def read() -> MatchEquity:
+        wanted, names = default_met(site.warehouse), names_of(site)
+        return find_met(site.warehouse, name or (wanted if wanted in names or not names else names[0]))
 
-def first_met(site: Site) -> str:
-    """The default table, or where that is not built the first one."""
-    wanted, names = default_met(site.warehouse), names_of(site)
-    return wanted if wanted in names or not names else names[0]
+    return site.keep(("met", name), read)
 
 
 def names_of(site: Site) -> list[str]:

@@ -61,8 +61,7 @@ class TwoSidedParameters(Parameters):
 
     @property
     def keeps_parts(self) -> bool:
-        """Whether a killed build goes on from what it had: where solving takes longer than from one checkpoint to the
-        next."""
+        """Whether a killed build goes on: where solving takes longer than from one checkpoint to the next."""
         return self.pairs > job.CHECKPOINT_SECONDS * PAIRS_A_SECOND
 
     @property

@@ -30,13 +30,6 @@ MOST_ROWS = 1000  # of which more are damaged, the whole table is built again
 ROUNDED_GROUP_ROWS = 491_520  # of Parquet: each group has every value once, up to 65,536 of them
 
 
-def equities_of_codes(checkers: int) -> Array:
-    """float32[65536]: the equity of each 16-bit code, rounded once."""
-    limit = equity_limit(checkers)
-    equities: Array = (np.arange(1 << 16) * (limit / 32767.5) - limit).astype(np.float32)
-    return equities
-
-
 def error_bound(points: int, checkers: int) -> float:
     """Largest error of any stored equity: the recursion's rounding, and half a step of a 16-bit code.
 
@@ -111,7 +104,8 @@ def equity_batches(equities: Array, checkers: int, begin: int, end: int) -> Iter
     """The players on roll from `begin` to before `end`, one row group at a time, and their rows with the columns of
     `table.parquet`. `equities` are those of all, as they are stored."""
     is_coded = equities.dtype == np.uint16
-    shown = equities_of_codes(checkers)
+    limit = equity_limit(checkers)
+    shown = (np.arange(1 << 16) * (limit / 32767.5) - limit).astype(np.float32)  # the equity of each code, rounded once
     most = ROUNDED_GROUP_ROWS if is_coded else DATASET.row_group_rows
     for rows, indexes in pair_groups(len(equities), most, (begin, end)):
         values = equities[rows[0] : rows[-1] + 1].reshape(-1, len(COLUMNS))

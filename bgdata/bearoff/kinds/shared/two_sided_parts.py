@@ -109,8 +109,7 @@ class Parts:
                 raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found another")
 
     def put(self, window: Window, group: int, solved: Solved) -> None:
-        """Keep what was solved: as solved, for later batches of a build that goes on, and as it will be stored. For the
-        writing thread."""
+        """Keep what was solved, for later batches, and as it will be stored. For the writing thread."""
         with storage_errors("write", self._partial):
             if self._file is None:
                 remove_folder(self._partial)
@@ -136,8 +135,7 @@ class Parts:
                     os.close(handle)
 
     def seal(self, done: int) -> None:
-        """All of batch number `done` is solved, and written by now; the rows of its layers too. For the writing
-        thread."""
+        """All of batch number `done` is solved and written, the rows of its layers too. For the writing thread."""
         with storage_errors("write a checkpoint to", self._partial):
             if self._file:
                 self._file.close()
@@ -149,8 +147,7 @@ class Parts:
             remove_folder(self._folder(done - NEEDED))
 
     def take(self, window: Window, group: int, layer: int) -> NDArray[Any]:
-        """The stored values of a whole layer. Raises DigestMismatchError for one that was changed, CorruptFileError for
-        one that is gone."""
+        """The stored values of a layer. Raises DigestMismatchError for a changed file, CorruptFileError for none."""
         slots, columns = window.slots, len(self._groups[group])
         _, end = two_sided.block_place(slots, layer, slots.most_pips, columns)
         values = np.empty(end, self._scale.dtype)
@@ -172,8 +169,7 @@ class Parts:
         yield from two_sided.layer_rows(window, layer, found, self._scale)
 
     def drop(self, layers: range) -> None:
-        """Delete the stored values of layers whose rows are made, once the batch that finished them is sealed. For the
-        writing thread."""
+        """Delete the values of layers whose rows are made, once their batch is sealed. For the writing thread."""
         for layer in layers:
             for group in range(len(self._groups)):
                 self._layer(group, layer).unlink(missing_ok=True)
