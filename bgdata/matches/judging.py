@@ -20,8 +20,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube import CubeRules, why_no_double
-from bgdata.equity.cube import Worths, normalised_point, seen_by_other, worth_of_game, worth_of_result, worths
+from bgdata.equity.cube import (
+    CubeRules,
+    Worths,
+    normalised_point,
+    seen_by_other,
+    why_no_double,
+    worth_of_game,
+    worth_of_result,
+    worths,
+)
 from bgdata.evaluation.chances import AnswerSource, Chances, cubeless_equities
 from bgdata.evaluation.cube_lookahead import lowest_of
 from bgdata.evaluation.lookahead import FILTERS, EvaluationCache

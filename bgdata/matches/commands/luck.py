@@ -15,6 +15,7 @@ import numpy as np
 
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
+from bgdata.cli.defaults import open_player
 from bgdata.cli.options import (
     beavers_option,
     format_option,
@@ -25,7 +26,6 @@ from bgdata.cli.options import (
     ply_option,
 )
 from bgdata.cli.output import write_rows
-from bgdata.cli.defaults import open_player
 from bgdata.errors import InvalidGameError, UsageError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedGame, replay_game
