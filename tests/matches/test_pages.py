@@ -20,7 +20,7 @@ TURNS = "from turns where dataset = 'selfplay' and variant = 'pubeval-20-seed-3'
 
 
 def turns_of(warehouse: bgdata.Warehouse, game: int) -> list[dict[str, Any]]:
-    return warehouse.rows(TURNS, {"game": game})  # type: ignore[return-value]
+    return warehouse.rows(TURNS, {"game": game})
 
 
 @pytest.mark.parametrize("game", [0, 3])
@@ -58,7 +58,7 @@ def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[di
     (first,) = warehouse.rows(f"select min(game) as game from turns {where} and action = 'double'")
     (game,) = warehouse.rows(f"from games {where} and game = $game", first)
     turns = warehouse.rows(f"from turns {where} and game = $game order by turn", first)
-    return {**game, "is_jacoby": False}, turns  # type: ignore[return-value]
+    return {**game, "is_jacoby": False}, turns
 
 
 def test_verdicts_are_those_of_cube_decisions(small_root: Path) -> None:
