@@ -102,7 +102,7 @@ def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
 def open_met(root: Folder, name: str = "") -> MatchEquity:
     """A match equity table of a warehouse, built or imported: the one of this name, or the default one. Raises
     MissingTableError."""
-    from bgdata.equity.stored_met import find_met
+    from bgdata.equity.match_equity import find_met
 
     return find_met(open_warehouse(root), name)
 

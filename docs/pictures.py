@@ -19,9 +19,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from bgdata.equity.diffusion import CENTERED, OPPONENT_OWNED, OWNED, drifting_money
-from bgdata.equity.janowski import janowski_equities, live_points
-from bgdata.equity.jump_numeric import solve_jumps
+from bgdata.equity.curves import janowski_equities, live_points
+from bgdata.equity.numeric import CENTERED, OPPONENT_OWNED, OWNED, drifting_money, solve_jumps
 from bgdata.game.match import CubeOwner
 
 HERE = Path(__file__).parent

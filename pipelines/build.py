@@ -35,7 +35,7 @@ from bgdata.store.lockfile import advice, left_out, lock_verdicts
 from bgdata.store.parameters import Parameters
 from bgdata.warehouse import Warehouse
 
-from .tasks import PROCESSES, RETRIED, Built, Notes, processes, publish_charts, run_flow, told
+from .tasks import PROCESSES, RETRIED, Built, Notes, processes, publish_charts, run_flow, tell_built
 
 NEXT = """
 look:  bgdata list                                     every version that is there
@@ -119,7 +119,7 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_
         named = build_variants.with_options(task_run_name=f"{kind}{what}")
         return named.submit(root, job.variants, return_state=False)
 
-    built = sorted(told(in_order(jobs, begin), sum(len(job.variants) for job in jobs)))
+    built = sorted(tell_built(in_order(jobs, begin), sum(len(job.variants) for job in jobs)))
     mend_catalog(warehouse)
     create_markdown_artifact(report(root, built), key="warehouse", description="What the warehouse holds")
     publish_charts(warehouse, built, "warehouse-picture", "Networks as they learned, and positions by pips")

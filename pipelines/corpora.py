@@ -33,7 +33,7 @@ from bgdata.selfplay.steps import CorpusPlan
 from bgdata.store.executors import LOCAL
 from bgdata.store.table import Table
 
-from .tasks import RETRIED, Built, add_plan, build_step, finished, flow_parser, processes, publish_charts, run_flow
+from .tasks import RETRIED, Built, add_plan, build_step, flow_parser, processes, publish_charts, run_flow, tell_finished
 
 USUAL = CorpusPlan()
 MEANINGS = {
@@ -62,7 +62,7 @@ def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: st
     if plan.most:
         positions = begin("sample", steps.build_sample, plan, played)
         futures += [positions, begin("rollouts", steps.build_rollouts, plan, positions, executor=executor)]
-    versions = sorted(finished(futures, "corpora"))
+    versions = sorted(tell_finished(futures, "corpora"))
     warehouse = open_warehouse(root)
     manifests = {version: warehouse.open_reference(version).manifest for version in versions}
     rows = [
@@ -75,7 +75,7 @@ def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: st
     return versions
 
 
-def parsed(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str]:
+def parse_arguments(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str]:
     """(folder of the warehouse, plan, executor) from the arguments."""
     parser = flow_parser("corpora", __doc__)
     parser.add_argument("--executor", default=LOCAL, metavar="NAME", help="local, processes:N, or dask://HOST:PORT")
@@ -87,7 +87,7 @@ def parsed(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the flow and print the versions; returns the exit code."""
-    root, plan, executor = parsed(arguments)
+    root, plan, executor = parse_arguments(arguments)
     return run_flow(lambda: print("\n".join(make_corpora(root, plan, executor))))
 
 

@@ -32,7 +32,7 @@ from bgdata.errors import MissingFileError, shown
 from bgdata.imports import steps
 from bgdata.warehouse import Warehouse
 
-from .tasks import RETRIED, Built, Notes, finished, flow_parser, processes, publish_charts, run_flow
+from .tasks import RETRIED, Built, Notes, flow_parser, processes, publish_charts, run_flow, tell_finished
 
 
 @task(retries=2, retry_delay_seconds=2, cache_policy=NO_CACHE)
@@ -71,7 +71,7 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
         futures += [each for each in (path, imported) if not isinstance(each, Built)]
         futures.append(check.submit(root, imported, return_state=False))
     fetched = {str(warehouse.root / steps.RAW / name) for _, name, _ in wanted}
-    versions = sorted({*finished(futures, "steps")} - fetched)
+    versions = sorted({*tell_finished(futures, "steps")} - fetched)
     names = ("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined")
     found = {version: warehouse.open_reference(version).manifest.statistics for version in versions}
     accounts = [
@@ -116,11 +116,11 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--address", metavar="URL", help="a mirror with all published files in one folder")
     found = parser.parse_args(arguments)
 
-    def told() -> None:
+    def import_and_tell() -> None:
         print("\n".join(import_files(found.warehouse, found.files, found.address)))
         print(leakage(open_warehouse(found.warehouse)))
 
-    return run_flow(told)
+    return run_flow(import_and_tell)
 
 
 if __name__ == "__main__":

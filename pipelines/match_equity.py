@@ -21,7 +21,7 @@ from bgdata import open_warehouse
 from bgdata.equity import steps
 from bgdata.equity.steps import MatchEquityPlan
 
-from .tasks import RETRIED, build_step, check_pictures, finished, flow_parser, processes, publish_picture, run_flow
+from .tasks import RETRIED, build_step, check_pictures, flow_parser, processes, publish_picture, run_flow, tell_finished
 
 USUAL = MatchEquityPlan()
 
@@ -33,7 +33,7 @@ def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[st
     warehouse = open_warehouse(root)
     build = build_step.with_options(name="build_met")
     futures = [build.submit(root, steps.build_met, recipe) for recipe in steps.recipes(warehouse, plan)]
-    list(finished(futures, "match equity tables"))
+    list(tell_finished(futures, "match equity tables"))
     versions = [future.result().name for future in futures]
     rows = steps.differences(warehouse, versions)
     create_table_artifact(rows, key="match-equity", description="Beside the published table, in percentage points")
@@ -43,7 +43,7 @@ def make_mets(root: str = "warehouse", plan: MatchEquityPlan = USUAL) -> list[st
     return versions
 
 
-def parsed(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
+def parse_arguments(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
     """(folder of the warehouse, plan) from the arguments."""
     parser = flow_parser("match_equity", __doc__)
     parser.add_argument("--player", default=USUAL.player, metavar="PLAYER", help="network or network/NAME")
@@ -57,16 +57,16 @@ def parsed(arguments: Sequence[str]) -> tuple[str, MatchEquityPlan]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the flow and print the versions and how far they are from the published table; returns the exit code."""
-    root, plan = parsed(arguments)
+    root, plan = parse_arguments(arguments)
 
-    def told() -> None:
+    def build_and_tell() -> None:
         versions = make_mets(root, plan)
         print("\n".join(versions))
         for row in steps.differences(open_warehouse(root), versions):
             most, mean = row["largest"], row["mean"]
             print(f"{row['met']} less {row['beside']}: at most {most} percentage points, {mean} on average")
 
-    return run_flow(told)
+    return run_flow(build_and_tell)
 
 
 if __name__ == "__main__":

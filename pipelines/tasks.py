@@ -102,13 +102,13 @@ def processes() -> Any:
     return SideBySide(PROCESSES, initializer=end_with_parent)
 
 
-def finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -> Iterator[str]:
+def tell_finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -> Iterator[str]:
     """Yields the version that each task has built as it finishes; a bar and notes on standard error show the
     progress."""
-    return told((task_.result() for task_ in as_completed(list(tasks))), len(tasks), unit)
+    return tell_built((task_.result() for task_ in as_completed(list(tasks))), len(tasks), unit)
 
 
-def told(found: Iterable[Built], total: int, unit: str = "tables") -> Iterator[str]:
+def tell_built(found: Iterable[Built], total: int, unit: str = "tables") -> Iterator[str]:
     """Yields versions as they are built, `total` in all, and shows that and their notes on standard error."""
     with progress_bars() as progress:
         progress.start(unit, total, unit)

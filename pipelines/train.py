@@ -76,7 +76,7 @@ def train_network(root: str, plan: TrainingPlan) -> list[str]:
     return versions
 
 
-def parsed(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
+def parse_arguments(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
     """(folder of the warehouse, plan) from the arguments."""
     parser = flow_parser("train", __doc__)
     parser.add_argument("name", metavar="NAME", help="what to call the network")
@@ -87,7 +87,7 @@ def parsed(arguments: Sequence[str]) -> tuple[str, TrainingPlan]:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the flow and print the scores; returns the exit code."""
-    root, plan = parsed(arguments)
+    root, plan = parse_arguments(arguments)
 
     def train() -> None:
         *_, learned, scored = train_network(root, plan)

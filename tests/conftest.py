@@ -14,8 +14,8 @@ import pytest
 from filelock import FileLock
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.store.catalog import write_catalog
 from bgdata.store.dataset import Dataset, ImportedDataset

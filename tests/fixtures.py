@@ -34,7 +34,7 @@ def small_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """The default build is one variant of `bearoff_gammon`, and leaves another one out."""
     from bgdata.bearoff.kinds.bearoff_gammon import BearoffGammon
-    from bgdata.bearoff.kinds.shared.race import RaceParameters
+    from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
     from bgdata.warehouse.commands.build import COMPUTED
 
     for kind in COMPUTED:

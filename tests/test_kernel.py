@@ -518,7 +518,7 @@ def test_two_threads_in_parallel_kernels() -> None:
     code = (
         "from concurrent.futures import ThreadPoolExecutor as Pool\n"
         "import numba\n"
-        "from bgdata.bearoff.plays import all_plays\n"
+        "from bgdata.bearoff.layouts import all_plays\n"
         "with Pool(4) as pool: print({len(plays.start) for plays in pool.map(lambda _: all_plays(6, 5), range(40))})\n"
         "print(numba.threading_layer())"
     )

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
 from bgdata.bearoff.index import layout_at
-from bgdata.bearoff.kinds.race_error import COMBINATIONS, RaceErrorParameters
 from bgdata.bearoff.kinds.race_error import DATASET as RACE_ERROR
+from bgdata.bearoff.kinds.race_error import RaceErrorParameters
 from bgdata.cli.charts import new_figure, write_figure
 from bgdata.cli.options import force_option, format_option, plot_option, table_option, threads_option
 from bgdata.cli.output import build_version, show_rows
 from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PER_MILLE = 1000
 DIFFERENCE = Quantity(2, PER_MILLE)
@@ -39,7 +35,7 @@ COLUMNS = (
 @table_option
 @click.option(
     "--combination",
-    type=click.Choice(COMBINATIONS),
+    type=click.Choice(RACE_ERROR.combinations),
     default=RaceErrorParameters.combination,
     show_default=True,
     help="As if each side just raced, or less the mean excess of that.",
@@ -94,25 +90,22 @@ def error_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 def draw_errors(table: Table, rows: Sequence[Row], path: Path) -> None:
     """Draw the mean and the mean size of the differences by pips of both sides. Raises StorageError."""
-    with new_figure(9.4, 4.2) as figure:
-        mean, size = figure.subplots(1, 2)
-        draw_grid(mean, rows, "mean_difference", "mean: red where who is on roll is underrated", "RdBu")
-        draw_grid(size, rows, "mean_absolute_difference", "mean size", "viridis")
-        figure.suptitle(f"{table.name.rpartition('/')[0]}: combined less exact equity, thousandths of a point")
-        write_figure(figure, path)
-
-
-def draw_grid(axes: Axes, rows: Sequence[Row], column: str, title: str, colours: str) -> None:
-    """Draw a figure by pips of both sides."""
     chosen = [row for row in rows if row["grouping"] == "pips"]
     most = max(row["on_roll_group"] for row in chosen)
-    grid = np.full((most + 1, most + 1), np.nan)
-    for row in chosen:
-        grid[row["opponent_group"], row["on_roll_group"]] = PER_MILLE * row[column]
-    widest = float(np.nanquantile(np.abs(grid), 0.99))
-    lowest = -widest if colours == "RdBu" else 0.0
-    image = axes.imshow(grid, origin="lower", cmap=colours, vmin=lowest, vmax=widest)
-    axes.figure.colorbar(image, ax=axes)
-    axes.set(xlabel="pips of the player on roll", ylabel="pips of the opponent", title=title)
-    axes.set(xlim=(0.5, most + 0.5), ylim=(0.5, most + 0.5))
-    axes.grid(visible=False)
+    with new_figure(9.4, 4.2) as figure:
+        for axes, column, title, colours in (
+            (figure.add_subplot(1, 2, 1), "mean_difference", "mean: red where who is on roll is underrated", "RdBu"),
+            (figure.add_subplot(1, 2, 2), "mean_absolute_difference", "mean size", "viridis"),
+        ):
+            grid = np.full((most + 1, most + 1), np.nan)
+            for row in chosen:
+                grid[row["opponent_group"], row["on_roll_group"]] = PER_MILLE * row[column]
+            widest = float(np.nanquantile(np.abs(grid), 0.99))
+            lowest = -widest if colours == "RdBu" else 0.0
+            image = axes.imshow(grid, origin="lower", cmap=colours, vmin=lowest, vmax=widest)
+            figure.colorbar(image, ax=axes)
+            axes.set(xlabel="pips of the player on roll", ylabel="pips of the opponent", title=title)
+            axes.set(xlim=(0.5, most + 0.5), ylim=(0.5, most + 0.5))
+            axes.grid(visible=False)
+        figure.suptitle(f"{table.name.rpartition('/')[0]}: combined less exact equity, thousandths of a point")
+        write_figure(figure, path)

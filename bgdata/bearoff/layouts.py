@@ -1,15 +1,28 @@
-"""All layouts at once, as arrays in the order in which bearoff tables are stored and solved."""
+"""All layouts at once, as arrays in the order in which bearoff tables are stored and solved, and what rolls lead to.
+
+Alone on its side of the board, a player can always play both dice, so a result is simply the layout after two moves
+(four for a double), in either order of the dice. Results that waste pips are legal and are kept: dropping them, as a
+published table did, changes 23 million of the 25 million two-sided equities of 6 points and 9 checkers.
+
+*Slots* number layouts by pip count and then index, the order in which tables are solved: every play lowers the pip
+count. Layouts of one pip count, a *layer*, have neighbouring slots and do not depend on each other; pairs of layouts
+are solved by the total of pips of both sides.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import BINOMIAL as BINOMIALS
-from bgdata.bearoff.index import layout_count
-from bgdata.kernel import kernel
+from bgdata.bearoff.index import MAX_CHECKERS, layout_count
+from bgdata.kernel import Array, kernel, prange
 
 BINOMIAL = np.array(BINOMIALS)
+ROLL_COUNT = 21  # non-doubles in the order 21 31 32 41 ... 65, then doubles 11 to 66
+NON_DOUBLES = 15
 
 
 @kernel()
@@ -49,9 +62,200 @@ def pip_counts(layouts: NDArray[np.int8]) -> NDArray[np.int16]:
 def pip_layers(pips: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Positions grouped by pip count: (order int32[count], start int64[max pips + 2]).
 
-    `order[start[n]:start[n + 1]]` are the positions of n pips in index order. Every play lowers the pip count, so
-    the positions of one layer do not depend on each other.
+    `order[start[n]:start[n + 1]]` are the positions of n pips in index order.
     """
     order = np.argsort(pips, kind="stable").astype(np.int32)
     start = np.concatenate([[0], np.cumsum(np.bincount(pips))]).astype(np.int64)
     return order, start
+
+
+_BLOCK = 16  # layouts that one thread takes at a time
+_MOST_RESULTS = 8192  # scratch: results of three moves times six or more points, before duplicates go
+
+
+class Plays(NamedTuple):
+    """`results[start[index * 21 + roll] : start[index * 21 + roll + 1]]` are position indexes, ascending.
+
+    Rolls are in the order 21 31 32 41 ... 65, then doubles 11 to 66. The empty layout has itself as only result.
+    """
+
+    start: NDArray[np.int64]  # [positions * 21 + 1]
+    results: NDArray[np.int32]
+
+
+@kernel()
+def fill_index_drops(layout: Array, drops: Array) -> int:
+    """Fills drops[k] with the fall of the position index when a checker on point k is borne off; returns the highest
+    point held. A move from point k to point k - n makes the index fall by drops[k] - drops[k - n]."""
+    points = layout.shape[0]
+    checkers = highest = 0
+    for point in range(points, 0, -1):
+        checkers += layout[point - 1]
+        if highest == 0 and checkers > 0:
+            highest = point
+        drops[point] = BINOMIAL[checkers + points - point - 1, points - point] if checkers > 0 else 0
+    drops[0] = 0
+    for point in range(1, points + 1):
+        drops[point] += drops[point - 1]
+    return highest
+
+
+@kernel()
+def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops: Array, moved: Array) -> int:
+    """Fills moved[0:n] with the distinct indexes, ascending, that one checker move with `die` leads to from any of
+    from_indexes[0:count]; returns n. An empty layout stays: the game is over before the die is played."""
+    n = 0
+    for item in range(count):
+        index = np.int64(from_indexes[item])
+        if index == 0:
+            moved[n] = 0
+            n += 1
+            continue
+        layout = layouts[index]
+        highest = fill_index_drops(layout, drops)
+        for point in range(highest, 0, -1):
+            if layout[point - 1] == 0:
+                continue
+            if point > die:
+                moved[n] = index - (drops[point] - drops[point - die])
+                n += 1
+            elif highest <= 6 and point in (die, highest):
+                moved[n] = index - drops[point]
+                n += 1
+    return distinct(moved, n)
+
+
+@kernel()
+def distinct(values: Array, count: int) -> int:
+    """Fills values[0:n] with the distinct ones of values[0:count], ascending; returns n."""
+    values[:count].sort()
+    n = 0
+    for item in range(count):
+        if n == 0 or values[item] != values[n - 1]:
+            values[n] = values[item]
+            n += 1
+    return n
+
+
+@kernel()
+def fill_roll_results(
+    index: int, high: int, low: int, layouts: Array, drops: Array, scratch: Array, results: Array
+) -> int:
+    """Fills results[0:n] with the distinct results, ascending, of rolling `high` and `low`; returns n."""
+    first, second, third = scratch[0], scratch[1], scratch[2]
+    first[0] = index
+    if high == low:
+        n = fill_moved(first, 1, high, layouts, drops, second)
+        n = fill_moved(second, n, high, layouts, drops, third)
+        n = fill_moved(third, n, high, layouts, drops, second)
+        return fill_moved(second, n, high, layouts, drops, results)
+    n = fill_moved(first, 1, high, layouts, drops, second)
+    n = fill_moved(second, n, low, layouts, drops, results)
+    m = fill_moved(first, 1, low, layouts, drops, second)
+    m = fill_moved(second, m, high, layouts, drops, third)
+    for item in range(m):
+        results[n + item] = third[item]
+    return distinct(results, n + m)
+
+
+@kernel(parallel=True)
+def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> None:
+    """Fills counts[index * 21 + roll] with the number of results and, unless `results` is empty, results[start[index *
+    21 + roll]:] with the results; rolls are in the order of `Plays`."""
+    for block in prange((layouts.shape[0] + _BLOCK - 1) // _BLOCK):
+        drops = np.empty(layouts.shape[1] + 1, np.int64)
+        scratch = np.empty((3, _MOST_RESULTS), np.int32)
+        found = np.empty(_MOST_RESULTS, np.int32)
+        for index in range(block * _BLOCK, min(layouts.shape[0], (block + 1) * _BLOCK)):
+            place = index * ROLL_COUNT
+            for double in range(2):
+                for high in range(1, 7):
+                    for low in range(high, high + 1) if double else range(1, high):
+                        n = fill_roll_results(index, high, low, layouts, drops, scratch, found)
+                        counts[place] = n
+                        if results.shape[0]:
+                            results[start[place] : start[place] + n] = found[:n]
+                        place += 1
+
+
+def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
+    """Results of all 21 rolls for every layout of at most `checkers` on `points` points."""
+    layouts = all_layouts(points, checkers)
+    counts = np.empty(len(layouts) * ROLL_COUNT, np.int64)
+    start = np.zeros(len(counts) + 1, np.int64)
+    fill_plays(layouts, start, counts, np.empty(0, np.int32))
+    np.cumsum(counts, out=start[1:])
+    results = np.empty(start[-1], np.int32)
+    fill_plays(layouts, start, counts, results)
+    return Plays(start, results)
+
+
+def roll_results(index: int, layouts: NDArray[np.int8]) -> list[NDArray[np.int32]]:
+    """Distinct results, ascending, of each of the 21 rolls from one position; `layouts` are all of them."""
+    drops = np.empty(layouts.shape[1] + 1, np.int64)
+    scratch = np.empty((3, _MOST_RESULTS), np.int32)
+    found = np.empty(_MOST_RESULTS, np.int32)
+    rolls = [(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)]
+    return [found[: fill_roll_results(index, *roll, layouts, drops, scratch, found)].copy() for roll in rolls]
+
+
+class Slots(NamedTuple):
+    """The layouts of either side, and where its plays lead."""
+
+    order: NDArray[np.int32]  # [slots] position index of each slot; slot 0 is the empty layout
+    layer_start: NDArray[np.int64]  # [layers + 1] first slot of each pip count
+    play_start: NDArray[np.int64]  # [slots * 21 + 1]
+    results: NDArray[np.int32]  # [...] slots that the rolls of a slot lead to
+
+    @property
+    def most_pips(self) -> int:
+        """The highest pip count of one side."""
+        return len(self.layer_start) - 2
+
+    @property
+    def totals(self) -> range:
+        """The pip totals to solve, in order."""
+        return range(2, 2 * self.most_pips + 1)
+
+    def layers_of(self, total: int) -> range:
+        """Pip counts that a player on roll can have where both sides have this total, and neither has finished."""
+        return range(max(1, total - self.most_pips), min(self.most_pips, total - 1) + 1)
+
+    def pairs_of(self, total: int) -> int:
+        """Number of pairs with this total of pips."""
+        sizes = np.diff(self.layer_start).tolist()
+        return sum(sizes[pips] * sizes[total - pips] for pips in self.layers_of(total))
+
+    def reachable_from(self, first: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """bool[slots]: whether some of these slots lead there, in any number of rolls; they themselves included."""
+        found = np.zeros(len(self.order), np.bool_)
+        found[first] = True
+        for slot in range(int(first.max()), 0, -1):  # every play leads to an earlier one
+            if found[slot]:
+                begin, end = self.play_start[[slot * ROLL_COUNT, (slot + 1) * ROLL_COUNT]]
+                found[self.results[begin:end]] = True
+        return found
+
+    def restrict(self, first: NDArray[np.int64]) -> Slots:
+        """Those slots that some of these lead to, they themselves included, with numbers of their own."""
+        found = self.reachable_from(first)
+        number = np.cumsum(found) - 1
+        counts = np.diff(self.play_start).reshape(-1, ROLL_COUNT)
+        results = self.results[np.repeat(found, counts.sum(axis=1))]
+        return Slots(
+            self.order[found],
+            np.concatenate([[0], np.cumsum(found)])[self.layer_start],
+            np.concatenate([[0], np.cumsum(counts[found])]),
+            number[results].astype(np.int32),
+        )
+
+
+def all_slots(points: int, checkers: int) -> Slots:
+    """The layouts of up to `checkers` on points 1 to `points`."""
+    order, layer_start = pip_layers(pip_counts(all_layouts(points, checkers)))
+    plays = all_plays(points, checkers)  # in index order
+    rolls = (order[:, None].astype(np.int64) * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()
+    counts = np.diff(plays.start)[rolls]
+    start = np.concatenate([[0], np.cumsum(counts)])
+    source = np.repeat(plays.start[rolls] - start[:-1], counts) + np.arange(start[-1])
+    return Slots(order, layer_start, start, np.argsort(order).astype(np.int32)[plays.results[source]])

@@ -1,7 +1,16 @@
-"""Probing match bearoff tables: memory-mapped, NumPy alone. All figures are MWC of the player on roll."""
+"""Bearoffs at a match score: probing their tables (memory-mapped, NumPy alone), and the cube states that a game can
+still reach, with what winning or losing in each is worth. All figures are MWC of the player on roll.
+
+A state says who is on roll, the value of the cube, and who may turn it. Doubling leads to one of twice the value, and
+ends at the *dead* cube: one that already wins the match for its owner, who has no reason to turn it. Where the cube is
+dead for both sides, no table is needed: without gammons, MWC is the MWC of losing plus the chance of winning times the
+difference. The redouble that players call automatic, which risks nothing because the match would be lost anyway, needs
+no special rule.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isclose
 from typing import NamedTuple
 
@@ -12,7 +21,7 @@ from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.tables import Layout, MappedTable, index_pairs, layout_index, open_array
 from bgdata.errors import InvalidScoreError, NotCoveredError, shown
 from bgdata.game.board import BAR
-from bgdata.game.match import CubeOwner, MatchScore
+from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.game.position import Position, PositionLike
 from bgdata.store.table import Table
 
@@ -29,7 +38,7 @@ def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
     return ("cubeless", *owners, "taken")
 
 
-def checked_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
+def match_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
     """The owner of a cube in a match: a cube of 1 is centered, a higher one is owned. An empty text means the side that
     may double. Raises InvalidScoreError."""
     if not cube_owner:
@@ -59,8 +68,7 @@ class MatchDecision(NamedTuple):
 
     @property
     def action(self) -> str:
-        """The right action: `no double`, `double, take` or `double, pass`. A tie is a double, unless no action makes a
-        difference."""
+        """`no double`, `double, take` or `double, pass`. A tie is a double, unless no action makes a difference."""
         if self.double_take is None or self.no_double > min(self.double_take, self.double_pass) + TIE:
             return "no double"
         if isclose(self.no_double, self.double_pass, abs_tol=TIE) and self.double_take > self.double_pass - TIE:
@@ -97,7 +105,7 @@ class MatchTable(MappedTable):
 
     def probe_layouts(self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = "") -> MatchDecision:
         """The decision for two layouts, or two position indexes. Raises as `probe` does."""
-        owner = checked_owner(self.cube_value, cube_owner)
+        owner = match_owner(self.cube_value, cube_owner)
         indexes = [self._index(on_roll), self._index(opponent)]
         values = self.decode(self.stored[indexes[0], indexes[1]])
         found = dict(zip(self.columns, (float(value) for value in values), strict=True))
@@ -110,8 +118,7 @@ class MatchTable(MappedTable):
         return self.decode(self.stored[index_pairs(on_roll, opponent, self._count, self.table)])
 
     def equity(self, mwc: float) -> float:
-        """Normalised equity of an MWC: 1 for winning the points on the cube, -1 for losing them. NaN where both have
-        the same MWC."""
+        """Normalised equity: 1 for winning the points on the cube, -1 for losing them; NaN where these are the same."""
         swing = self.won - self.lost
         return (2 * mwc - self.won - self.lost) / swing if swing else float("nan")
 
@@ -124,3 +131,149 @@ class MatchTable(MappedTable):
         if not 0 <= index < self._count:
             raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(layout)}")
         return index
+
+
+NOBODY = -1  # in `take`: the side on roll has no reason to double, or may not
+WIN_CHANCE = 0  # column of the first side's chance of winning, in which cube and score have no part
+FAIR_MWC = 1e-12  # what MWC of two equal players may be off from adding up to 1
+
+
+class CubeState(NamedTuple):
+    """Who is on roll (0: the player that the table is for), and the cube as that side sees it."""
+
+    side: int
+    cube_value: int
+    cube_owner: CubeOwner
+
+
+class States(NamedTuple):
+    """Cube states that need a table, as columns: first the chance that the side on roll wins, then states by `names`.
+
+    If both sides are alike they share columns; otherwise each side has columns of its own.
+    """
+
+    names: tuple[CubeState, ...]  # of the columns from 1 on; a higher cube comes before a lower one
+    after_play: NDArray[np.int64]  # [columns] the same cube with the other side on roll
+    take: NDArray[np.int64]  # [columns] what a double that is taken leads to, the same side on roll; NOBODY
+    won: NDArray[np.float64]  # [columns] MWC of the side on roll once it has won: also what a pass gives
+    lost: NDArray[np.float64]  # [columns] and once it has lost
+    # [columns] a double that is taken is worth taken + per_unit * what the column `take` is worth: the MWC of a live
+    # cube, or, where the cube is dead then, the chance of winning between two MWC
+    taken: NDArray[np.float64]
+    per_unit: NDArray[np.float64]
+
+    def column(self, state: CubeState) -> int | None:
+        """Column of a state; None for a dead cube."""
+        return 1 + self.names.index(state) if state in self.names else None
+
+
+class MatchCube:
+    """The cube in one game of a match: what may still happen to it by the rules, and what that is worth by the match
+    equity table: `mwc_of_score`, the chance that the player of `away` wins the match, before a game begins."""
+
+    def __init__(self, score: MatchScore, mwc_of_score: Callable[[MatchScore], float]) -> None:
+        self.score = score
+        self.mwc_of_score = mwc_of_score
+        self._aways = (score.away, score.opponent_away)
+        self.sides = 2
+        if score.away == score.opponent_away:
+            # by tables for unequal players, winning is not worth to one side what it is worth to the other
+            points = [2**n for n in range(score.away.bit_length() + 1)]
+            if all(abs(self.mwc(0, point) + self.mwc(0, -point) - 1.0) < FAIR_MWC for point in points):
+                self.sides = 1
+
+    def other(self, side: int) -> int:
+        """The other side; 0 if both sides are alike, as there is then only one kind of player on roll."""
+        return self.sides - 1 - side
+
+    def mwc(self, side: int, points: int) -> float:
+        """MWC of a side after it has won `points` (negative: lost them). Raises InvalidScoreError for a wrong table."""
+        points = points if side == 0 else -points
+        after = self.score.after_game(points)
+        mwc = float(points > 0) if after is None else self.mwc_of_score(after)
+        if not 0.0 <= mwc <= 1.0:
+            raise InvalidScoreError(f"expected match winning chances from 0 to 1, got {mwc} at {after}")
+        return mwc if side == 0 else 1.0 - mwc
+
+    def worth(self, side: int, cube_value: int) -> tuple[float, float]:
+        """MWC of a side after winning, and after losing, a game with this cube. Raises InvalidScoreError for a table by
+        which points do not help."""
+        won, lost = self.mwc(side, cube_value), self.mwc(side, -cube_value)
+        if won < lost:
+            raise InvalidScoreError(
+                f"expected a match equity table by which points help, got {won} after winning {cube_value} "
+                f"and {lost} after losing them at {self.score}"
+            )
+        return won, lost
+
+    def is_live(self, state: CubeState) -> bool:
+        """Whether the side on roll may double and has a reason to: a cube that wins it the match is dead."""
+        may_double = state.cube_owner != CubeOwner.OPPONENT and not self.score.is_crawford
+        return may_double and state.cube_value < self._aways[state.side]
+
+    def after_play(self, state: CubeState) -> CubeState:
+        """The same cube with the other side on roll."""
+        return CubeState(self.other(state.side), state.cube_value, state.cube_owner.flip())
+
+
+def after_take(state: CubeState) -> CubeState:
+    """The state after the side on roll has doubled and the opponent has taken."""
+    return CubeState(state.side, 2 * state.cube_value, CubeOwner.OPPONENT)
+
+
+def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
+    """The states that a table for this cube value covers: one for each possible owner, and the one after a double and a
+    take.
+
+    Raises InvalidScoreError for a cube that cannot occur.
+    """
+    if score.is_crawford and cube_value != 1:
+        raise InvalidScoreError(f"expected a cube of 1 in the crawford game, got {cube_value}")
+    owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
+    may_double = Stakes(score, Cube(cube_value, owners[0])).may_double
+    states = tuple(CubeState(0, cube_value, owner) for owner in owners)
+    return (*states, after_take(states[0])) if may_double else states
+
+
+def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
+    """All states that can still be reached from `starts` and in which a side still has a reason to double, the highest
+    cube first. Raises InvalidScoreError for a table that is no match equity table."""
+    found: set[CubeState] = set()
+    waiting = list(starts)
+    while waiting:
+        state = waiting.pop()
+        if state not in found and (cube.is_live(state) or cube.is_live(cube.after_play(state))):
+            found.add(state)
+            waiting.append(cube.after_play(state))
+            if cube.is_live(state):
+                waiting.append(after_take(state))
+    names = tuple(sorted(found, key=lambda state: (-state.cube_value, state.cube_owner, state.side)))
+    column = {name: place for place, name in enumerate(names, start=1)}
+    take, taken, per_unit = [NOBODY], [0.0], [0.0]
+    for name in names:
+        next_state = after_take(name)
+        won_double, lost_double = cube.worth(name.side, 2 * name.cube_value)
+        is_dead = next_state not in column
+        take.append((WIN_CHANCE if is_dead else column[next_state]) if cube.is_live(name) else NOBODY)
+        taken.append(lost_double if is_dead else 0.0)
+        per_unit.append(won_double - lost_double if is_dead else 1.0)
+    won, lost = np.array([(1.0, 0.0), *(cube.worth(name.side, name.cube_value) for name in names)]).T.copy()
+    after_play = np.array([WIN_CHANCE, *(column[cube.after_play(name)] for name in names)], np.int64)
+    return States(names, after_play, np.array(take, np.int64), won, lost, np.array(taken), np.array(per_unit))
+
+
+def money_states() -> States:
+    """The states of money play, where both sides are alike and a cube is worth the same, per unit, whatever it shows.
+    In place of MWC, half of what an equity in points per unit cube is above -1: from 0, a loss, to 1, a win."""
+    owners = (CubeOwner.OPPONENT, CubeOwner.ON_ROLL, CubeOwner.CENTERED)
+    names = tuple(CubeState(0, 1, owner) for owner in owners)
+    columns = len(names) + 1
+    return States(
+        names,
+        np.array([WIN_CHANCE, *(1 + owners.index(owner.flip()) for owner in owners)], np.int64),
+        np.array([NOBODY, NOBODY, 1, 1], np.int64),
+        np.ones(columns),
+        np.zeros(columns),
+        np.full(columns, -0.5),  # twice the equity: 2 w - 1/2 for w = (e + 1) / 2
+        np.full(columns, 2.0),
+    )

@@ -1,6 +1,6 @@
 """Both sides bearing off in a match: exact match winning chances (MWC) of every pair of layouts, for every cube.
 
-A column is a cube state (see `match_states`). Its values are MWC of the player on roll before its cube decision:
+A column is a cube state (see `match_table`). Its values are MWC of the player on roll before its cube decision:
 
     decided = max(no double, min(double and take, double and pass))   where it may double, else no double
     no double = average over rolls of the  max over plays of  1 - decided of the same cube with the opponent on roll
@@ -12,24 +12,35 @@ gives the MWC of every dead cube. So all columns of a cell follow from cells of 
 Everything is float64. A cell stands in the row of the other side, in the lane of the side on roll, lanes in tiles: for
 one result of a play all opponents of a layer are contiguous. The inner loop takes whole tiles, so at the ends of a
 layer it also computes lanes of other layers, which are never read.
+
+A table has all layouts of a size, at one score. A single position of a few checkers leads to far fewer, so that its
+own are solved in milliseconds, at any score and for money: `solve_position`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.match_states import NOBODY, WIN_CHANCE, CubeState, MatchCube, States, reachable_states, start_states
-from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
-from bgdata.bearoff.slots import Slots, all_slots
+from bgdata.bearoff.index import MAX_POINTS, layout_count, position_index
+from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Slots, all_slots
+from bgdata.bearoff.match_table import NOBODY, WIN_CHANCE, CubeState, MatchCube, States, reachable_states, start_states
+from bgdata.bearoff.tables import fit_layout
 from bgdata.kernel import Array, kernel, prange
 
 LANES = 8  # of one column side by side, then the next column: one cache line each
 ON_ROLL = 32  # players on roll that one task takes
 OPPONENTS = 128  # opponents that one task takes
+
+# of a single position:
+MOST_LAYOUTS = 20_000  # of one side, of which those that are reached are picked: 6 points and 12 checkers
+MOST_CELLS = 16_000_000  # that are solved: about a second, and 128 MB
+MOST_CHECKERS = 14  # with 15 a gammon can be lost
+CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])  # of the rolls in the order of `Plays`
 
 
 class MatchPairs(NamedTuple):
@@ -80,16 +91,9 @@ def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) ->
 
 @kernel(parallel=True)
 def solve_match_tasks(
-    tasks: Array,
-    play_start: Array,
-    results: Array,
-    after_play: Array,
-    take: Array,
-    worths: Array,
-    start: int,
-    cells: Array,
-    no_double: Array,
-) -> None:
+    tasks: Array, play_start: Array, results: Array, after_play: Array, take: Array, worths: Array, start: int,
+    cells: Array, no_double: Array,
+) -> None:  # fmt: skip
     """Fills cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`,
     all smaller totals being filled.
 
@@ -118,44 +122,50 @@ def solve_match_tasks(
                     cells[other, on_roll // LANES, column, on_roll % LANES] = decided[column]
 
 
+def start_pairs(slots: Slots, states: States, start: int) -> MatchPairs:
+    """All pairs of these slots, of which only finished games are solved."""
+    count = len(slots.order)
+    cells = np.empty((count, -(-count // LANES), len(states.take), LANES))
+    cells[0] = states.lost[:, None]
+    return MatchPairs(slots, cells, states, np.zeros((count, count)), start)
+
+
 def start_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
     """A table in which only finished games are solved. Raises InvalidScoreError for a cube that cannot occur."""
     starts = start_states(cube.score, cube_value)
     states = reachable_states(cube, starts)
-    slots = all_slots(points, checkers)
-    count = len(slots.order)
-    cells = np.empty((count, -(-count // LANES), len(states.take), LANES))
-    cells[0] = states.lost[:, None]
-    no_double = np.zeros((count, count))
-    start = states.column(starts[0])
-    return MatchPairs(slots, cells, states, no_double, start or WIN_CHANCE)
+    return start_pairs(all_slots(points, checkers), states, states.column(starts[0]) or WIN_CHANCE)
 
 
 def solve_match_total(match: MatchPairs, total: int) -> None:
     """Fill the cells of every pair with this total of pips, the smaller totals being solved."""
     slots, states = match.slots, match.states
-    tasks = np.array(list(tasks_of(slots, total)), np.int64).reshape(-1, 4)
+    start = slots.layer_start.tolist()
+
+    def blocks(pips: int, size: int) -> list[tuple[int, int]]:
+        """The slots of a layer, cut at the multiples of `size`, so that tiles within one layer are in one block."""
+        first, end = start[pips], start[pips + 1]
+        return [(max(first, cut), min(end, cut + size)) for cut in range(first // size * size, end, size)]
+
+    tasks = [
+        (*on_roll, *opponent)
+        for pips in slots.layers_of(total)
+        for on_roll in blocks(pips, ON_ROLL)
+        for opponent in blocks(total - pips, OPPONENTS)
+    ]
     worths = np.array([states.won, states.taken, states.per_unit])
     solve_match_tasks(
-        tasks, slots.play_start, slots.results, states.after_play, states.take, worths, match.start, match.cells,
-        match.no_double,
+        np.array(tasks, np.int64).reshape(-1, 4), slots.play_start, slots.results, states.after_play, states.take,
+        worths, match.start, match.cells, match.no_double,
     )  # fmt: skip
 
 
-def tasks_of(slots: Slots, total: int) -> Iterator[tuple[int, int, int, int]]:
-    """The blocks of pairs with this total: up to ON_ROLL players on roll x OPPONENTS opponents."""
-    start = slots.layer_start.tolist()
-    for pips in slots.layers_of(total):
-        others = total - pips
-        for on_roll in blocks(start[pips], start[pips + 1], ON_ROLL):
-            for opponent in blocks(start[others], start[others + 1], OPPONENTS):
-                yield *on_roll, *opponent
-
-
-def blocks(start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
-    """start..end, cut at the multiples of `size`, so that tiles within one layer are in one block."""
-    for cut in range(start // size * size, end, size):
-        yield max(start, cut), min(end, cut + size)
+def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
+    """The solved table of a cube value. Raises InvalidScoreError for a cube that cannot occur."""
+    match = start_match(points, checkers, cube, cube_value)
+    for total in match.slots.totals:
+        solve_match_total(match, total)
+    return match
 
 
 def by_index(slots: Slots, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -179,39 +189,132 @@ def win_chances(match: MatchPairs) -> NDArray[np.float64]:
     return chances
 
 
-def decided_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] MWC of the player on roll in a state, before its cube decision."""
+def state_mwc(match: MatchPairs, cube: MatchCube, state: CubeState, *, is_decided: bool = False) -> NDArray[np.float64]:
+    """float64[on-roll index, opponent index] MWC of the player on roll in a state, before its cube decision, or, in the
+    state that the table was solved for and unless `is_decided`, if it does not double now."""
     won, lost = cube.worth(state.side, state.cube_value)
     column = match.states.column(state)
     if column is None:
         return lost + win_chances(match) * (won - lost)
-    mwc = column_by_index(match, column)
+    if is_decided or column != match.start:
+        mwc = column_by_index(match, column)
+    else:
+        mwc = by_index(match.slots, match.no_double)
+        mwc[1:, 0] = lost
     mwc[0] = won
     return mwc
-
-
-def no_double_mwc(match: MatchPairs, cube: MatchCube, state: CubeState) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] MWC of the player on roll if it does not double now, in the state that the
-    table was solved for, or in one in which it may not double."""
-    column = match.states.column(state)
-    if column is None or column != match.start:
-        return decided_mwc(match, cube, state)
-    won, lost = cube.worth(state.side, state.cube_value)
-    mwc = by_index(match.slots, match.no_double)
-    mwc[0], mwc[1:, 0] = won, lost
-    return mwc
-
-
-def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
-    """The solved table of a cube value. Raises InvalidScoreError for a cube that cannot occur."""
-    match = start_match(points, checkers, cube, cube_value)
-    for total in match.slots.totals:
-        solve_match_total(match, total)
-    return match
 
 
 def mwc_columns(match: MatchPairs, cube: MatchCube, cube_value: int) -> list[NDArray[np.float64]]:
     """float64[on-roll index, opponent index] for each of `match_table.match_columns`, in order."""
     won, lost = cube.worth(0, cube_value)
     states = () if cube.score.is_crawford else start_states(cube.score, cube_value)
-    return [lost + win_chances(match) * (won - lost), *(no_double_mwc(match, cube, state) for state in states)]
+    return [lost + win_chances(match) * (won - lost), *(state_mwc(match, cube, state) for state in states)]
+
+
+class Worth(NamedTuple):
+    """What a position is worth to the player on roll before its roll, as the states of the cube count it: without a
+    double, after one that is taken (None where there is no reason to double), and after a pass."""
+
+    no_double: float
+    taken: float | None
+    passed: float
+
+
+Layout = Sequence[int]  # checkers by point, from the ace point
+
+
+class SolvedRace:
+    """Every pair of layouts that a position can still lead to, solved for the states of a cube."""
+
+    def __init__(self, slots: Slots, states: States, total: int, points: int) -> None:
+        self.slots, self.states, self.total, self.points = slots, states, total, points
+        self.pairs = start_pairs(slots, states, WIN_CHANCE)
+        self.slot_of = {index: slot for slot, index in enumerate(slots.order.tolist())}
+        for pips in range(2, total + 1):
+            solve_match_total(self.pairs, pips)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells, eight bytes each."""
+        return int(self.pairs.cells.size)
+
+    def find(self, on_roll: Layout, opponent: Layout) -> tuple[int, int] | None:
+        """The slots of two layouts; None if they are not among those that were solved."""
+        if pip_count(on_roll) + pip_count(opponent) > self.total:
+            return None
+        found = [self.slot_of.get(index_of(layout, self.points), -1) for layout in (on_roll, opponent)]
+        return (found[0], found[1]) if min(found) >= 0 else None
+
+    def worth(self, slots: tuple[int, int], state: CubeState) -> Worth | None:
+        """What a pair of slots, neither of them empty, is worth in a state; None if its cube is dead."""
+        column = self.states.column(state)
+        if column is None:
+            return None
+        (on_roll, opponent), take, taken = slots, int(self.states.take[column]), None
+        if take != NOBODY:
+            decided = float(self.pairs.cells[opponent, on_roll // LANES, take, on_roll % LANES])
+            taken = float(self.states.taken[column]) + float(self.states.per_unit[column]) * decided
+        return Worth(self._no_double(slots, column), taken, float(self.states.won[column]))
+
+    def win(self, slots: tuple[int, int]) -> float:
+        """The chance that the player on roll wins if both sides play for that alone."""
+        return self._no_double(slots, 0)
+
+    def _no_double(self, slots: tuple[int, int], column: int) -> float:
+        on_roll, opponent = slots
+        starts = self.slots.play_start[on_roll * ROLL_COUNT : (on_roll + 1) * ROLL_COUNT + 1]
+        results = self.slots.results[starts[0] : starts[-1]]
+        after = int(self.states.after_play[column])
+        theirs = self.pairs.cells[results, opponent // LANES, after, opponent % LANES]
+        return 1.0 - float(CHANCES @ np.minimum.reduceat(theirs, starts[:-1] - starts[0]))
+
+
+def solve_position(
+    on_roll: Layout, opponent: Layout, states: States, most_cells: int = MOST_CELLS
+) -> SolvedRace | None:
+    """What two layouts lead to, solved; None where a gammon can be lost, or for more than `most_cells`."""
+    layouts = [on_roll, opponent]
+    points = max(6, *(highest(layout) for layout in layouts))
+    checkers = max(sum(layout) for layout in layouts)
+    if not 0 < min(map(sum, layouts)) <= checkers <= MOST_CHECKERS or points > MAX_POINTS:
+        return None
+    every = layout_count(points, checkers)
+    most = min(every, sum(map(count_below, layouts)))
+    if every > MOST_LAYOUTS or most**2 * len(states.take) > most_cells:
+        return None
+    slots, slot_of = slots_of(points, checkers)
+    first = slot_of[[index_of(layout, points) for layout in layouts]]
+    return SolvedRace(slots.restrict(first), states, sum(map(pip_count, layouts)), points)
+
+
+@lru_cache(maxsize=8)
+def slots_of(points: int, checkers: int) -> tuple[Slots, NDArray[np.int64]]:
+    """All slots of a size, and the slot of each position index."""
+    slots = all_slots(points, checkers)
+    return slots, np.argsort(slots.order)
+
+
+def count_below(layout: Layout) -> int:
+    """How many layouts one can lead to, at most: all that have no more checkers from any point up than it has."""
+    ways = {0: 1}  # layouts of the points so far, from the highest down, by the checkers on them
+    above = 0
+    for count in reversed(layout):
+        above += count
+        ways = {total: sum(ways[less] for less in ways if less <= total) for total in range(above + 1)}
+    return sum(ways.values())
+
+
+def highest(layout: Layout) -> int:
+    """The highest point with a checker; 0 without any."""
+    return max((point for point, count in enumerate(layout, start=1) if count), default=0)
+
+
+def pip_count(layout: Layout) -> int:
+    """The pips of a layout."""
+    return sum(point * count for point, count in enumerate(layout, start=1))
+
+
+def index_of(layout: Layout, points: int) -> int:
+    """The position index of a layout on this many points; -1 if it has checkers beyond them."""
+    return -1 if highest(layout) > points else position_index(fit_layout(layout, points))

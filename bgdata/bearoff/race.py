@@ -3,7 +3,7 @@
 The goal is given as the first *live* position index: every position below it has reached the goal.
 
 * 1: all checkers are off (only the empty layout, index 0): the one-sided bearoff table.
-* binom(P + 14, P): fewer than 15 checkers are left, so the first one is off: the gammon table.
+* layout_count(P, 14): fewer than 15 checkers are left, so the first one is off: the gammon table.
 
 Every play lowers the pip count, so one pass over pip layers solves all positions, each layer in parallel. Positions are
 kept in *slots*: slot 0 is the reached goal, live positions follow by pip count and then index, so the results of
@@ -24,20 +24,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.index import MAX_CHECKERS
-from bgdata.bearoff.layouts import BINOMIAL, all_layouts, pip_counts
+from bgdata.bearoff.index import MAX_CHECKERS, layout_count
+from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, all_layouts, fill_index_drops, pip_counts, pip_layers
+from bgdata.game.dice import ROLLS
 from bgdata.kernel import Array, kernel, prange
 
 SCALE = 1 << 30  # 36 bits of expected rolls and 27 bits of slot share one signed 64-bit key
 SLOT_BITS = 27
 SLOT_MASK = (1 << SLOT_BITS) - 1
 NO_KEY = np.iinfo(np.int64).max
-
 WIDTH = 32  # stored rolls of a distribution, from its first non-zero one: two cache lines
 LONGEST = 96  # no play of 15 checkers over 18 points takes more rolls with a chance above 1/scale
-ROLL_COUNT = 21  # non-doubles in the order 21 31 32 41 ... 65, then doubles 11 to 66
-NON_DOUBLES = 15
 BLOCK = 128  # positions that one thread takes at a time
+
+GNUBG_SCALE = 65535
+GNUBG_ROLLS = 32  # rolls that one of gnubg's files has room for
+# rolls in gnubg's order 11 21 22 31 ... 66, as places in ours: 21 31 32 ... 65, then doubles
+_ROLL_ORDER = np.array([ROLLS.index(roll) for roll in sorted(ROLLS)])
+_WEIGHTS = np.array([roll.weight for roll in sorted(ROLLS)], np.float32)
+_RECIPROCAL = np.float32(1) / np.float32(36)
 
 
 class Race(NamedTuple):
@@ -63,23 +68,6 @@ class Race(NamedTuple):
 def better(key: int, best: int) -> int:
     """The key with fewer expected rolls, or `best`, which came first, if they are equal."""
     return key if (key >> SLOT_BITS) < (best >> SLOT_BITS) else best
-
-
-@kernel()
-def fill_index_drops(layout: Array, drops: Array) -> int:
-    """Fills drops[k] with the fall of the position index when a checker on point k is borne off; returns the highest
-    point held. A move from point k to point k - n makes the index fall by drops[k] - drops[k - n]."""
-    points = layout.shape[0]
-    checkers = highest = 0
-    for point in range(points, 0, -1):
-        checkers += layout[point - 1]
-        if highest == 0 and checkers > 0:
-            highest = point
-        drops[point] = BINOMIAL[checkers + points - point - 1, points - point] if checkers > 0 else 0
-    drops[0] = 0
-    for point in range(1, points + 1):
-        drops[point] += drops[point - 1]
-    return highest
 
 
 @kernel()
@@ -176,16 +164,15 @@ def solve_layer(start: int, end: int, race: Race, longest: int) -> None:
 def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
     """A race in which only the goal is solved: slot 0, which takes 0 rolls with certainty."""
     layouts = all_layouts(points, MAX_CHECKERS)
-    pips = pip_counts(layouts)[first_live:]
-    order = (np.argsort(pips, kind="stable") + first_live).astype(np.int32)
+    order, layer_start = pip_layers(pip_counts(layouts)[first_live:])
+    order += np.int32(first_live)
     slots = len(order) + 1
     slot_of = np.zeros(len(layouts), np.int32)
     slot_of[order] = np.arange(1, slots, dtype=np.int32)
-    layer_start = 1 + np.concatenate([[0], np.cumsum(np.bincount(pips))])
     race = Race(
         scale=scale,
         order=order,
-        layer_start=layer_start.astype(np.int64),
+        layer_start=layer_start + 1,
         slot_of=slot_of,
         layouts=layouts,
         key=np.zeros(slots, np.int64),
@@ -267,3 +254,52 @@ def integer_distributions(race: Race, longest: int) -> NDArray[np.uint32]:
     rows = np.nonzero(kept)[0]
     out[rows, columns[kept]] = race.chances[race.slot_of][kept]
     return out
+
+
+def one_sided_counts(points: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
+    """uint16[positions, 32]: chances of n rolls in units of 1/65535, until all checkers or the first of 15 is off."""
+    goal = layout_count(points, MAX_CHECKERS - 1) if is_gammon else 1
+    solved = solve_race(start_race(points, goal, GNUBG_SCALE), GNUBG_ROLLS)
+    return integer_distributions(solved, GNUBG_ROLLS).astype(np.uint16)
+
+
+def normal_moments(points: int) -> NDArray[np.float32]:
+    """float32[positions, 4] in index order: mean and s.d. of the rolls to bear off, then to save the gammon.
+
+    They are those of gnubg's normal-distribution files, bit for bit, and differ from the moments of the integer
+    distributions by up to 2e-4. For each roll the play with the smallest stored mean counts; with x = mean + 1 and
+    weight w, w * x and w * (sd^2 + x^2) are added up roll by roll and multiplied by the float32 reciprocal of 36;
+    sd = sqrt(second moment - mean^2). Every step is rounded to float32.
+    """
+    columns = []
+    for first_live in (1, layout_count(points, MAX_CHECKERS - 1)):
+        race = start_race(points, first_live)
+        mean, sd = np.zeros(len(race.key), np.float32), np.zeros(len(race.key), np.float32)
+        for start, end in zip(race.layer_start[:-1], race.layer_start[1:], strict=True):
+            if start < end:
+                fill_moments(start, end, race, mean, sd)
+                # positive floats sort as the integers with the same bits; in the kernel, two names of one array would
+                # be taken for two arrays
+                race.key[start:end] = mean[start:end].view(np.int32)
+                race.key[start:end] = (race.key[start:end] << SLOT_BITS) | np.arange(start, end)
+        columns += [mean[race.slot_of], sd[race.slot_of]]
+    return np.column_stack(columns)
+
+
+@kernel(parallel=True)
+def fill_moments(start: int, end: int, race: Race, mean: Array, sd: Array) -> None:
+    """Fills mean, sd and the halves of race at slots start..end-1 (one pip layer; lower layers have their keys)."""
+    for block in prange((end - start + BLOCK - 1) // BLOCK):
+        drops = np.empty(race.layouts.shape[1] + 1, np.int64)
+        reply = np.empty((6, 9), np.int64)
+        results = np.empty(ROLL_COUNT, np.int64)
+        for slot in range(start + block * BLOCK, min(end, start + (block + 1) * BLOCK)):
+            fill_choices(slot, race, drops, reply, results)
+            first = second = np.float32(0)
+            for place in range(ROLL_COUNT):
+                result = results[_ROLL_ORDER[place]]
+                rolls = mean[result] + np.float32(1)
+                first += _WEIGHTS[place] * rolls
+                second += _WEIGHTS[place] * (sd[result] * sd[result] + rolls * rolls)
+            mean[slot] = first * _RECIPROCAL
+            sd[slot] = np.sqrt(second * _RECIPROCAL - mean[slot] * mean[slot])

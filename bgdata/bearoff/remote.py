@@ -80,16 +80,10 @@ class RemoteTwoSidedTable(TwoSidedTable):
         return self._equities(self.row(index), other * self._record_bytes)
 
     def probe_unchecked(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position, of which only its own bytes are fetched: they cannot be checked. Raises
-        as `probe` does."""
+        """The four equities of one position, of which only its own bytes are fetched, unchecked. Raises as `probe`."""
         index, other = self._indexes(on_roll, opponent)
         begin = (index * self._count + other) * self._record_bytes
         return self._equities(self._remote.read(begin, self._record_bytes), 0)
-
-    def _equities(self, data: bytes, place: int) -> Equities:
-        step, lowest = self._step, self._lowest
-        a, b, c, d = (value * step - lowest for value in self._unpack(data, place))
-        return Equities(a, b, c, d)
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
         """[n, 4] stored values of n pairs of indexes: one request for each player on roll. Raises as `probe` does."""
@@ -102,8 +96,7 @@ class RemoteTwoSidedTable(TwoSidedTable):
         return found
 
     def row(self, index: int) -> bytes:
-        """The stored values of a player on roll against everybody, with the right hash. Raises DownloadError or
-        DigestMismatchError."""
+        """The stored values of a player on roll, with the right hash. Raises DownloadError or DigestMismatchError."""
         if index not in self._rows:
             length = self._count * self._record_bytes
             data = self._remote.read(index * length, length)

@@ -26,22 +26,21 @@ from __future__ import annotations
 
 import mmap
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bgdata.bearoff.index import MAX_CHECKERS
-from bgdata.bearoff.layouts import all_layouts
+from bgdata.bearoff.index import MAX_CHECKERS, layout_count
+from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Slots, all_layouts, all_slots
 from bgdata.bearoff.lowest import TILE, subtract_rolls
-from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
-from bgdata.bearoff.slots import Slots, all_slots
+from bgdata.bearoff.tables import Equities
 from bgdata.errors import TooLargeError
 from bgdata.kernel import Array, in_threads, kernel
 
-COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
+COLUMNS = Equities._fields
 ALL = (0, 1, 2, 3)  # columns solved together; (0,) and (1, 2, 3) can be solved in turn
 STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
 REACH = 24  # most pips of a roll
@@ -51,7 +50,7 @@ CALL_PAIRS = 1 << 23  # that are solved in one call, and handed on together
 
 WON, LOST = 32767, -32768  # gnubg's integers: equity * 32767.5 - 0.5, so that changing sides is a bitwise not
 WEIGHTS = np.array([2] * NON_DOUBLES + [1] * (ROLL_COUNT - NON_DOUBLES))
-
+ROWS = 64  # that are made at a time
 
 KEPT_BYTES = 1 << 30  # a window of so many gives no memory back, and has it in large pages
 # memory is counted when it is used; Python has the name from 3.13 on, Linux the number on all processors of today
@@ -67,7 +66,7 @@ class Block(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Blocks of pairs that were solved in one call, and their values one after the other."""
+    """Blocks of pairs that are solved in one call, and their values one after the other."""
 
     blocks: list[Block]
     values: NDArray[Any]
@@ -132,20 +131,9 @@ def fill_worths(
 
 @kernel()
 def solve_tasks(
-    begin: int,
-    end: int,
-    tasks: Array,
-    play_start: Array,
-    results: Array,
-    weights: Array,
-    places: Array,
-    is_wanted: Array,
-    rows: int,
-    columns: int,
-    cells: Array,
-    values: Array,
-    integer: bool | None,
-) -> None:
+    begin: int, end: int, tasks: Array, play_start: Array, results: Array, weights: Array, places: Array,
+    is_wanted: Array, rows: int, columns: int, cells: Array, values: Array, integer: bool | None,
+) -> None:  # fmt: skip
     """Fills values[...] and cells[...] of the pairs in tasks[begin:end], all that they depend on being filled; skips
     pairs whose layouts are not in is_wanted[slot].
 
@@ -246,15 +234,14 @@ def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None 
     is_wanted = np.ones(len(window.slots.order), np.bool_) if wanted is None else wanted
     integer = True if window.cells.dtype == np.int16 else None
     weights = WEIGHTS.astype(np.int32 if integer else window.cells.dtype)
-    for blocks in calls_of(window, totals):
-        values = np.empty(values_of(window, blocks), window.cells.dtype)
-        tasks = tasks_of(window, blocks)
+    for solved in calls_of(window, totals):
+        tasks = tasks_of(window, solved.blocks)
         in_threads(
             solve_tasks, len(tasks), tasks, window.slots.play_start, window.slots.results, weights, window.places,
-            is_wanted, len(window.slots.order), len(window.columns), window.cells, values, integer,
-            least=-(-len(tasks) * len(window.columns) * LEAST_PAIRS // len(values)),
+            is_wanted, len(window.slots.order), len(window.columns), window.cells, solved.values, integer,
+            least=-(-len(tasks) * len(window.columns) * LEAST_PAIRS // len(solved.values)),
         )  # fmt: skip
-        yield Solved(blocks, values)
+        yield solved
 
 
 def restore(window: Window, solved: Solved) -> None:
@@ -263,9 +250,9 @@ def restore(window: Window, solved: Solved) -> None:
     in_threads(restore_tasks, len(tasks), tasks, window.places, len(window.columns), window.cells, solved.values)
 
 
-def calls_of(window: Window, totals: range) -> Iterator[list[Block]]:
-    """The blocks of a batch in the order of solving: those that depend on smaller totals than all of these first, then
-    players on roll with few pips, one total after the other."""
+def calls_of(window: Window, totals: range) -> Iterator[Solved]:
+    """The blocks of a batch in the order of solving, with room for their values: those that depend on smaller totals
+    than all of these first, then players on roll with few pips, one total after the other."""
     layers = range(1, window.slots.most_pips + 1)
     groups = [
         [(on_roll, total - on_roll) for total in totals for on_roll in layers if on_roll >= window.settled],
@@ -282,17 +269,10 @@ def calls_of(window: Window, totals: range) -> Iterator[list[Block]]:
                 blocks.append(Block(on_roll, opponent, place * len(window.columns)))
                 place += sizes[on_roll] * sizes[opponent]
             if place >= CALL_PAIRS:
-                yield blocks
+                yield Solved(blocks, np.empty(place * len(window.columns), window.cells.dtype))
                 blocks, place = [], 0
         if blocks:
-            yield blocks
-
-
-def values_of(window: Window, blocks: list[Block]) -> int:
-    """Number of values of blocks that stand one after the other."""
-    sizes = np.diff(window.slots.layer_start)
-    last = blocks[-1]
-    return int(last.place + sizes[last.on_roll] * sizes[last.opponent] * len(window.columns))
+            yield Solved(blocks, np.empty(place * len(window.columns), window.cells.dtype))
 
 
 def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
@@ -329,3 +309,135 @@ def release(window: Window, total: int) -> None:
                 end = (tile * rows + start[layer]) * window.row_bytes // mmap.PAGESIZE * mmap.PAGESIZE
                 if end > begin:
                     window.memory.madvise(mmap.MADV_DONTNEED, begin, end - begin)
+
+
+@kernel()
+def fill_stored(values: Array, scale: float, offset: float, stored: Array) -> None:
+    """Fills stored[...] with values * scale + offset, which for integers has one half more, to round to nearest."""
+    for item in range(values.shape[0]):
+        stored[item] = values[item] * scale + offset
+
+
+@kernel()
+def fill_rows(
+    first: int, count: int, size: int, values: Array, columns: int, column: int, layer_start: Array, order: Array,
+    rows: Array,
+) -> None:  # fmt: skip
+    """Fills rows[n, opponent index, column...] for `count` players on roll from number `first` of a layer of `size` on,
+    whose blocks stand in `values`, opponents in order of pips: [block, on roll, opponent, column]."""
+    block = 0
+    for layer in range(1, layer_start.shape[0] - 1):
+        begin, end = layer_start[layer], layer_start[layer + 1]
+        for n in range(count):
+            place = block + (first + n) * (end - begin) * columns
+            for slot in range(begin, end):
+                for each in range(columns):
+                    rows[n, order[slot], column + each] = values[place + (slot - begin) * columns + each]
+        block += size * (end - begin) * columns
+
+
+class Scale:
+    """How equities are stored: float32 as they are, or uint16 codes.
+
+    uint16: round((equity / limit + 1) * 32767.5), or gnubg's integers from 0 on.
+    """
+
+    def __init__(self, dtype: DTypeLike, limit: float, *, integer: bool = False) -> None:
+        self.dtype = np.dtype(dtype)
+        self.scale, self.offset = 1.0, 0.0
+        if self.dtype == np.uint16:
+            self.scale, self.offset = (1.0, float(-LOST)) if integer else (STEPS / limit, STEPS + 0.5)
+        self.integer = integer
+
+    def encode(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the recursion as they are stored."""
+        found = np.empty(len(values), self.dtype)
+        fill_stored(values, self.scale, self.offset, found)
+        return found
+
+    def encode_finished(self, is_full: NDArray[np.bool_], *, is_won: bool) -> NDArray[Any]:
+        """Stored values of a player who has finished, or whose opponent has; `is_full` where a gammon was lost."""
+        if self.integer:
+            return self.encode(np.full(len(is_full), float(WON if is_won else LOST)))
+        return self.encode(np.where(is_full, 2.0, 1.0) * (1.0 if is_won else -1.0))
+
+
+def first_row(window: Window, scale: Scale) -> NDArray[Any]:
+    """[positions, 4] by opponent index: the player on roll has finished."""
+    row = np.empty((len(window.slots.order), len(COLUMNS)), scale.dtype)
+    row[window.slots.order] = scale.encode_finished(window.is_full, is_won=True)[:, None]
+    return row
+
+
+def layer_rows(
+    window: Window, layer: int, groups: Sequence[tuple[int, NDArray[Any]]], scale: Scale
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield (on-roll index, [positions, 4] by opponent index) for the players on roll of a layer. `groups` are pairs of
+    the first column and the stored values of all blocks, for columns solved together."""
+    slots = window.slots
+    begin, end = slots.layer_start[layer : layer + 2].tolist()
+    lost = scale.encode_finished(window.is_full[begin:end], is_won=False)
+    rows = np.empty((min(ROWS, end - begin), len(slots.order), len(COLUMNS)), scale.dtype)
+    for first in range(0, end - begin, ROWS):
+        count = min(ROWS, end - begin - first)
+        rows[:count, 0] = lost[first : first + count, None]
+        for column, values in groups:
+            size = end - begin
+            columns = len(values) // (size * (len(slots.order) - 1))
+            fill_rows(first, count, size, values, columns, column, slots.layer_start, slots.order, rows)
+        for n in range(count):
+            yield int(slots.order[begin + first + n]), rows[n]
+
+
+def block_place(slots: Slots, on_roll: int, opponent: int, columns: int) -> tuple[int, int]:
+    """Where a block begins and ends among the stored values of its layer."""
+    size = int(slots.layer_start[on_roll + 1] - slots.layer_start[on_roll])
+    begin, end = (int(slots.layer_start[opponent + n]) - 1 for n in (0, 1))
+    return size * begin * columns, size * end * columns
+
+
+def finished_layers(slots: Slots, totals: range) -> range:
+    """Layers of which the last pairs have one of these totals."""
+    return range(max(1, totals.start - slots.most_pips), totals.stop - slots.most_pips)
+
+
+def equity_rows(
+    points: int,
+    checkers: int,
+    limit: float = 1.0,
+    dtype: DTypeLike = np.float32,
+    *,
+    arithmetic: DTypeLike = np.float32,
+    advance: Callable[[int], object] = lambda _: None,
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Solve a table in memory; yield (on-roll index, [positions, 4] by opponent index) for every position.
+
+    Stored as uint16 they are codes, see `Scale`. A player without checkers has won; against an opponent without
+    checkers the game is lost. A row is only good until the next one. `advance` is told of pairs that are solved.
+    """
+    window = start_window(points, checkers, arithmetic=arithmetic)
+    slots, scale = window.slots, Scale(dtype, limit, integer=window.cells.dtype == np.int16)
+    layers: dict[int, NDArray[Any]] = {}  # stored values of those of which not all pairs are solved yet
+    yield 0, first_row(window, scale)
+    for totals in window.batches():
+        for solved in solve_batch(window, totals):
+            for on_roll, opponent, place in solved.blocks:
+                begin, end = block_place(slots, on_roll, opponent, len(COLUMNS))
+                if on_roll not in layers:
+                    layers[on_roll] = np.empty(
+                        block_place(slots, on_roll, slots.most_pips, len(COLUMNS))[1], scale.dtype
+                    )
+                layers[on_roll][begin:end] = scale.encode(solved.values[place : place + end - begin])
+            advance(len(solved.values) // len(COLUMNS))
+        for layer in finished_layers(slots, totals):
+            yield from layer_rows(window, layer, [(0, layers.pop(layer))], scale)
+        release(window, totals.stop)
+
+
+def two_sided_codes(points: int, checkers: int, *, is_cubeless: bool = False) -> NDArray[np.uint16]:
+    """uint16[positions on roll, positions of the opponent, 4 or 1]: equity = code / 32767.5 - 1."""
+    count = layout_count(points, checkers)
+    codes = np.empty((count, count, 1 if is_cubeless else 4), np.uint16)
+    for index, row in equity_rows(points, checkers, dtype=np.uint16, arithmetic=np.int16):
+        codes[index] = row[:, : codes.shape[2]]
+    return codes

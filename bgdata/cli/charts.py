@@ -73,7 +73,7 @@ def name_heights(axes: Axes, names: Sequence[str]) -> None:
     axes.invert_yaxis()
 
 
-def known(figure: float | None) -> float:
+def number_or_nan(figure: float | None) -> float:
     """A figure, or NaN where there is none."""
     return nan if figure is None else figure
 

@@ -50,7 +50,7 @@ def explained_names(warehouse: Warehouse) -> list[str]:
 
 
 def _met_names(warehouse: Warehouse) -> Iterable[str]:
-    from bgdata.equity.stored_met import KINDS, met_names
+    from bgdata.equity.match_equity import KINDS, met_names
 
     return (name for kind in KINDS for table in warehouse.current(kind) for name in met_names(table.arrays()))
 

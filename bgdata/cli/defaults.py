@@ -14,7 +14,6 @@ from bgdata.errors import CorruptFileError, UsageError
 
 if TYPE_CHECKING:
     from bgdata.equity.cube import CubeRules
-    from bgdata.equity.doubling import Strategy
     from bgdata.equity.match_equity import MatchEquity
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.game.match import Stakes
@@ -51,8 +50,8 @@ def build_small_tables(warehouse: Warehouse) -> None:
     """Build the bearoff tables of 6 points that the user's own warehouse lacks. Raises StorageError."""
     if not is_own(warehouse):
         return
+    from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
     from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-    from bgdata.bearoff.kinds.shared.race import RaceParameters
 
     race = RaceParameters(_POINTS)
     exact = ("bearoff_two_sided", TwoSidedParameters(_POINTS, _CHECKERS))
@@ -96,11 +95,26 @@ def chosen_rules(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
     """The cube model, the match equity table and the rules; `has_beavers` holds unless an option says otherwise. Raises
-    UsageError, InvalidParameterError, and what `find_met_or_file` raises."""
+    UsageError for a setting of another model or of another game, InvalidParameterError for one out of range, and what
+    `find_met_or_file` raises."""
     from bgdata.equity.cube import CubeRules
+    from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+    from bgdata.equity.curves import DEFAULT_VOLATILITY
+    from bgdata.equity.doubling import janowski, janowski_first, jump
     from bgdata.game.match import MatchScore
 
-    strategy, is_match = chosen_strategy(options), isinstance(stakes.score, MatchScore)
+    index, volatility, as_money = options["index"], options["volatility"], options["as_money"]
+    number = MODEL_NAMES.index(options["model"] or MODEL_NAMES[JANOWSKI])
+    if number == JUMP:
+        if index is not None:
+            raise UsageError(f"expected --index with the janowski model, got it with jump: {index:g}")
+        strategy = jump(DEFAULT_VOLATILITY if volatility is None else volatility)
+    else:
+        if volatility is not None:
+            raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
+        model = {JANOWSKI: janowski, JANOWSKI_FIRST: janowski_first}[number]
+        strategy = model(DEFAULT_INDEX if index is None else index)
+    is_match = isinstance(stakes.score, MatchScore)
     if options.get("beavers") is not None:
         has_beavers = options["beavers"]
     elif is_match:
@@ -109,30 +123,10 @@ def chosen_rules(
         for name in ("met", "as_money"):
             if options[name]:
                 raise UsageError(f"expected a match with --{name.replace('_', '-')}, got money play")
-    if options["as_money"] and options["met"]:
+    if as_money and options["met"]:
         raise UsageError("expected either --as-money or --met, got both")
-    met = find_met_or_file(warehouse, options["met"] or "") if is_match and not options["as_money"] else None
-    return CubeRules(strategy, met, has_beavers, options["as_money"], by_model=options["model"] is not None)
-
-
-def chosen_strategy(options: Mapping[str, Any]) -> Strategy:
-    """The model with its settings. Raises UsageError for a setting of the other model, and InvalidParameterError for
-    one out of range."""
-    from bgdata.equity.cube_life_index import DEFAULT_INDEX
-    from bgdata.equity.cube_models import JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
-    from bgdata.equity.doubling import janowski, janowski_first, jump
-    from bgdata.equity.jump import DEFAULT_VOLATILITY
-
-    index, volatility = options["index"], options["volatility"]
-    number = MODEL_NAMES.index(options["model"] or MODEL_NAMES[JANOWSKI])
-    if number == JUMP:
-        if index is not None:
-            raise UsageError(f"expected --index with the janowski model, got it with jump: {index:g}")
-        return jump(DEFAULT_VOLATILITY if volatility is None else volatility)
-    if volatility is not None:
-        raise UsageError(f"expected --volatility with --model jump, got it with janowski: {volatility:g}")
-    model = {JANOWSKI: janowski, JANOWSKI_FIRST: janowski_first}[number]
-    return model(DEFAULT_INDEX if index is None else index)
+    met = find_met_or_file(warehouse, options["met"] or "") if is_match and not as_money else None
+    return CubeRules(strategy, met, has_beavers, as_money, by_model=options["model"] is not None)
 
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
@@ -149,10 +143,10 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
         build_default_met(warehouse)
     is_named_so = unpacked_name(text.lower()).endswith(DATASET.endings)
     if not text or not (is_named_so or (not is_name("variant", text) and Path(text).is_file())):
-        from bgdata.equity.stored_met import find_met
+        from bgdata.equity.match_equity import find_met
 
         return find_met(warehouse, text)
-    from bgdata.equity.kinds.met_xml_compute import described
+    from bgdata.equity.kinds.met_xml_compute import describe_table
     from bgdata.formats.lines import read_bytes
     from bgdata.formats.met_files import parse_met
 
@@ -161,7 +155,7 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     for problem in found.quarantined:
         if not problem.reason.startswith("expected a table that is whole"):
             raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")
-    table = described(met_name(path.name), found.table) if found.table else None
+    table = describe_table(met_name(path.name), found.table) if found.table else None
     if table is None or table.met is None:
         what = f"a formula ({table.form})" if table else "none"
         raise CorruptFileError(f"expected a match equity table of chances in {path}, found {what}")

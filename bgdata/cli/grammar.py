@@ -133,16 +133,16 @@ def fail_as_click(error: click.ClickException) -> None:
     text = error.format_message().strip().removesuffix(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
     step = f"; see: {context.command_path} --help" if context else ""
-    fail(shortened(text[:1].lower() + text[1:], LONGEST - len(step)) + step, error.exit_code)
+    fail(shorten(text[:1].lower() + text[1:], LONGEST - len(step)) + step, error.exit_code)
 
 
 def fail(message: str, code: int) -> NoReturn:
     """Print an error in one line and exit."""
-    click.echo(f"error: {shortened(message)}", err=True)
+    click.echo(f"error: {shorten(message)}", err=True)
     sys.exit(code)
 
 
-def shortened(text: str, most: int = LONGEST) -> str:
+def shorten(text: str, most: int = LONGEST) -> str:
     """A message in one line of at most `most` letters that can be printed: what it quotes may be of any length, and
     command a terminal."""
     text = "".join(letter if letter.isprintable() or letter.isspace() else repr(letter)[1:-1] for letter in text)

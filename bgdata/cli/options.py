@@ -58,7 +58,7 @@ Decorated = Callable[..., None]
 Option = Callable[[Decorated], Decorated]
 
 
-def added(*options: Option) -> Option:
+def add_options(*options: Option) -> Option:
     """Add several options, in this order."""
 
     def decorate(function: Decorated) -> Decorated:
@@ -69,7 +69,7 @@ def added(*options: Option) -> Option:
     return decorate
 
 
-def noted(words: str, note: str) -> str:
+def with_note(words: str, note: str) -> str:
     """A help with a note of its own about the default, for those that depend on other options."""
     return f"{words}  [default: {note}]" if note else words
 
@@ -103,19 +103,19 @@ met_option = click.option(
     shell_complete=complete_mets,
     help="Match equity table of the warehouse.  [default: the one built here]",
 )
-score_options = added(away_option, crawford_option, cube_option, owner_option, met_option)
+score_options = add_options(away_option, crawford_option, cube_option, owner_option, met_option)
 RULES = "as the position or record says, or not"
 jacoby_option = click.option(
     "--jacoby/--no-jacoby",
     default=None,
-    help=noted("In money play, gammons count only once the cube is turned.", RULES),
+    help=with_note("In money play, gammons count only once the cube is turned.", RULES),
 )
 beavers_option = click.option(
     "--beavers/--no-beavers",
     default=None,
-    help=noted("In money play, a taker may double at once and keep the cube.", RULES),
+    help=with_note("In money play, a taker may double at once and keep the cube.", RULES),
 )
-model_options = added(  # of a cube model
+model_options = add_options(  # of a cube model
     click.option(
         "--model",
         type=click.Choice(MODEL_NAMES),
@@ -134,7 +134,7 @@ model_options = added(  # of a cube model
 
 def match_length_option(note: str) -> Option:
     """Add --match-length: points that win a match. `note` says what is played without it."""
-    words = noted("Play matches to N points, with the cube.", note)
+    words = with_note("Play matches to N points, with the cube.", note)
     return click.option("--match-length", type=click.IntRange(1, 64), metavar="N", help=words)
 
 
@@ -152,7 +152,7 @@ network_option = click.option(
     help="Network of the warehouse, or to evaluate and play a file NAME.onnx.  "
     "[default: the one that comes with bgdata]",
 )
-player_options = added(network_option, ply_option(3))
+player_options = add_options(network_option, ply_option(3))
 
 
 def player_option(default: str | None = "network", note: str = "") -> Option:
@@ -164,7 +164,7 @@ def player_option(default: str | None = "network", note: str = "") -> Option:
         show_default=not note,
         metavar="PLAYER",
         shell_complete=complete_players,
-        help=noted(words, note),
+        help=with_note(words, note),
     )
 
 
@@ -181,7 +181,7 @@ def on_option(note: str = "") -> Option:
         multiple=True,
         metavar="BENCHMARK",
         shell_complete=complete_tables,
-        help=noted("A benchmark: rollout_decisions/NAME, an imported one such as contact, or a version.", note),
+        help=with_note("A benchmark: rollout_decisions/NAME, an imported one such as contact, or a version.", note),
     )
 
 
@@ -201,13 +201,13 @@ table_option = click.option(
 
 def seed_option(default: int | None, note: str = "") -> Option:
     """Add --seed: what decides the dice and all random choices. `note` describes a default that is no number."""
-    words, kind = noted("Seed of the dice and of all other random choices.", note), click.IntRange(0)
+    words, kind = with_note("Seed of the dice and of all other random choices.", note), click.IntRange(0)
     return click.option("--seed", default=default, show_default=not note, type=kind, metavar="N", help=words)
 
 
 def games_option(default: int | None, note: str = "") -> Option:
     """Add --games: how many games. `note` describes the default where it depends on other options."""
-    words = noted("Games to play.", note)
+    words = with_note("Games to play.", note)
     return click.option("--games", default=default, show_default=not note, type=int, metavar="N", help=words)
 
 
@@ -224,7 +224,7 @@ plot_option = click.option("--plot", type=PICTURE, metavar="FILE", help="Draw a 
 
 def output_option(note: str = "", *, required: bool = False, kind: OutputFile = OUTPUT) -> Option:
     """Add --output: the file to write, of a kind. `note` describes the default."""
-    words = noted("File to write.", note)
+    words = with_note("File to write.", note)
     return click.option("-o", "--output", required=required, type=kind, metavar="FILE", help=words)
 
 
@@ -316,7 +316,7 @@ within_option = click.option(
 
 def rollout_options(function: Decorated, trials: int = 1296) -> Decorated:
     """Add the settings of rollouts, --trials with its default."""
-    return added(
+    return add_options(
         click.option(
             "--trials", default=trials, show_default=True, metavar="N", help="Number of games, a multiple of 36."
         ),

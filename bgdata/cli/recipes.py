@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from bgdata.cli.completion import complete_tables
-from bgdata.cli.options import Option, added
+from bgdata.cli.options import Option, add_options
 from bgdata.store.manifest import Manifest
 from bgdata.store.parameters import number_text
 from bgdata.training.kinds.network import DATASET as NETWORK
@@ -81,10 +81,10 @@ def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str
         else:
             settings |= {"type": type(field.default), "metavar": METAVARS.get(field.name, "N")}
         options.append(click.option(option, field.name, help=helps[field.name], **settings))
-    return added(*options)
+    return add_options(*options)
 
 
-label_options = added(  # what is learned from
+label_options = add_options(  # what is learned from
     click.option(
         "--labels",
         multiple=True,

@@ -11,23 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.race import ROLL_COUNT
+from bgdata.bearoff.layouts import ROLL_COUNT
 from bgdata.endgames.layouts import Layouts
 from bgdata.endgames.plays import WEIGHTS, Plays
-from bgdata.endgames.solver import is_possible
+from bgdata.endgames.solver import are_unfinished, is_possible
 from bgdata.kernel import Array, in_threads, kernel
 
 CHANCES = 5  # win, win gammon, win backgammon, lose gammon, lose backgammon
 CLOSED = 5e-6  # bounds as close as this are left alone
 LEAST_PAIRS = 2000  # that a thread is started for
 OTHER_SIDE = np.array([0, 3, 4, 1, 2])  # of the side that played: its gammons are lost by whoever is on roll then
-
-
-class Chosen(NamedTuple):
-    """The pair that the best play of each roll leads to, for all pairs."""
-
-    layouts: Layouts
-    pairs: NDArray[np.int32]  # [on roll, opponent, 21] next on roll * layouts + next opponent
 
 
 @kernel()
@@ -52,40 +45,6 @@ def choose_plays(
                     if cubeless[after, results[play]] < lowest:
                         lowest = cubeless[after, results[play]]
                         chosen[on_roll, opponent, roll] = after * count + results[play]
-
-
-def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) -> Chosen:
-    """The best play of every roll, from float32[on roll, opponent] cubeless equities."""
-    wanted = is_possible(layouts)
-    wanted[0], wanted[:, 0] = False, False
-    chosen = Chosen(layouts, np.zeros((*wanted.shape, ROLL_COUNT), np.int32))
-    in_threads(
-        choose_plays, len(layouts), wanted, layouts.made, len(layouts.blocked), layouts.shifts, layouts.hit,
-        plays.start, plays.results, plays.touched, np.ascontiguousarray(cubeless), chosen.pairs,
-    )  # fmt: skip
-    return chosen
-
-
-def totals_of(layouts: Layouts) -> range:
-    """Totals of pips of both sides, in the order in which they are solved."""
-    return range(2, 2 * int(layouts.pips.max()) + 1)
-
-
-class Pairs(NamedTuple):
-    """The pairs of a total of pips, by opponents."""
-
-    opponents: NDArray[np.int64]
-    places: NDArray[np.int64]  # [opponents + 1] of the first pair of each, and how many pairs there are
-    least: int  # opponents that a thread is started for
-
-
-def pairs_of(layouts: Layouts, total: int) -> Pairs:
-    """The pairs of a total of pips, in both of which a side has checkers on the board."""
-    sizes = np.diff(layouts.start)
-    layer = total - layouts.pips.astype(np.int64)
-    opponents = np.flatnonzero((layer > 0) & (layer < len(sizes)) & (layouts.pips > 0))
-    places = np.concatenate([[0], np.cumsum(sizes[layer[opponents]])])
-    return Pairs(opponents, places, max(1, LEAST_PAIRS * len(opponents) // max(1, int(places[-1]))))
 
 
 @kernel()
@@ -142,14 +101,26 @@ def keep_chances(
 class ChanceBounds(NamedTuple):
     """Bounds of the chances of all pairs when the chosen plays are played."""
 
-    chosen: Chosen
+    layouts: Layouts
+    chosen: NDArray[np.int32]  # [on roll, opponent, 21] next on roll * layouts + next opponent, as of `best_plays`
     values: NDArray[np.float32]  # [on roll * layouts + opponent, lower or upper, chance]
     is_open: NDArray[np.bool_]  # [on roll, opponent]
 
 
-def start_chances(chosen: Chosen, lost: NDArray[np.int8]) -> ChanceBounds:
+def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) -> NDArray[np.int32]:
+    """int32[on roll, opponent, 21]: the pair that the best play of each roll leads to, as next on roll * layouts + next
+    opponent, from float32[on roll, opponent] cubeless equities."""
+    wanted = are_unfinished(layouts)
+    chosen = np.zeros((*wanted.shape, ROLL_COUNT), np.int32)
+    in_threads(
+        choose_plays, len(layouts), wanted, layouts.made, len(layouts.blocked), layouts.shifts, layouts.hit,
+        plays.start, plays.results, plays.touched, np.ascontiguousarray(cubeless), chosen,
+    )  # fmt: skip
+    return chosen
+
+
+def start_chances(layouts: Layouts, chosen: NDArray[np.int32], lost: NDArray[np.int8]) -> ChanceBounds:
     """Bounds of which only those of finished games are closed; `lost` as from `solver.stakes`."""
-    layouts = chosen.layouts
     values = np.zeros((len(layouts), len(layouts), 2, CHANCES), np.float32)
     values[:, :, 1] = 1
     values[:, 0], values[0, :] = 0, 0
@@ -157,28 +128,26 @@ def start_chances(chosen: Chosen, lost: NDArray[np.int8]) -> ChanceBounds:
     for points in (2, 3):
         values[1:, 0, :, points + 1] = (lost[1:] >= points)[:, None]
         values[0, 1:, :, points - 1] = (lost[1:] >= points)[:, None]
-    is_open = is_possible(layouts)
-    is_open[0], is_open[:, 0] = False, False
-    return ChanceBounds(chosen, values.reshape(-1, 2, CHANCES), is_open)
+    return ChanceBounds(layouts, chosen, values.reshape(-1, 2, CHANCES), are_unfinished(layouts))
 
 
 def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
     """Close the bounds of the open pairs of a total of pips; the largest distance that is left between two bounds."""
-    layouts = bounds.chosen.layouts
-    pairs = pairs_of(layouts, total)
-    values, widths = np.empty((int(pairs.places[-1]), 2, CHANCES), np.float32), np.zeros(len(pairs.opponents))
-    shared = pairs.opponents, total, layouts.pips, layouts.order, layouts.start, bounds.is_open, pairs.places
-    in_threads(
-        add_chances, len(pairs.opponents), *shared, bounds.chosen.pairs, bounds.values, values, least=pairs.least
-    )
-    in_threads(keep_chances, len(pairs.opponents), *shared, values, bounds.values, widths, CLOSED, least=pairs.least)
+    layouts = bounds.layouts
+    sizes, layer = np.diff(layouts.start), total - layouts.pips.astype(np.int64)
+    opponents = np.flatnonzero((layer > 0) & (layer < len(sizes)) & (layouts.pips > 0))
+    places = np.concatenate([[0], np.cumsum(sizes[layer[opponents]])])  # of the first pair of each, and their number
+    count = int(places[-1])
+    least = max(1, LEAST_PAIRS * len(opponents) // max(1, count))
+    values, widths = np.empty((count, 2, CHANCES), np.float32), np.zeros(len(opponents))
+    shared = opponents, total, layouts.pips, layouts.order, layouts.start, bounds.is_open, places
+    in_threads(add_chances, len(opponents), *shared, bounds.chosen, bounds.values, values, least=least)
+    in_threads(keep_chances, len(opponents), *shared, values, bounds.values, widths, CLOSED, least=least)
     return float(widths.max(initial=0))
 
 
-def fill_chances(bounds: ChanceBounds, chances: NDArray[np.float32]) -> float:
-    """Fills chances[on roll, opponent, chance] with the middle of the bounds, NaN where two sides share a point or
-    neither has checkers; the largest distance of a middle from a bound."""
+def fill_chances(bounds: ChanceBounds, chances: NDArray[np.float32]) -> None:
+    """Fills chances[on roll, opponent, chance] with the middle of the bounds, NaN where there is no pair."""
     low, high = bounds.values[:, 0], bounds.values[:, 1]
     chances[...] = (low + np.float32(0.5) * (high - low)).reshape(chances.shape)
-    chances[~is_possible(bounds.chosen.layouts)] = np.nan
-    return float((high - low)[is_possible(bounds.chosen.layouts).reshape(-1)].max()) / 2
+    chances[~is_possible(bounds.layouts)] = np.nan

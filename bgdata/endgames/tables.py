@@ -37,8 +37,7 @@ class EndgameTable(MappedTable):
         raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(sides[0])} against {sides[1]}")
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:
-        """Up to `count` rows of players on roll in the middle of the table, as Parquet files of smaller ones have
-        them."""
+        """Up to `count` rows of players on roll in the middle of the table, as Parquet files of smaller ones have."""
         found: list[dict[str, float]] = []
         for on_roll in range(len(self.stored) // 2, len(self.stored)):
             opponents = 1 + np.flatnonzero(~np.isnan(self.stored[on_roll, 1:, 0]))[: count - len(found)]

@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from bgdata.endgames.layouts import MOST_CHECKERS
-from bgdata.endgames.roll_steps import NOWHERE
+from bgdata.endgames.plays import NOWHERE
 from bgdata.kernel import Array, kernel
 from bgdata.vectors import splat, unpack, vector_at
 
@@ -110,8 +110,7 @@ def make_add_lanes(lanes: int) -> Any:
 
     @intrinsic
     def add_lanes(_context: Any, totals: Any, _weight: Any, source: Any, _item: Any, _other: Any) -> Any:
-        """totals[lane] += weight x the lower of source[item + lane] and source[other + lane]; totals and weight are
-        float64."""
+        """totals[lane] += weight x the lower of source[item + lane] and source[other + lane], in float64."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             totals_, weight_, source_, *items = unpack(context, builder, signature, arguments)
@@ -182,8 +181,7 @@ def fill_dice(
 
 @kernel(borrows=True)
 def add_lower(totals: Array, weight: float, source: Array, item: int, other: int, lanes: int) -> None:
-    """Fills float64 totals[lane] with that plus weight x the lower of source[item + lane] and source[other + lane]:
-    4, 8 or 16 lanes."""
+    """Adds weight x the lower of source[item + lane] and source[other + lane] to float64 totals[lane]."""
     if lanes == 4:
         _add_4(totals, weight, source, item, other)
     elif lanes == 8:

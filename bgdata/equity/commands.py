@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -25,9 +25,7 @@ from bgdata.cli.options import (
 )
 from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.equity.kinds.match_equity import DATASET, MatchEquityParameters
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.rows import cell_rows, score_rows
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity, cell_rows, find_met, score_rows
 from bgdata.errors import UsageError
 from bgdata.evaluation.rows import parse_away
 from bgdata.formats.lines import write_bytes
@@ -35,11 +33,6 @@ from bgdata.formats.met_files import MetTable, format_met
 from bgdata.game.match import MatchScore
 from bgdata.rows import CHANCE, COUNT, Column, Quantity, table_lines
 from bgdata.warehouse import Warehouse
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.image import AxesImage
-
 
 length_option = click.option(
     "--length",
@@ -132,7 +125,6 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
         return
     found = find_met_or_file(warehouse, met)
     shown = min(length or found.length, found.length)
-    rows = ({"met": found.name} | row for row in cell_rows({"mwc": found.cells[:, 1:, 1:]}, shown))
     lines = (
         f"{found.name}: chance (%) of winning the match before a game, who needs so many points (rows)",
         "against so many of the opponent (columns); 1-away is the Crawford game\n",
@@ -140,7 +132,7 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
         "",
         *post_crawford_lines(found, shown),
     )
-    show_rows(rows, form, lines)
+    show_rows(cell_rows(found, shown), form, lines)
 
 
 @met.command()
@@ -160,15 +152,13 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
     one, two = find_met_or_file(warehouse, met), find_met_or_file(warehouse, other)
     shown = min(length or MOST_SHOWN, one.length, two.length)
     own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, two))
-    names, columns = {"met": one.name, "other_met": two.name}, {"mwc": own, "other_mwc": others}
-    rows = (names | row for row in cell_rows(columns | {"difference": own - others}, shown))
     lines = (
         f"{one.name} less {two.name}, in percentage points, to {shown}-away\n",
         *grid_lines((own - others)[0], Quantity(2, 100, sign="+")),
         "",
         *difference_lines(100 * (own - others)),
     )
-    show_rows(rows, form, lines)
+    show_rows(cell_rows(one, shown, two), form, lines)
 
 
 @met.command()
@@ -239,6 +229,10 @@ def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
 
 def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
     """The trailer's post-Crawford chances in percent, and the opponent's where they differ."""
+
+    def shown_chances(values: NDArray[np.float64]) -> str:
+        return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
+
     own, other = (100 * table.cells[1, 1 : length + 1, 1] for table in (met, met.flip()))
     lines = [f"post-crawford, 1- to {length}-away: {shown_chances(own)}"]
     if not np.allclose(own, other, rtol=0, atol=SIDES, equal_nan=True):
@@ -246,31 +240,22 @@ def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
     return lines
 
 
-def shown_chances(values: Sequence[float] | NDArray[np.float64]) -> str:
-    """Chances in percent, `-` for missing ones."""
-    return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
-
-
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
     """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what
     `find_met_or_file` does, UsageError for a table without post-Crawford chances, and StorageError."""
     met = find_met_or_file(warehouse, name)
-    write_bytes(output, format_met(as_file(met)))
-    return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
-
-
-def as_file(met: MatchEquity, description: str = "written by bgdata") -> MetTable:
-    """A table as files hold it, with as many post-Crawford chances as there are."""
     own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
-    own, other = own[np.isfinite(own)], other[np.isfinite(other)]
+    own, other = own[np.isfinite(own)], other[np.isfinite(other)]  # as many as there are
     if not len(own) or not len(other):
         raise UsageError(f"expected a table with post-crawford chances, got {met.name}")
     same = own.shape == other.shape and np.abs(own - other).max() < SIDES
-    before: NDArray[np.float64] = met.cells[0, 1:, 1:]
-    return MetTable(met.name, description, met.length, "explicit", before, own, own if same else other, {}, "")
+    theirs, before = own if same else other, np.asarray(met.cells[0, 1:, 1:])
+    table = MetTable(met.name, "written by bgdata", met.length, "explicit", before, own, theirs, {}, "")
+    write_bytes(output, format_met(table))
+    return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
 
 
-DARK = 0.4  # lightness below which text is white
+DARK = 0.4  # lightness of a color below which text on it is white
 SMALL = 7  # points of text in cells
 MOST_NUMBERED = 15  # points to go up to which cells have room for numbers
 
@@ -295,8 +280,11 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
             axes.set_xticks(range(most), range(1, most + 1))
             axes.tick_params(length=0, labelsize=8)
             axes.grid(visible=False)
-            if most <= MOST_NUMBERED:
-                write_numbers(axes, image, values, form)
+            for (row, column), value in np.ndenumerate(values) if most <= MOST_NUMBERED else ():
+                if np.isfinite(value):
+                    red, green, blue, _ = image.to_rgba(np.array(value))
+                    colour = "black" if 0.3 * red + 0.6 * green + 0.1 * blue > DARK else "white"
+                    axes.text(column, row, form.format(value), ha="center", va="center", fontsize=SMALL, color=colour)
         above.set_yticks(range(most), range(1, most + 1))
         above.set(xlabel="points that the opponent needs", ylabel="points that the player needs")
         below.set_yticks([0], ["post-\nCrawford"])
@@ -305,13 +293,3 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
         above.set_title(met.name if other is None else f"{met.name} less {other.name}")
         figure.colorbar(image, ax=[above, below], label=what, shrink=0.7)
         write_figure(figure, path)
-
-
-def write_numbers(axes: Axes, image: AxesImage, values: NDArray[np.float64], form: str) -> None:
-    """Write the value of each cell into it, light on dark."""
-    for (row, column), value in np.ndenumerate(values):
-        if np.isfinite(value):
-            red, green, blue, _ = image.to_rgba(np.array(value))
-            light = 0.3 * red + 0.6 * green + 0.1 * blue
-            colour = "black" if light > DARK else "white"
-            axes.text(column, row, form.format(value), ha="center", va="center", fontsize=SMALL, color=colour)

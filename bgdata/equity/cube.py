@@ -14,28 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bgdata.equity import doubling
 from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
 from bgdata.equity.curves import NEVER, OPPONENT, OWNER_CODES, Points
-from bgdata.equity.doubling import (
-    DEFAULT_STRATEGY,
-    NOT_ALLOWED,
-    Action,
-    CubeEquities,
-    Strategy,
-    best_action,
-    best_answer,
-    best_equity,
-    check_chances,
-    check_money,
-    mean_points,
-    money_equities,
-    money_points_of,
-)
-from bgdata.equity.match_cube import MatchGame, match_equities, match_points
+from bgdata.equity.doubling import DEFAULT_STRATEGY, NOT_ALLOWED, Action, CubeEquities, Strategy
+from bgdata.equity.match_cube import MatchGame, fill_match_equities, match_equities, match_points
 from bgdata.errors import InvalidParameterError, shown
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
@@ -126,12 +114,12 @@ class CubeDecision:
     @property
     def equity(self) -> float:
         """The equity if both sides choose their best actions."""
-        return best_equity(self.equities)
+        return doubling.best_equity(self.equities)
 
     @property
     def double_gain(self) -> float:
         """What doubling gains (negative: costs) if the opponent answers it best; 0 if the player may not double."""
-        return best_answer(self.equities) - self.no_double if self.may_double else 0.0
+        return doubling.best_answer(self.equities) - self.no_double if self.may_double else 0.0
 
     @property
     def take_gain(self) -> float:
@@ -166,7 +154,7 @@ def decide_cube(
         given = np.array([chances], np.float64)
     except (TypeError, ValueError):
         raise InvalidParameterError(f"expected five chances, got {shown(str(chances))}") from None
-    row = check_chances(given)[0]
+    row = doubling.check_chances(given)[0]
     check_rules(stakes, rules)
     score, strategy, met = stakes.score, rules.strategy, rules.met
     is_match = isinstance(score, MatchScore) and not rules.as_money
@@ -179,11 +167,11 @@ def decide_cube(
         found, points = CubeEquities(*match_equities(*situation)), Points(*match_points(*situation))
     else:
         is_jacoby = isinstance(score, Money) and score.is_jacoby
-        owner = check_money(strategy, stakes.cube.owner, is_jacoby=is_jacoby)
-        found = CubeEquities(*money_equities(strategy, row, owner, is_jacoby, rules.has_beavers))
-        win, mean_win, mean_loss = mean_points(row)
+        owner = doubling.check_money(strategy, stakes.cube.owner, is_jacoby=is_jacoby)
+        found = CubeEquities(*doubling.money_equities(strategy, row, owner, is_jacoby, rules.has_beavers))
+        win, mean_win, mean_loss = doubling.mean_points(row)
         turned = 0 if owner == OPPONENT else owner  # of the opponent's cube only the take point is meaningful
-        points = Points(*money_points_of(strategy, mean_win, mean_loss, turned, is_jacoby, rules.has_beavers))
+        points = Points(*doubling.money_points_of(strategy, mean_win, mean_loss, turned, is_jacoby, rules.has_beavers))
         if stakes.is_crawford:  # nobody has a cube
             found = found._replace(no_double=win * mean_win - (1 - win) * mean_loss)
     method = Method(MODEL_NAMES[strategy.model])
@@ -249,8 +237,8 @@ def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
 
 def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
     """Every best action; of equally good ones those with a double, and with a pass, come first."""
-    answer, passed = best_answer(equities), equities.double_pass
-    found = [Action(best_action(equities))]
+    answer, passed = doubling.best_answer(equities), equities.double_pass
+    found = [Action(doubling.best_action(equities))]
     if answer == NOT_ALLOWED:
         return tuple(found)
     taken = min(equities.double_take, equities.double_beaver)
@@ -276,3 +264,55 @@ def describe_model(rules: CubeRules) -> str:
     indexes = f"{own:g}" if own == other else f"{own:g} (opponent {other:g})"
     first = {JANOWSKI: "", JANOWSKI_FIRST: " as first published"}[strategy.model]
     return f"Janowski's model{first}, cube life index {indexes}{table}"
+
+
+Worths = NDArray[np.float64]
+Value = TypeVar("Value", float, Worths)
+
+
+def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Worths:
+    """float64[n] of float[n, 5] chances of the player on roll before the roll: mwc, or points.
+
+    Raises InvalidParameterError for chances out of order, a match without a match equity table, and a model that
+    does not know the Jacoby rule where it holds, and InvalidScoreError for a score that the table does not have.
+    """
+    rows, score, owner = doubling.check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
+    equities = np.empty(len(rows))
+    if isinstance(score, MatchScore):
+        met = met_of(rules)
+        check_scores(met, score, stakes.cube.value)
+        game = MatchGame(score.away, score.opponent_away, score.is_crawford)
+        fill_match_equities(rules.strategy, met.cells, game, stakes.cube.value, owner, rows, equities)
+        return equities
+    doubling.check_money(rules.strategy, stakes.cube.owner, is_jacoby=score.is_jacoby)
+    doubling.fill_money_equities(rules.strategy, rows, owner, score.is_jacoby, rules.has_beavers, equities)
+    return np.asarray(stakes.cube.value * equities)
+
+
+def seen_by_other(value: Value, stakes: Stakes) -> Value:
+    """A worth of one side as the other side sees it: mwc of both are 1 together, points 0."""
+    return -value if isinstance(stakes.score, Money) else 1 - value
+
+
+def worth_of_game(stakes: Stakes, rules: CubeRules) -> float:
+    """What the game is worth before its first roll: mwc by the table, or 0 points. Raises InvalidScoreError."""
+    return 0.0 if isinstance(stakes.score, Money) else met_of(rules).at(stakes.score)
+
+
+def worth_of_result(points: int, stakes: Stakes, rules: CubeRules) -> float:
+    """What it is worth to win `points`, the cube included (negative: to lose them). Raises InvalidScoreError."""
+    return float(points) if isinstance(stakes.score, Money) else met_of(rules).after(stakes.score, points)
+
+
+def normalised_point(stakes: Stakes, rules: CubeRules) -> float:
+    """How much is one point of normalised equity: half of what lies between winning and losing a single game at this
+    cube. Worths divided by it compare errors at all cubes and scores. Raises InvalidScoreError."""
+    value = stakes.cube.value
+    return (worth_of_result(value, stakes, rules) - worth_of_result(-value, stakes, rules)) / 2
+
+
+def met_of(rules: CubeRules) -> MatchEquity:
+    """The match equity table of the rules. Raises InvalidParameterError where there is none."""
+    if rules.met is None:
+        raise InvalidParameterError("expected a match equity table for a match, got none")
+    return rules.met

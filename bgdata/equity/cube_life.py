@@ -1,7 +1,7 @@
 """The cube life index that makes Janowski's model exact, and what decisions by the model lose, in positions without
 gammons.
 
-The model is `index` x live + (1 - index) x dead (see `janowski`), equities of the player on roll if it does not double
+The model is `index` x live + (1 - index) x dead (see `curves`), equities of the player on roll if it does not double
 now, from its cubeless winning chance. So the index that makes it exact is (exact - dead) / (live - dead).
 """
 
@@ -12,7 +12,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.cube_life_index import DEFAULT_INDEX
+from bgdata.equity.cube_models import DEFAULT_INDEX
 from bgdata.game.match import CubeOwner
 
 CERTAINTY = 0.01  # an index that equities leave more uncertain than this is none
@@ -30,9 +30,8 @@ class NoIndex(IntEnum):
 
 
 def model_equities(win_chance: ArrayLike, index: float) -> Values:
-    """float64[..., 3]: no-double equities by the model with the cube centered, owned by the player on roll, and owned
-    by the opponent."""
-    from bgdata.equity.janowski import janowski_equities  # a kernel, which declaring the dataset kind does not need
+    """float64[..., 3]: no-double equities by the model for each cube of `CUBES`."""
+    from bgdata.equity.curves import janowski_equities  # a kernel, which declaring the dataset kind does not need
 
     return np.stack([janowski_equities(win_chance, owner=owner, cube_life_index=index) for owner in CubeOwner], axis=-1)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bgdata.errors import InvalidParameterError
+
 
 class CubeModel(NamedTuple):
     """A model of the cube. Kernels know it by its place in CUBE_MODELS."""
@@ -23,3 +25,12 @@ CUBE_MODELS = (
 )
 JANOWSKI, JUMP, JANOWSKI_FIRST = range(len(CUBE_MODELS))
 MODEL_NAMES = tuple(model.name for model in CUBE_MODELS)
+
+
+DEFAULT_INDEX = 0.7  # the best constant one in self-play, by the blog Computational Backgammon (2012)
+
+
+def check_cube_life_index(index: float) -> None:
+    """Raise InvalidParameterError unless it is from 0 (dead) to 1 (live)."""
+    if not 0 <= index <= 1:
+        raise InvalidParameterError(f"expected a cube life index from 0 to 1, got {index}")

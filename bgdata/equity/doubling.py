@@ -13,29 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube_life_index import DEFAULT_INDEX
-from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
-from bgdata.equity.curves import (
-    CENTERED,
-    ON_ROLL,
-    OPPONENT,
-    Curve,
-    Points,
-    curve_equity,
-    double_point,
-    first_reaching,
-    owner_code,
-    scale,
-)
-from bgdata.equity.janowski import (
-    both_indexes,
-    first_equity,
-    first_points,
-    index_of,
-    janowski_curve,
-    situation_rows,
-)
-from bgdata.equity.jump import DEFAULT_VOLATILITY, MOST_VOLATILITY, jump_curve
+from bgdata.equity import curves
+from bgdata.equity.cube_models import CUBE_MODELS, DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
+from bgdata.equity.curves import CENTERED, DEFAULT_VOLATILITY, OPPONENT, Curve, Points
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array, kernel
@@ -91,7 +71,7 @@ class PointColumns(NamedTuple):
 
 def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: float | None = None) -> Strategy:
     """Janowski's model with one cube life index, or one for each player. Raises InvalidParameterError."""
-    own, other = both_indexes(cube_life_index, opponent_cube_life_index)
+    own, other = curves.both_indexes(cube_life_index, opponent_cube_life_index)
     return Strategy(JANOWSKI, own, other)
 
 
@@ -101,37 +81,28 @@ def janowski_first(cube_life_index: float = DEFAULT_INDEX) -> Strategy:
 
 
 def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None = None) -> Strategy:
-    """The jump model in its linear approximation, with one volatility, or with another one for the present cube. Raises
-    InvalidParameterError."""
+    """The jump model, with one volatility, or another one for the present cube. Raises InvalidParameterError."""
     local = volatility if local_volatility is None else local_volatility
     for given in (volatility, local):
-        if not 0 <= given <= MOST_VOLATILITY:
-            raise InvalidParameterError(f"expected a jump volatility from 0 to {MOST_VOLATILITY:g}, got {given:g}")
+        if not 0 <= given <= curves.MOST_VOLATILITY:
+            raise InvalidParameterError(
+                f"expected a jump volatility from 0 to {curves.MOST_VOLATILITY:g}, got {given:g}"
+            )
     return Strategy(JUMP, volatility=float(volatility), local_volatility=float(local))
 
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
     """The strategy as seen by the opponent."""
-    return Strategy(
-        strategy.model,
-        strategy.opponent_cube_life_index,
-        strategy.cube_life_index,
-        strategy.volatility,
-        strategy.local_volatility,
-    )
+    model, own, other, mean, local = strategy
+    return Strategy(model, other, own, mean, local)
 
 
 @kernel()
 def later(strategy: Strategy) -> Strategy:
     """The strategy for a cube that is turned now: when it is turned again, the position will be another."""
-    return Strategy(
-        strategy.model,
-        strategy.cube_life_index,
-        strategy.opponent_cube_life_index,
-        strategy.volatility,
-        strategy.volatility,
-    )
+    model, own, other, mean, _ = strategy
+    return Strategy(model, own, other, mean, mean)
 
 
 @kernel()
@@ -170,8 +141,8 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
     """Equity by winning chance in money play, by owner code, by a model that is a curve: JANOWSKI or JUMP."""
     if strategy.model == JUMP:
-        return jump_curve(mean_win, mean_loss, owner, strategy.volatility, strategy.local_volatility, is_jacoby)
-    return janowski_curve(
+        return curves.jump_curve(mean_win, mean_loss, owner, strategy.volatility, strategy.local_volatility, is_jacoby)
+    return curves.janowski_curve(
         mean_win, mean_loss, owner, strategy.cube_life_index, strategy.opponent_cube_life_index, is_jacoby
     )
 
@@ -182,9 +153,9 @@ def no_double_equity(
 ) -> float:
     """No-double equity of the player on roll in money play, in points per unit cube, by owner code."""
     if strategy.model == JANOWSKI_FIRST:
-        index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
-        return first_equity(win, mean_win, mean_loss, owner, index)
-    return curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
+        index = curves.index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
+        return curves.first_equity(win, mean_win, mean_loss, owner, index)
+    return curves.curve_equity(money_curve(strategy, mean_win, mean_loss, owner, is_jacoby), win)
 
 
 @kernel(borrows=True)
@@ -206,35 +177,26 @@ def money_points_of(
 ) -> Points:
     """Where decisions change in money play, for a centered cube or one that the player on roll owns."""
     if strategy.model == JANOWSKI_FIRST:
-        index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
-        return first_points(mean_win, mean_loss, owner, index)
+        index = curves.index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
+        return curves.first_points(mean_win, mean_loss, owner, index)
     now = money_curve(strategy, mean_win, mean_loss, owner, is_jacoby)
-    taken = scale(money_curve(later(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
-    own = scale(money_curve(later(strategy), mean_win, mean_loss, ON_ROLL, False), 2.0)
+    taken = curves.scale(money_curve(later(strategy), mean_win, mean_loss, OPPONENT, False), 2.0)
+    own = curves.scale(money_curve(later(strategy), mean_win, mean_loss, curves.ON_ROLL, False), 2.0)
     return Points(
-        first_reaching(own, -1.0),
-        double_point(now, taken, 1.0, 2.0 if has_beavers else 1.0),
-        first_reaching(taken, 1.0),
-        first_reaching(now, 1.0),
+        curves.first_reaching(own, -1.0),
+        curves.double_point(now, taken, 1.0, 2.0 if has_beavers else 1.0),
+        curves.first_reaching(taken, 1.0),
+        curves.first_reaching(now, 1.0),
     )
 
 
 @kernel()
 def fill_money_equities(
-    strategy: Strategy,
-    chances: NDArray[np.floating],
-    owner: int,
-    is_jacoby: bool,
-    has_beavers: bool,
-    equities: NDArray[np.float64],
-    actions: NDArray[np.int8],
+    strategy: Strategy, chances: Array, owner: int, is_jacoby: bool, has_beavers: bool, equities: Array
 ) -> None:
-    """Fills equities[row, 0:4], as `CubeEquities`, and actions[row] from chances[row, 0:5]."""
+    """Fills equities[row] with what chances[row, 0:5] are worth if both sides choose their best actions."""
     for row in range(len(chances)):
-        found = money_equities(strategy, chances[row], owner, is_jacoby, has_beavers)
-        equities[row, 0], equities[row, 1] = found.no_double, found.double_take
-        equities[row, 2], equities[row, 3] = found.double_beaver, found.double_pass
-        actions[row] = best_action(found)
+        equities[row] = best_equity(money_equities(strategy, chances[row], owner, is_jacoby, has_beavers))
 
 
 def money_points(
@@ -256,7 +218,7 @@ def money_points(
     code = check_money(strategy, owner, is_jacoby=is_jacoby)
     if code == OPPONENT:
         raise InvalidParameterError("expected a cube that is centered or owned by the player on roll, got opponent")
-    situations, shape = situation_rows(0.5, mean_win, mean_loss)
+    situations, shape = curves.situation_rows(0.5, mean_win, mean_loss)
     means = situations[:, 1:].tolist()
     points = np.array([money_points_of(strategy, won, lost, code, is_jacoby, has_beavers) for won, lost in means])
     return PointColumns(*(column.reshape(shape) for column in points.reshape(-1, 4).T))
@@ -265,7 +227,7 @@ def money_points(
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
     """The number of an owner in kernels. Raises InvalidParameterError for a text that is no owner, and for a model
     that does not know the Jacoby rule where it matters."""
-    code = owner_code(owner)
+    code = curves.owner_code(owner)
     if is_jacoby and not CUBE_MODELS[strategy.model].knows_jacoby and code == CENTERED:
         raise InvalidParameterError(f"expected a model that knows the jacoby rule, got {MODEL_NAMES[strategy.model]}")
     return code

@@ -21,24 +21,25 @@ from bgdata.equity.curves import (
     ON_ROLL,
     OPPONENT,
     Curve,
+    LivePoints,
     Points,
+    centered_jump_curve,
     curve_equity,
     double_point,
     first_reaching,
+    index_of,
     mirror,
     mix,
+    owned_jump_curve,
 )
-from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities, Strategy, best_action
-from bgdata.equity.janowski import LivePoints, index_of
-from bgdata.equity.jump import centered_jump_curve, owned_jump_curve
+from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities, Strategy, best_equity
 from bgdata.kernel import kernel
 
 Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, seen by the player on roll: the points that both sides need, and whether it is the Crawford
-    game."""
+    """A game of a match, seen by the player on roll: points that both need, and whether it is the Crawford game."""
 
     away: int
     opponent_away: int
@@ -46,8 +47,7 @@ class MatchGame(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The winning chance, and the shares of wins and of losses that are gammons (backgammons included) and
-    backgammons."""
+    """The winning chance, and the shares of wins and of losses that are gammons (backgammons too) and backgammons."""
 
     win: float
     win_gammon: float
@@ -222,20 +222,9 @@ def match_points(
 
 @kernel()
 def fill_match_equities(
-    strategy: Strategy,
-    cells: Cells,
-    games: NDArray[np.int64],
-    cube_value: int,
-    owner: int,
-    chances: NDArray[np.floating],
-    equities: NDArray[np.float64],
-    actions: NDArray[np.int8],
-) -> None:
-    """Fills equities[row, 0:4], as `CubeEquities`, and actions[row] from chances[row, 0:5] and games[row, 0:3], as
-    `MatchGame`; all with the same cube."""
+    strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating],
+    equities: Cells,
+) -> None:  # fmt: skip
+    """Fills equities[row] with the mwc of chances[row, 0:5] if both sides choose their best actions."""
     for row in range(len(chances)):
-        game = MatchGame(games[row, 0], games[row, 1], games[row, 2] != 0)
-        found = match_equities(strategy, cells, game, cube_value, owner, chances[row])
-        equities[row, 0], equities[row, 1] = found.no_double, found.double_take
-        equities[row, 2], equities[row, 3] = found.double_beaver, found.double_pass
-        actions[row] = best_action(found)
+        equities[row] = best_equity(match_equities(strategy, cells, game, cube_value, owner, chances[row]))

@@ -1,4 +1,5 @@
-"""Match equity tables: the chance of winning the match (mwc, 0 to 1) before a game at any score.
+"""Match equity tables: the chance of winning the match (mwc, 0 to 1) before a game at any score; and those of a
+warehouse by name, whether built or imported. Needs NumPy alone.
 
 >>> met = MatchEquity.of("example", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49])
 >>> met.mwc(1, 2), met.mwc(2, 1, is_post_crawford=True), met.mwc(1, 0)
@@ -7,20 +8,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.errors import InvalidParameterError, InvalidScoreError, shown
+from bgdata.errors import CorruptFileError, InvalidParameterError, InvalidScoreError, MissingTableError, shown
 from bgdata.game.integers import whole_numbers
 from bgdata.game.match import MatchScore
+from bgdata.store.versions import Versions
 
 MOST_AWAY = 64  # points to go of a table; gnubg has no more either
 SHOWN = 15  # points to go that a notebook shows
+KINDS = ("match_equity", "met_xml")  # built here, and read from files; the first of a name is meant
+TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}  # of `row_arrays`
+Arrays = Mapping[str, NDArray[Any]]
 CROOKED = 1e-9  # how far chances of a symmetric table may be from summing to 1
 
 
@@ -35,8 +41,8 @@ class GameMwc(NamedTuple):
     """Chances of winning the match after a game at some cube value, for the player: after winning or losing a single
     game, a gammon or a backgammon."""
 
-    win: tuple[float, float, float]
-    lose: tuple[float, float, float]
+    win: tuple[float, ...]
+    lose: tuple[float, ...]
 
     @property
     def gammon_value(self) -> float:
@@ -44,22 +50,6 @@ class GameMwc(NamedTuple):
         and losing a single game: 0.5 for money. The gammon price of gnubg is twice that. NaN where the game decides
         nothing."""
         return _ratio(self.win[1] - self.win[0], self.win[0] - self.lose[0])
-
-    def mean_win(self, gammon_share: float = 0.0, backgammon_share: float = 0.0) -> float:
-        """W: mean mwc of a win, of which these shares are gammons (backgammons included) and backgammons."""
-        return _mean(self.win, gammon_share, backgammon_share)
-
-    def mean_loss(self, gammon_share: float = 0.0, backgammon_share: float = 0.0) -> float:
-        """L: mean mwc of a loss, of which these shares are gammons (backgammons included) and backgammons."""
-        return _mean(self.lose, gammon_share, backgammon_share)
-
-    def mwc(self, chances: ArrayLike) -> NDArray[np.float64]:
-        """float64[...]: mwc of games with these cumulative chances [..., 5] if the cube is never turned again."""
-        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = np.moveaxis(np.asarray(chances, float), -1, 0)
-        won = win * self.win[0] + win_gammon * (self.win[1] - self.win[0])
-        won += win_backgammon * (self.win[2] - self.win[1])
-        lost = (1 - win) * self.lose[0] + lose_gammon * (self.lose[1] - self.lose[0])
-        return np.asarray(won + lost + lose_backgammon * (self.lose[2] - self.lose[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,23 +117,22 @@ class MatchEquity:
 
     @cached_property
     def post_crawford_length(self) -> int:
-        """The largest number of points to go of a trailer after the Crawford game; in some tables it is less than
-        `length`."""
+        """The largest number of points to go of a trailer after the Crawford game: `length`, or less."""
         return int(np.isfinite(self.cells[1, 1:, 1]).sum())
 
     @property
     def asymmetry(self) -> float:
         """The largest deviation from 1 of the sum of the chances of both sides at a score."""
-        return float(np.nanmax(self._crooked))
+        return float(np.nanmax(self._asymmetries))
 
     @property
-    def _crooked(self) -> NDArray[np.float64]:
+    def _asymmetries(self) -> NDArray[np.float64]:
         swapped: NDArray[np.float64] = np.abs(self.cells + self.cells.transpose(0, 2, 1) - 1)[:, 1:, 1:]
         return swapped
 
     def crooked_cell(self) -> str:
         """The score with the largest deviation of that sum, in words."""
-        part, row, column = np.unravel_index(int(np.nanargmax(self._crooked)), self._crooked.shape)
+        part, row, column = np.unravel_index(int(np.nanargmax(self._asymmetries)), self._asymmetries.shape)
         away, opponent_away = int(row) + 1, int(column) + 1
         here, there = self.cells[part, away, opponent_away], self.cells[part, opponent_away, away]
         when = " post-crawford" if part else ""
@@ -185,17 +174,14 @@ class MatchEquity:
         return self.mwc(score.away, score.opponent_away, is_post_crawford=score.is_post_crawford)
 
     def after(self, score: MatchScore, points: int) -> float:
-        """The player's mwc after winning `points` (negative: losing them) in a game at this score. Raises
-        InvalidScoreError."""
+        """The player's mwc after winning `points` (negative: losing) at this score. Raises InvalidScoreError."""
         following = score.after_game(points)
         return float(points > 0) if following is None else self.at(following)
 
     def game(self, score: MatchScore, cube_value: int = 1) -> GameMwc:
         """The chances of winning the match after each result of a game at this score. Raises InvalidScoreError."""
-        first, second, third = (self.after(score, points * cube_value) for points in (1, 2, 3))
-        loses = (self.after(score, -points * cube_value) for points in (1, 2, 3))
-        lose = tuple(loses)
-        return GameMwc((first, second, third), (lose[0], lose[1], lose[2]))
+        points = (cube_value, 2 * cube_value, 3 * cube_value)
+        return GameMwc(*(tuple(self.after(score, sign * each) for each in points) for sign in (1, -1)))
 
     def take_point(
         self, score: MatchScore, cube_value: int = 1, *, win_gammon_share: float = 0.0, lose_gammon_share: float = 0.0
@@ -204,7 +190,8 @@ class MatchEquity:
         is dead afterwards; 0 where it may always take. The shares are those of gammons among its wins and its losses.
         Raises InvalidScoreError."""
         doubled = self.game(score, 2 * cube_value)
-        win, lose = doubled.mean_win(win_gammon_share), doubled.mean_loss(lose_gammon_share)
+        win = doubled.win[0] + win_gammon_share * (doubled.win[1] - doubled.win[0])
+        lose = doubled.lose[0] + lose_gammon_share * (doubled.lose[1] - doubled.lose[0])
         return _ratio(self.after(score, -cube_value) - lose, win - lose)
 
 
@@ -238,11 +225,6 @@ def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64]
         )
 
 
-def _mean(values: tuple[float, float, float], gammon_share: float, backgammon_share: float) -> float:
-    single, gammon, backgammon = values
-    return single + gammon_share * (gammon - single) + backgammon_share * (backgammon - gammon)
-
-
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else float("nan")
 
@@ -251,3 +233,112 @@ def check_gammon_rate(rate: float) -> None:
     """Raise InvalidParameterError unless it is from 0 to 1."""
     if not 0 <= rate <= 1:
         raise InvalidParameterError(f"expected a gammon rate from 0 to 1, got {rate}")
+
+
+def find_met(warehouse: Versions, name: str = "") -> MatchEquity:
+    """The table of this name; without a name the default one. Raises MissingTableError."""
+    wanted, known = name or default_met(warehouse), list[str]()
+    for kind in KINDS:
+        for table in warehouse.current(kind):
+            names = met_names(table.arrays())
+            if wanted in names:
+                return met_of_arrays(table.arrays(), wanted)
+            known += names
+    have = ", ".join(dict.fromkeys(known)) or "none"
+    raise MissingTableError(
+        f"no match equity table {name or 'is built'} in {warehouse.root} (have: {have}); try: bgdata build match_equity"
+    )
+
+
+def default_met(warehouse: Versions) -> str:
+    """The name of the default table."""
+    kind = warehouse.kind(KINDS[0])
+    return kind.slug(kind.defaults[0])
+
+
+def met_names(arrays: Arrays) -> list[str]:
+    """Names of the tables that a version holds, including those given by formulas."""
+    return texts(arrays, "mets")
+
+
+def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
+    """A table from the arrays of a version. Raises MissingTableError for a table that the version lacks, or that is a
+    formula without chances, and CorruptFileError for scores or chances that no table has."""
+    names = met_names(arrays)
+    rows = np.flatnonzero(np.asarray(arrays["met"]) == names.index(name)) if name in names else np.zeros(0, np.int64)
+    if not len(rows):
+        have = ", ".join(names[number] for number in np.unique(arrays["met"])) or "none"
+        what = f"{name}, which is a formula without chances" if name in names else name
+        raise MissingTableError(f"expected a match equity table among {have}, got {what}")
+    if len({len(arrays[key]) for key in TYPES}) > 1:
+        raise CorruptFileError(
+            f"expected as many scores as chances in the match equity table {name}, found others; "
+            "try: bgdata verify --repair"
+        )
+    is_post_crawford, away, opponent_away = (
+        np.asarray(arrays[key])[rows].astype(np.int64) for key in ("is_post_crawford", "away", "opponent_away")
+    )
+    mwc = np.asarray(arrays["mwc"])[rows]
+    scores, length = np.stack([away, opponent_away]), int(away.max())
+    if not ((scores >= 1) & (scores <= length) & (mwc >= 0) & (mwc <= 1)).all() or is_post_crawford.max() > 1:
+        raise CorruptFileError(
+            f"expected scores of 1-away to {length}-away and chances from 0 to 1 in the match equity table {name}, "
+            "found others; try: bgdata verify --repair"
+        )
+    cells = decided_cells(length)
+    cells[is_post_crawford, away, opponent_away] = mwc
+    cells.flags.writeable = False
+    return MatchEquity(name, cells)
+
+
+def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
+    """The arrays `met` (index of the table), `is_post_crawford`, `away`, `opponent_away` and `mwc` of all cells that
+    tables have, in this order; nothing for None."""
+    found: list[tuple[NDArray[Any], ...]] = []
+    for number, met in enumerate(mets):
+        if met is not None:
+            places = np.nonzero(np.isfinite(met.cells[:, 1:, 1:]))
+            values = met.cells[:, 1:, 1:][places]
+            found.append((np.full(len(values), number), places[0], places[1] + 1, places[2] + 1, values))
+    columns = [np.concatenate(parts) for parts in zip(*found, strict=True)] or [np.zeros(0)] * 5
+    return {key: column.astype(type_) for (key, type_), column in zip(TYPES.items(), columns, strict=True)}
+
+
+def texts(arrays: Arrays, name: str) -> list[str]:
+    """Texts from an array of all their bytes and an array of their ends."""
+    letters, ends = np.asarray(arrays[name]).tobytes(), np.asarray(arrays[f"{name}_ends"]).tolist()
+    return [letters[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def cell_rows(met: MatchEquity, length: int, other: MatchEquity | None = None) -> Iterator[dict[str, Any]]:
+    """One row for each score to `length`-away that a table has, with the columns of the table `match_equity`; with
+    another table, for those that both have, with its chances and the differences too."""
+    names, columns = {"met": met.name}, {"mwc": met.cells[:, 1 : length + 1, 1 : length + 1]}
+    if other is not None:
+        names["other_met"], columns["other_mwc"] = other.name, other.cells[:, 1 : length + 1, 1 : length + 1]
+        columns["difference"] = columns["mwc"] - columns["other_mwc"]
+    chances = np.stack(list(columns.values()))
+    for part, away, opponent_away in np.argwhere(np.isfinite(chances).all(axis=0)).tolist():
+        score = {"is_post_crawford": bool(part), "away": away + 1, "opponent_away": opponent_away + 1}
+        values = chances[:, part, away, opponent_away].tolist()
+        yield {**names, **score, **dict(zip(columns, values, strict=True))}
+
+
+def score_rows(met: MatchEquity, score: MatchScore) -> Iterator[dict[str, Any]]:
+    """The stakes at a score, for each cube value that can matter: chances of winning the match."""
+    cube_value = 1
+    while True:
+        game = met.game(score, cube_value)
+        yield {
+            "met": met.name,
+            **{name: getattr(score, name) for name in ("away", "opponent_away", "is_crawford")},
+            "mwc": met.at(score),
+            "cube_value": cube_value,
+            **dict(zip(("mwc_win", "mwc_win_gammon"), game.win, strict=False)),
+            **dict(zip(("mwc_lose", "mwc_lose_gammon"), game.lose, strict=False)),
+            "gammon_value": game.gammon_value,
+            "take_point": None if score.is_crawford else met.take_point(score, cube_value),
+        }
+        if cube_value >= max(score.away, score.opponent_away) or score.is_crawford:
+            return
+        cube_value *= 2

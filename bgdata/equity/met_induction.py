@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.equity.cube_life_index import check_cube_life_index
+from bgdata.equity.cube_models import check_cube_life_index
 from bgdata.equity.curves import CENTERED
 from bgdata.equity.doubling import janowski
 from bgdata.equity.match_cube import MatchGame, match_equities

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from starlette.requests import Request
 
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.rows import cell_rows, score_rows
-from bgdata.equity.stored_met import KINDS, default_met, find_met, met_names
+from bgdata.equity.match_equity import KINDS, MatchEquity, cell_rows, default_met, find_met, met_names, score_rows
 from bgdata.errors import BgdataError
 from bgdata.evaluation.rows import parse_away
 from bgdata.game.match import MatchScore
@@ -22,8 +19,7 @@ STRONGEST = 0.02  # difference of two tables that has the strongest color
 
 
 def page(site: Site, request: Request) -> Page:
-    """A table, its differences from another one, or the stakes at one score. JSON is that of `bgdata met show` and
-    `bgdata met compare`."""
+    """A table, its differences from another one, or the stakes at a score. JSON is that of `bgdata met`."""
     given = request.query_params
     names = names_of(site)
     met = met_of(site, given.get("met", ""))
@@ -33,12 +29,17 @@ def page(site: Site, request: Request) -> Page:
     is_crawford = bool(flag(given, "crawford"))
     score = parse_away(given["away"], is_crawford=is_crawford) if given.get("away") else None
     stakes = whole_rows(score_rows(met, score)) if score else []
+
+    def cells() -> list[list[Row]]:
+        scores = range(1, shown + 1)
+        return [[cell_of(met, other, away, opponent_away) for opponent_away in scores] for away in scores]
+
     shown_ = {
         "met": met,
         "other": other,
         "names": names,
         "length": shown,
-        "cells": site.keep(("cells", met.name, other and other.name, shown), lambda: cells_of(met, other, shown)),
+        "cells": site.keep(("cells", met.name, other and other.name, shown), cells),
         "post_crawford": [percent(value) for value in met.cells[1, 1 : shown + 1, 1].tolist()],
         "score": score,
         "stakes": stakes,
@@ -46,64 +47,40 @@ def page(site: Site, request: Request) -> Page:
     if stakes:
         return Page("match_equity.html", shown_, stakes)
     most = min(length or (SHOWN if other else met.length), met.length, other.length if other else met.length)
-    own: NDArray[np.float64] = met.cells[:, 1 : most + 1, 1 : most + 1]
-    if other is None:
-        data = [{"met": met.name} | row for row in cell_rows({"mwc": own}, most)]
-    else:
-        theirs = other.cells[:, 1 : most + 1, 1 : most + 1]
-        columns = {"mwc": own, "other_mwc": theirs, "difference": own - theirs}
-        data = [{"met": met.name, "other_met": other.name} | row for row in cell_rows(columns, most)]
-    return Page("match_equity.html", shown_, whole_rows(data))
-
-
-def cells_of(met: MatchEquity, other: MatchEquity | None, length: int) -> list[list[Row]]:
-    """The cells of a heat map by points to go of both sides, each with its color and with what is said of it on
-    hover."""
-    return [
-        [cell_of(met, other, away, opponent_away) for opponent_away in range(1, length + 1)]
-        for away in range(1, length + 1)
-    ]
-
-
-def stakes_text(met: MatchEquity, score: MatchScore, name: str) -> str:
-    """What a table says of a game at a score with a cube of 1, as a cell tells on hover."""
-    value = float(met.cells[0, score.away, score.opponent_away])
-    if not np.isfinite(value):
-        return name + percent(value)
-    points = "" if score.is_crawford else f", take point {percent(met.take_point(score, 1))}"
-    return f"{name}{percent(value)}; gammon value {met.game(score, 1).gammon_value:.3f}{points}"
+    return Page("match_equity.html", shown_, whole_rows(cell_rows(met, most, other)))
 
 
 def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int) -> Row:
-    """One cell; at 1-away it is the Crawford game."""
+    """One cell of the heat map, with its color and its text on hover; at 1-away it is the Crawford game."""
     value = float(met.cells[0, away, opponent_away])
     is_crawford = (away == 1) != (opponent_away == 1)
     score = MatchScore(away, opponent_away, is_crawford)
-    tables = [met, other] if other else [met]
-    title = f"{score}: " + "\n".join(stakes_text(each, score, f"{each.name}, " if other else "") for each in tables)
+
+    def stakes_text(table: MatchEquity) -> str:
+        """What a table says of a game at the score with a cube of 1."""
+        name, mwc = f"{table.name}, " if other else "", float(table.cells[0, away, opponent_away])
+        if not np.isfinite(mwc):
+            return name + percent(mwc)
+        points = "" if is_crawford else f", take point {percent(table.take_point(score))}"
+        return f"{name}{percent(mwc)}; gammon value {table.game(score).gammon_value:.3f}{points}"
+
+    title = f"{score}: " + "\n".join(map(stakes_text, [met, other] if other else [met]))
     difference = value - float(other.cells[0, away, opponent_away]) if other else None
     drawn = value - 0.5 if difference is None else difference
     color = shade(drawn, 0.5 if other is None else STRONGEST) if np.isfinite(drawn) else 0
-    text = (
-        "–"
-        if not np.isfinite(drawn)
-        else f"{100 * value:.1f}"
-        if difference is None
-        else signed_text(100 * difference, 2)
-    )
+    shown = f"{100 * value:.1f}" if difference is None else signed_text(100 * difference, 2)
+    text = shown if np.isfinite(drawn) else "–"
     return {"away": f"{away}-{opponent_away}", "crawford": is_crawford, "text": text, "shade": color, "title": title}
 
 
 def met_of(site: Site, name: str) -> MatchEquity:
-    """The match equity table of this name; without a name the default one, or where that is not built the first. Raises
-    MissingTableError."""
-    return site.keep(("met", name), lambda: find_met(site.warehouse, name or first_met(site)))
+    """The table of this name, or else the default or first one. Raises MissingTableError."""
 
+    def read() -> MatchEquity:
+        wanted, names = default_met(site.warehouse), names_of(site)
+        return find_met(site.warehouse, name or (wanted if wanted in names or not names else names[0]))
 
-def first_met(site: Site) -> str:
-    """The default table, or where that is not built the first one."""
-    wanted, names = default_met(site.warehouse), names_of(site)
-    return wanted if wanted in names or not names else names[0]
+    return site.keep(("met", name), read)
 
 
 def names_of(site: Site) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bgdata.equity.kinds.match_equity import DATASET, PUBLISHED, MatchEquityParameters
-from bgdata.equity.stored_met import met_names, met_of_arrays
+from bgdata.equity.match_equity import met_names, met_of_arrays
 from bgdata.evaluation.networks.player import network_name
 from bgdata.evaluation.players import NETWORK
 from bgdata.store.progress import Progress

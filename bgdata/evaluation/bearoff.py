@@ -68,7 +68,7 @@ class BearoffEvaluator:
     @cached_property
     def accuracy(self) -> Mapping[BearoffSource, str]:
         """The error of the answers of each source, in words. Raises ManifestFormatError."""
-        from bgdata.bearoff.race_study import measured_error
+        from bgdata.bearoff.tables import measured_error
 
         statements = {BearoffSource.NONE: "not covered"}
         few = f"with at most {self.arrays.endgame_checkers} checkers a side " if self.two_sided else ""

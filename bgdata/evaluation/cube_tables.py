@@ -9,9 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS
-from bgdata.bearoff.match_states import CubeState, MatchCube, money_states, reachable_states, start_states
-from bgdata.bearoff.match_table import STEPS, MatchTable
-from bgdata.bearoff.solved_race import MOST_CELLS, Layout, SolvedRace, highest, solve_race
+from bgdata.bearoff.match_table import (
+    STEPS,
+    CubeState,
+    MatchCube,
+    MatchTable,
+    money_states,
+    reachable_states,
+    start_states,
+)
+from bgdata.bearoff.match_two_sided import MOST_CELLS, Layout, SolvedRace, highest, solve_position
 from bgdata.bearoff.tables import Equities, TwoSidedTable
 from bgdata.endgames.tables import EndgameTable
 from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities
@@ -171,7 +178,7 @@ class SolvedRaces:
                 return solved
         cube = MatchCube(stakes.score, met.at) if isinstance(stakes.score, MatchScore) and met else None
         states = reachable_states(cube, start_states(cube.score, stakes.cube.value)) if cube else money_states()
-        race = solve_race(*layouts, states, self.most_cells)
+        race = solve_position(*layouts, states, self.most_cells)
         if race is None:
             return None
         self.kept.insert(0, _Solved(race, stakes, met, cube))

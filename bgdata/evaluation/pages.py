@@ -13,7 +13,7 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from bgdata.bearoff.solved_race import MOST_CELLS
+from bgdata.bearoff.match_two_sided import MOST_CELLS
 from bgdata.equity.cube import CubeRules, Method
 from bgdata.equity.doubling import best_equity
 from bgdata.equity.pages import met_of, names_of

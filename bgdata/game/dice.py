@@ -89,7 +89,7 @@ def to_roll(roll: RollLike) -> Roll:
     return roll_of(die, other_die)
 
 
-# 21 31 32 41 42 43 51 ... 65, then 11 22 ... 66: also the order of rolls in `bgdata.bearoff.plays`
+# 21 31 32 41 42 43 51 ... 65, then 11 22 ... 66: also the order of rolls in `bgdata.bearoff.layouts`
 ROLLS = (*(Roll(high, low) for high in range(2, 7) for low in range(1, high)), *(Roll(die, die) for die in range(1, 7)))
 # (first die, second die): each with chance 1/36
 ORDERED_ROLLS = tuple((first, second) for first in range(1, 7) for second in range(1, 7))

@@ -148,8 +148,7 @@ def decided_stakes(game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], 
 
 def verdict_on(decision: CubeDecision, action: str, stakes: Stakes, rules: CubeRules) -> CubeVerdict:
     """An action beside the best one. A double that could gain nothing lost nothing."""
-    from bgdata.equity.cube import Unit
-    from bgdata.equity.worth import normalised_point
+    from bgdata.equity.cube import Unit, normalised_point
 
     made = action if action in CUBE_ACTIONS else NO_DOUBLE
     if decision.double_take is None or decision.double_pass is None:

@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.curves import CENTERED, ON_ROLL, OPPONENT
+from bgdata.equity.curves import CENTERED, MOST_VOLATILITY, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
-from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_cube import Cells, MatchGame
 from bgdata.evaluation.answers import CUBELESS, MATCH, MONEY, CubeStakes, choose_by_chances, model_equities
 from bgdata.evaluation.chances import Chances, equity_of, fill_turned

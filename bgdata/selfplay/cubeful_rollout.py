@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube import CubeRules, check_rules
+from bgdata.equity.cube import CubeRules, check_rules, normalised_point
 from bgdata.equity.doubling import best_equity, check_money
 from bgdata.equity.match_cube import MatchGame, mwc_after
-from bgdata.equity.worth import normalised_point
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.evaluation.answers import exact_equities, fill_chances
 from bgdata.evaluation.chances import AnswerSource

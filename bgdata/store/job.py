@@ -11,6 +11,7 @@ folder, never arrays.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -36,6 +37,7 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import is_want, remove_folder, sha256_file, storage_errors, sync, write_file
 
 if TYPE_CHECKING:
+    from bgdata.store.dataset import Dataset
     from bgdata.store.manifest import Source
 
 
@@ -139,11 +141,8 @@ class Job:
                     remove_folder(old)
 
     def _restore(self, state: Mapping[str, Array]) -> int:
-        """Load the newest usable checkpoint into `state`; returns the number of steps it has done.
-
-        A damaged one is named and deleted. One of another recipe, which can only have been put here by hand, is named
-        and skipped.
-        """
+        """Load the newest usable checkpoint into `state`; returns the number of steps it has done. A damaged one is
+        named and deleted, one of another recipe, put here by hand, is named and skipped."""
         for folder in sorted(self.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = read_sealed(folder / _STATE)
@@ -235,6 +234,14 @@ def kernels_here() -> str:
     from bgdata.kernel_cache import kernel_fingerprint  # imports Numba: commands that compute nothing need none of it
 
     return kernel_fingerprint()
+
+
+def sources_here(kind: Dataset[Any]) -> str:
+    """Twelve hex digits of the sources that compute a kind: the module of its computation and all of the package that
+    it imports at its top, directly or not. Manifests record it as `sources` among the software."""
+    from bgdata.kernel_cache import closure_fingerprint
+
+    return closure_fingerprint(Path(inspect.getfile(type(kind.computation))))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from bgdata.store.arrays import ROW_HASHES, Array, ArrayWriter, damaged_rows, va
 from bgdata.store.catalog import check_catalog
 from bgdata.store.checks import check_columns, run_sql_checks
 from bgdata.store.dataset import Build, Computed, Dataset, Recheck, sample_text
-from bgdata.store.job import Job, Step
+from bgdata.store.job import Job, Step, sources_here
 from bgdata.store.locked_sql import keep_to, open_memory
 from bgdata.store.lockfile import is_more, read_lock
 from bgdata.store.names import CURRENT
@@ -69,6 +69,23 @@ class Finding:
     def is_last(self) -> bool:
         """Whether the later checks of the version are not made."""
         return self.status in (Status.FAILED, Status.UNCHECKED)
+
+
+class Origin(StrEnum):
+    """What is known of the code that made a version, beside its hashes."""
+
+    THIS_CODE = "made by this code"
+    RECOMPUTED = "by other code, recomputed here"  # as a whole or in part, as the finding says
+    COPIED = "copied, hashes only"
+
+
+def origin(warehouse: Versions, finding: Finding) -> Origin:
+    """The origin of a version, from what came of computing its rows again."""
+    assert finding.table
+    manifest = finding.table.manifest
+    if manifest.software.get("sources") == sources_here(warehouse.kind(manifest.dataset)):
+        return Origin.THIS_CODE
+    return Origin.RECOMPUTED if finding.status is Status.PASSED else Origin.COPIED
 
 
 Check = Callable[[], str | None]  # returns what was looked at; raises what is wrong, or CheckSkippedError

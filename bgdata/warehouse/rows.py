@@ -38,14 +38,8 @@ def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
         except BgdataError as error:
             yield row | {"rows": None, "bytes": None, "damage": str(error)}
     for variant, flaw in warehouse.lost(name):
-        yield {
-            "variant": variant,
-            "version": None,
-            "is_current": True,
-            "rows": None,
-            "bytes": None,
-            "damage": str(flaw),
-        }
+        missing = dict.fromkeys(("version", "rows", "bytes"))
+        yield {"variant": variant, "is_current": True, "damage": str(flaw), **missing}
 
 
 def is_current(warehouse: Warehouse, table: Table) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -10,25 +11,42 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.combine import Combination, correct_equities, excess, one_roll_ahead, one_sided_equities, win_chance
-from bgdata.bearoff.kinds.bearoff_error import COMBINATIONS, DATASET, ErrorParameters
-from bgdata.bearoff.plays import all_plays
+from bgdata.bearoff.combine import (
+    Combination,
+    GroupSums,
+    add_pairs,
+    correct_equities,
+    excess,
+    one_roll_ahead,
+    one_sided_equities,
+    start_sums,
+    win_chance,
+)
+from bgdata.bearoff.kinds.bearoff_error import DATASET, ErrorParameters
+from bgdata.bearoff.layouts import all_plays
 from bgdata.errors import InvalidParameterError
+from bgdata.kernel import threads
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff import ROLLS, Layout, after_roll, layouts, one_sided_win_chance, race
 from tests.reference.bearoff_chances import equity, exact_game
+from tests.together import each
 
 
 def as_array(chances: dict[int, Fraction]) -> np.ndarray:
     return np.array([float(chances.get(n, 0)) for n in range(max(chances) + 1)])
 
 
+def matrix_of(found: list[dict[int, Fraction]]) -> np.ndarray:
+    """float64[N, rolls] chances of exactly n rolls."""
+    matrix = np.zeros((len(found), max(map(max, found)) + 1))
+    for row, chances in enumerate(found):
+        matrix[row, : max(chances) + 1] = as_array(chances)
+    return matrix
+
+
 def test_win_chance_is_the_sum_over_both_distributions() -> None:
     small = [race(layout, 0) for layout in layouts(6, 2)]
-    matrix = np.zeros((len(small), max(map(max, small)) + 1))
-    for row, chances in enumerate(small):
-        matrix[row, : max(chances) + 1] = as_array(chances)
-    equities = one_sided_equities(matrix)
+    equities = one_sided_equities(matrix_of(small))
     for index, on_roll in enumerate(small):
         for other, opponent in enumerate(small):
             expected = float(one_sided_win_chance(on_roll, opponent))
@@ -77,14 +95,6 @@ def test_plays_are_chosen_by_some_equities_and_worth_what_others_say() -> None:
         assert found[row, column] == pytest.approx(expected, abs=1e-13)
 
 
-def matrix_of(found: list[dict[int, Fraction]]) -> np.ndarray:
-    """float64[N, rolls] chances of exactly n rolls."""
-    matrix = np.zeros((len(found), max(map(max, found)) + 1))
-    for row, chances in enumerate(found):
-        matrix[row, : max(chances) + 1] = as_array(chances)
-    return matrix
-
-
 def gammon_chance(winner: dict[int, Fraction], first_off: dict[int, Fraction], rolls_before: int) -> Fraction:
     """Chance that the winner is off in n rolls, and the other side has not borne a checker off in n - rolls_before."""
     return sum(
@@ -113,11 +123,10 @@ def test_gammons_are_sums_over_both_distributions_too() -> None:
     assert np.concatenate(parts).tobytes() == found.tobytes()
 
 
-def test_a_combination_is_corrected_as_a_whole_table_is() -> None:
+def test_parts_of_a_combination_are_corrected_as_the_whole_is() -> None:
     matrix = matrix_of([race(layout, 0) for layout in layouts(6, 2)[1:]])
     wastages = np.linspace(5, 8, len(matrix))
     expected = one_sided_equities(matrix)
-    assert Combination(matrix).equities(0, len(matrix)).tobytes() == expected.tobytes()
     correct_equities(expected, wastages, wastages)
     assert Combination(matrix, wastages).equities(3, 9).tobytes() == expected[3:9].tobytes()
 
@@ -142,7 +151,7 @@ def test_the_leader_is_overrated() -> None:
 def test_better_combinations_where_they_were_not_fitted(tmp_path: Path, size: tuple[int, int]) -> None:
     """The sample is combined a pair at a time, and must agree."""
     warehouse, errors = bgdata.open_warehouse(tmp_path), []
-    for combination in COMBINATIONS:
+    for combination in DATASET.combinations:
         recipe = ErrorParameters(*size, combination)
         table = warehouse.build("bearoff_error", recipe)
         inputs = inputs_of(warehouse, DATASET, recipe)
@@ -186,3 +195,54 @@ def test_unknown_combination_is_refused() -> None:
 def test_the_plain_combination_keeps_its_name_and_key() -> None:
     assert [DATASET.slug(ErrorParameters(6, 9, name)) for name in ("plain", "one-roll")] == ["6x9", "6x9-one-roll"]
     assert "combination" not in ErrorParameters(6, 9).to_json()
+
+
+COUNT = 50
+
+
+@cache
+def groups() -> np.ndarray:
+    random = np.random.default_rng(4)
+    return np.stack([np.zeros(COUNT, np.int64), random.integers(2, 5, COUNT), random.integers(0, 9, COUNT)], axis=1)
+
+
+def summed(step: int, values: np.ndarray) -> GroupSums:
+    """Sums of all pairs, so many players on roll at a time."""
+    sizes = groups().max(axis=0) + 1
+    sums = start_sums(int((sizes**2).sum()))
+    for first in range(0, COUNT, step):
+        add_pairs(sums, sizes, groups(), first, values[first : first + step])
+    return sums
+
+
+@each("sign", [0, 1, -1])
+def test_sums_are_those_of_numpy(sign: int) -> None:
+    """Of differences of both signs, or of one."""
+    # quarters: sums are exact, and extremes come more than once
+    differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
+    differences = sign * (np.abs(differences) + 1) if sign else differences
+    found, row = summed(COUNT, differences), 0
+    for grouping, size in enumerate(groups().max(axis=0) + 1):
+        for own in range(size):
+            for other in range(size):
+                inside = (groups()[:, None, grouping] == own) & (groups()[:, grouping] == other)
+                values = differences[inside]
+                assert found.counts[row] == len(values)
+                assert found.sums[row].tolist() == [values.sum(), (values**2).sum(), np.abs(values).sum()]
+                if len(values):
+                    assert found.extremes[row].tolist() == [values.max(), values.min()]
+                    for which, value in enumerate(found.extremes[row]):
+                        first = np.argwhere(inside & (value == differences))[0]
+                        assert found.places[row, which].tolist() == first.tolist()
+                row += 1
+    assert row == len(found.counts)
+
+
+@pytest.mark.parametrize("step", [1, 7, COUNT])
+def test_blocks_and_threads_change_no_bit(step: int) -> None:
+    values = np.random.default_rng(6).standard_normal((COUNT, COUNT))
+    with threads(1):
+        one = summed(COUNT, values)
+    found = summed(step, values)
+    for name in GroupSums._fields:
+        assert getattr(found, name).tobytes() == getattr(one, name).tobytes()

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bgdata.bearoff.index import layout_count
-from bgdata.bearoff.layouts import all_layouts, pip_counts, pip_layers
-from tests.reference.bearoff import layouts
+from bgdata.bearoff.index import layout_count, position_index
+from bgdata.bearoff.layouts import all_layouts, all_plays, all_slots, pip_counts, pip_layers, roll_results
+from tests.reference.bearoff import after_roll, layouts
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(1, 1), (1, 15), (3, 3), (6, 5), (12, 3), (18, 2)])
@@ -30,3 +30,69 @@ def test_layers_hold_every_position_once_by_pips_then_index() -> None:
     assert order.tolist() == sorted(range(len(pips)), key=lambda index: (pips[index], index))
     for layer, (begin, end) in enumerate(pairwise(start.tolist())):
         assert (pips[order[begin:end]] == layer).all()
+
+
+ROLLS = [(a, b) for a in range(2, 7) for b in range(1, a)] + [(a, a) for a in range(1, 7)]
+SIZES = [(1, 6), (3, 6), (6, 4), (7, 3), (10, 3), (18, 2)]
+
+
+@pytest.mark.parametrize(("points", "checkers"), SIZES)
+def test_results_are_those_of_the_rules(points: int, checkers: int) -> None:
+    plays = all_plays(points, checkers)
+    for index, layout in enumerate(layouts(points, checkers)):
+        for roll, dice in enumerate(ROLLS):
+            found = plays.results[plays.start[index * 21 + roll] : plays.start[index * 21 + roll + 1]]
+            assert found.tolist() == sorted(position_index(after) for after in after_roll(layout, dice)), (layout, dice)
+
+
+def test_single_positions_have_the_same_results() -> None:
+    every, plays = all_layouts(7, 4), all_plays(7, 4)
+    for index in range(0, len(every), 7):
+        for roll, found in enumerate(roll_results(index, every)):
+            at = index * 21 + roll
+            assert found.tolist() == plays.results[plays.start[at] : plays.start[at + 1]].tolist()
+
+
+def test_plays_that_waste_pips_are_legal_plays() -> None:
+    """A published generator kept only the plays that use the most pips: 14,176 results of 6x9 fewer than there are."""
+    plays, pips = all_plays(6, 9), pip_counts(all_layouts(6, 9))
+    fewest = np.minimum.reduceat(pips[plays.results], plays.start[:-1])
+    wasteful = pips[plays.results] > np.repeat(fewest, np.diff(plays.start))
+    assert np.count_nonzero(wasteful) == 14_176
+
+
+def test_a_play_that_wastes_pips_by_name() -> None:
+    """Checkers on the ace and the deuce point, 21 to play: 2/1 and then 1/off with the 2 is legal, if unwise."""
+    assert after_roll((1, 1), (2, 1)) == {(0, 0), (1, 0)}
+    assert roll_results(position_index([1, 1]), all_layouts(2, 2))[0].tolist() == [0, position_index([1, 0])]
+
+
+def test_slots_are_in_order_of_pips_and_plays_lead_to_earlier_layers() -> None:
+    slots, layouts = all_slots(4, 5), all_layouts(4, 5)
+    pips = pip_counts(layouts)[slots.order]
+    assert (np.diff(pips) >= 0).all()
+    assert slots.most_pips == pips[-1] == 20
+    assert [pips[slots.layer_start[n]] for n in range(21)] == list(range(21))
+    for slot in (1, 7, 60, len(pips) - 1):
+        for roll, expected in enumerate(roll_results(int(slots.order[slot]), layouts)):
+            begin, end = slots.play_start[slot * 21 + roll : slot * 21 + roll + 2]
+            assert (slots.order[slots.results[begin:end]] == expected).all()
+            assert (pips[slots.results[begin:end]] < pips[slot]).all()
+
+
+@pytest.mark.parametrize(("points", "checkers"), [(1, 1), (3, 4), (6, 4)])
+def test_totals_cover_all_pairs(points: int, checkers: int) -> None:
+    slots = all_slots(points, checkers)
+    assert sum(map(slots.pairs_of, slots.totals)) == (len(slots.order) - 1) ** 2
+
+
+def test_what_a_layout_leads_to() -> None:
+    slots, plays = all_slots(4, 4), all_plays(4, 4)
+    first = 37
+    reached, new = {int(slots.order[first])}, [int(slots.order[first])]
+    while new:
+        index = new.pop()
+        found = set(plays.results[plays.start[index * 21] : plays.start[index * 21 + 21]].tolist())
+        new += found - reached
+        reached |= found
+    assert set(slots.order[slots.reachable_from(np.array([first]))].tolist()) == reached

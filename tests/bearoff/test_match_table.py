@@ -9,7 +9,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.kinds.bearoff_match import DATASET
-from bgdata.bearoff.match_table import MatchDecision, MatchTable, checked_owner, match_columns
+from bgdata.bearoff.match_table import MatchDecision, MatchTable, match_columns, match_owner
 from bgdata.errors import InvalidPositionError, InvalidScoreError, NotCoveredError
 from bgdata.game.match import CubeOwner, MatchScore
 from tests.together import all_raise
@@ -86,7 +86,7 @@ def test_invalid_owners_are_refused(tables: tuple[MatchTable, MatchTable]) -> No
         (2, "white", r"expected a cube owner in \{centered, on_roll, opponent\}, got 'white'"),
     ):
         probe = partial(tables[value - 1].probe, board_of([1], [1]), owner)
-        all_raise(InvalidScoreError, [(partial(checked_owner, value, owner), message), (probe, message)])
+        all_raise(InvalidScoreError, [(partial(match_owner, value, owner), message), (probe, message)])
 
 
 def test_positions_beyond_the_table_are_not_covered(tables: tuple[MatchTable, MatchTable]) -> None:

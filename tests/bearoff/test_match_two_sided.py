@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bgdata.bearoff.match_states import CubeState, MatchCube
-from bgdata.bearoff.match_two_sided import (
-    MatchPairs,
-    column_by_index,
-    decided_mwc,
-    no_double_mwc,
-    solve_match,
-    win_chances,
-)
+from bgdata.bearoff import match_two_sided as solver
+from bgdata.bearoff.layouts import all_slots
+from bgdata.bearoff.match_table import CubeState, MatchCube, money_states, reachable_states
+from bgdata.bearoff.match_two_sided import MatchPairs, SolvedRace
+from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.met_induction import induced_table
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.kernel import threads
-from tests.bearoff.match_tables import away, crooked_table, exact_game, fair_table
+from tests.bearoff.test_two_sided import money_table
 from tests.reference.bearoff import layouts
+from tests.reference.match_bearoff import MatchGame
 from tests.together import each
+
+
+@cache
+def fair_table() -> MatchEquity:
+    """Equal players: about what is published for the first rows; chances of the trailer halve every four points."""
+    row = [0.5, *(0.48 * 0.5 ** (away // 2 / 2) for away in range(1, 25))]
+    return induced_table("fair", row, 0.26)
+
+
+@cache
+def crooked_table() -> MatchEquity:
+    """The first player is the better one."""
+    points = np.arange(1, 6)
+    before = (points[None, :] / (points[None, :] + points[:, None])) ** 0.8
+    return MatchEquity.of("crooked", before, before[:, 0] * 0.95, 1 - before[0] * 0.95, is_symmetric=False)
+
+
+@cache
+def exact_game(name: str) -> MatchGame:
+    """The slow twin at one of the tables."""
+    met = {"fair": fair_table(), "crooked": crooked_table()}[name]
+    return MatchGame(lambda score: Fraction(met.at(score)))
+
 
 TABLES = {"fair": fair_table, "crooked": crooked_table}
 CENTERED, ON_ROLL, OPPONENT = CubeOwner.CENTERED, CubeOwner.ON_ROLL, CubeOwner.OPPONENT
@@ -29,33 +51,33 @@ ROUNDING = 1e-13
 
 
 def solved(points: int, checkers: int, score: MatchScore, cube_value: int, name: str = "fair") -> MatchPairs:
-    return solve_match(points, checkers, MatchCube(score, TABLES[name]().at), cube_value)
+    return solver.solve_match(points, checkers, MatchCube(score, TABLES[name]().at), cube_value)
 
 
 def no_double_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
-    return no_double_mwc(match, MatchCube(score, TABLES[name]().at), state)
+    return solver.state_mwc(match, MatchCube(score, TABLES[name]().at), state)
 
 
 def decided_of(match: MatchPairs, state: CubeState, score: MatchScore, name: str = "fair") -> NDArray[np.float64]:
-    return decided_mwc(match, MatchCube(score, TABLES[name]().at), state)
+    return solver.state_mwc(match, MatchCube(score, TABLES[name]().at), state, is_decided=True)
 
 
 CASES = [
-    ("fair", away(1, 1), 1),
-    ("fair", away(2, 1), 1),
-    ("fair", away(1, 3), 1),
-    ("fair", away(2, 2), 1),
-    ("fair", away(2, 4), 1),
-    ("fair", away(3, 5), 1),
-    ("fair", away(5, 3), 2),
-    ("fair", away(4, 4), 2),
-    ("fair", away(9, 7), 4),
-    ("fair", away(5, 3), 4),
-    ("fair", away(5, 3), 8),
-    ("fair", away(1, 4, is_crawford=True), 1),
-    ("fair", away(9, 9), 1),
-    ("crooked", away(4, 4), 1),
-    ("crooked", away(3, 5), 2),
+    ("fair", MatchScore(1, 1), 1),
+    ("fair", MatchScore(2, 1), 1),
+    ("fair", MatchScore(1, 3), 1),
+    ("fair", MatchScore(2, 2), 1),
+    ("fair", MatchScore(2, 4), 1),
+    ("fair", MatchScore(3, 5), 1),
+    ("fair", MatchScore(5, 3), 2),
+    ("fair", MatchScore(4, 4), 2),
+    ("fair", MatchScore(9, 7), 4),
+    ("fair", MatchScore(5, 3), 4),
+    ("fair", MatchScore(5, 3), 8),
+    ("fair", MatchScore(1, 4, is_crawford=True), 1),
+    ("fair", MatchScore(9, 9), 1),
+    ("crooked", MatchScore(4, 4), 1),
+    ("crooked", MatchScore(3, 5), 2),
 ]
 
 
@@ -79,7 +101,7 @@ def test_mwc_are_exact(points: int, checkers: int, name: str, score: MatchScore,
 
 
 def test_longer_games_are_exact() -> None:
-    score, game = away(5, 7), exact_game("fair")
+    score, game = MatchScore(5, 7), exact_game("fair")
     match = solved(3, 3, score, 1)
     enumerated = layouts(3, 3)
     stakes = Stakes(score, Cube())
@@ -92,14 +114,15 @@ def test_longer_games_are_exact() -> None:
 
 
 @pytest.mark.parametrize(
-    ("score", "cube_value"), [(away(1, 1), 1), (away(3, 4), 4), (away(2, 7, is_crawford=False), 8), (away(1, 1), 2)]
+    ("score", "cube_value"),
+    [(MatchScore(1, 1), 1), (MatchScore(3, 4), 4), (MatchScore(2, 7), 8), (MatchScore(1, 1), 2)],
 )
 def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -> None:
     """The slow twin lets them double all the same, and finds nothing in it."""
     match = solved(2, 2, score, cube_value)
     assert match.states.names == ()
     owner = CENTERED if cube_value == 1 else ON_ROLL
-    chances = win_chances(match)
+    chances = solver.win_chances(match)
     met = fair_table()
     won, lost = met.after(score, cube_value), met.after(score, -cube_value)
     found = no_double_of(match, CubeState(0, cube_value, owner), score)
@@ -113,22 +136,20 @@ def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -
 
 
 def test_cubeless_chances_are_those_of_the_money_table() -> None:
-    from tests.bearoff.test_two_sided import rows as solved_for_money
-
-    money = solved_for_money(4, 4)[:, :, 0]
-    chances = win_chances(solved(4, 4, away(3, 3), 1))
+    money = money_table(4, 4)[:, :, 0]
+    chances = solver.win_chances(solved(4, 4, MatchScore(3, 3), 1))
     assert np.abs(2 * chances[1:, 1:] - 1 - money[1:, 1:]).max() < 2e-6
 
 
 def test_sides_are_told_apart_only_where_they_differ() -> None:
-    assert {name.side for name in solved(2, 2, away(4, 4), 1).states.names} == {0}
-    assert {name.side for name in solved(2, 2, away(4, 5), 1).states.names} == {0, 1}
-    assert {name.side for name in solved(2, 2, away(4, 4), 1, "crooked").states.names} == {0, 1}
+    assert {name.side for name in solved(2, 2, MatchScore(4, 4), 1).states.names} == {0}
+    assert {name.side for name in solved(2, 2, MatchScore(4, 5), 1).states.names} == {0, 1}
+    assert {name.side for name in solved(2, 2, MatchScore(4, 4), 1, "crooked").states.names} == {0, 1}
 
 
 def test_a_redouble_that_nobody_can_lose_by_is_found() -> None:
     """1 point behind a cube that loses the match as it is: the owner turns it at once."""
-    score = away(5, 2)
+    score = MatchScore(5, 2)
     match = solved(3, 3, score, 2)
     owned = CubeState(0, 2, ON_ROLL)
     no_double, decided = no_double_of(match, owned, score), decided_of(match, owned, score)
@@ -140,29 +161,124 @@ def test_a_redouble_that_nobody_can_lose_by_is_found() -> None:
 
 def test_values_do_not_depend_on_the_thread_count() -> None:
     def values(count: int) -> bytes:
-        score = away(3, 5)
+        score = MatchScore(3, 5)
         with threads(count):
             match = solved(4, 4, score, 1)
-        return no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + column_by_index(match, 3).tobytes()
+        return (
+            no_double_of(match, CubeState(0, 1, CENTERED), score).tobytes() + solver.column_by_index(match, 3).tobytes()
+        )
 
     assert values(1) == values(2)
 
 
-def money_columns(points: int, checkers: int) -> np.ndarray:
-    from tests.bearoff.test_two_sided import rows
-
-    return rows(points, checkers)
-
-
 def test_long_matches_approach_money() -> None:
     """Normalised no-double equities with a centered cube; further apart than 2x2 the cube would matter even more."""
-    money = money_columns(3, 3)[1:, 1:, 2]
+    money = money_table(3, 3)[1:, 1:, 2]
     met, distances = fair_table(), []
     for length in (3, 6, 12, 24):
-        score = away(length, length)
+        score = MatchScore(length, length)
         mwc = no_double_of(solved(3, 3, score, 1), CubeState(0, 1, CENTERED), score)[1:, 1:]
         won, lost = met.after(score, 1), met.after(score, -1)
         distances.append(float(np.abs((2 * mwc - won - lost) / (won - lost) - money).max()))
     assert distances == sorted(distances, reverse=True)
     assert distances[-1] < 0.05
     assert Fraction(distances[-1]) < Fraction(distances[0]) / 4
+
+
+PAIRS = [((0, 1, 1), (0, 0, 2)), ((3, 0, 0), (0, 2, 0)), ((0, 1, 1, 1), (2, 1)), ((1,), (0, 0, 0, 0, 0, 1))]
+
+
+def solve_pair(
+    pair: tuple[tuple[int, ...], tuple[int, ...]], score: MatchScore, cube_value: int, name: str = "fair"
+) -> SolvedRace:
+    owners = (CubeOwner.CENTERED,) if cube_value == 1 else (CubeOwner.ON_ROLL, CubeOwner.OPPONENT)
+    cube = MatchCube(score, TABLES[name]().at)
+    found = solver.solve_position(
+        *pair, reachable_states(cube, tuple(CubeState(0, cube_value, owner) for owner in owners))
+    )
+    assert found is not None
+    return found
+
+
+STATES = [
+    ("fair", MatchScore(7, 7), 1),
+    ("fair", MatchScore(7, 5), 2),
+    ("fair", MatchScore(2, 3), 1),
+    ("fair", MatchScore(1, 3), 1),
+    ("crooked", MatchScore(3, 3), 1),
+    ("crooked", MatchScore(3, 5), 2),
+]
+
+
+@each(("name", "score", "cube_value"), STATES)
+@each("pair", PAIRS)
+def test_every_state_is_exact(
+    pair: tuple[tuple[int, ...], tuple[int, ...]], name: str, score: MatchScore, cube_value: int
+) -> None:
+    """Whoever is on roll, and whatever the cube may still come to."""
+    race, game = solve_pair(pair, score, cube_value, name), exact_game(name)
+    for turned in (False, True):
+        layouts = pair[::-1] if turned else pair
+        slots = race.find(*layouts)
+        assert slots is not None
+        for state in race.states.names:
+            seen = score if state.side == 0 else score.flip()
+            if turned and state.side == 0 and len({each.side for each in race.states.names}) == 1:
+                seen = score  # both sides are alike
+            if name == "crooked" and state.side == 1:
+                continue  # the twin sees a table of unequal players from one side
+            found, stakes = race.worth(slots, state), Stakes(seen, Cube(state.cube_value, state.cube_owner))
+            assert found is not None
+            assert abs(found.no_double - float(game.no_double(*layouts, stakes))) < ROUNDING
+            if found.taken is not None:
+                assert abs(found.taken - float(game.double_take(*layouts, stakes))) < ROUNDING
+
+
+def test_money_is_that_of_the_table() -> None:
+    """Every pair of 4 points and 4 checkers, to what the table rounds: cubeless, owned, centered, opponent's."""
+    table = money_table(4, 4)
+    race = solver.solve_position((1, 0, 0, 3), (0, 0, 0, 4), money_states())
+    assert race is not None
+    owners = (CubeOwner.ON_ROLL, CubeOwner.CENTERED, CubeOwner.OPPONENT)
+    enumerated = layouts(4, 4)
+    for own, layout in enumerate(enumerated[1:], start=1):
+        for other, other_layout in enumerate(enumerated[1:], start=1):
+            slots = race.find(layout, other_layout)
+            if slots is None:  # more pips than the position that was asked for
+                continue
+            found = [race.worth(slots, CubeState(0, 1, owner)) for owner in owners]
+            no_doubles = [2 * race.win(slots) - 1, *(2 * worth.no_double - 1 for worth in found if worth)]
+            assert np.abs(np.array(no_doubles) - table[own, other]).max() < 2e-6
+            for worth in found[:2]:
+                assert worth is not None
+                assert worth.taken is not None
+                assert 2 * worth.taken - 1 == pytest.approx(2 * table[own, other, 3], abs=4e-6)
+
+
+def test_no_more_than_can_be_reached_is_solved() -> None:
+    for layout in ((1, 2, 3), (5, 1, 1), (0, 0, 0, 0, 0, 6), (2, 0, 2, 1)):
+        every = all_slots(6, 6 if sum(layout) <= 6 else 7)
+        first = int(np.flatnonzero(every.order == solver.index_of(layout, 6))[0])
+        assert every.reachable_from(np.array([first])).sum() <= solver.count_below(layout)
+        race = solver.solve_position(layout, layout, money_states())
+        assert race is not None
+        assert len(race.slot_of) == every.reachable_from(np.array([first])).sum()
+
+
+def test_races_too_large_or_with_gammons_are_not_solved() -> None:
+    states = money_states()
+    for own, other in (((15,), (1,)), ((1,), (15,)), ((0,), (1,)), ((2,) * 6, (2,) * 6)):
+        assert solver.solve_position(own, other, states) is None
+    assert solver.solve_position((1,), (1,), states, most_cells=15) is None
+    assert solver.solve_position((0,) * 18 + (1,), (1,), states) is None
+    assert solver.MOST_CELLS >= 924**2 * 11, "6 points and 6 checkers at any score"
+
+
+def test_what_was_solved_for_others_is_not_found() -> None:
+    six = (0, 0, 0, 0, 0, 1)
+    race = solver.solve_position(six, six, money_states())
+    assert race is not None
+    assert race.find(six, six) is not None
+    assert race.find((0, 0, 1), six) is not None
+    for pair in (((0, 2), six), ((0, 0, 0, 0, 0, 0, 1), (0, 0, 1)), ((0, 0, 0, 0, 0, 1, 0, 1), (0, 0, 1))):
+        assert race.find(*pair) is None

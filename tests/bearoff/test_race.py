@@ -9,19 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bgdata.bearoff import race as solver
 from bgdata.bearoff.index import position_index
 from bgdata.bearoff.kinds.race_compute import CHANCE_ERROR
-from bgdata.bearoff.race import (
-    NO_KEY,
-    SCALE,
-    SLOT_BITS,
-    Distributions,
-    Race,
-    distributions,
-    integer_distributions,
-    solve_race,
-    start_race,
-)
+from bgdata.bearoff.race import Distributions, Race
 from bgdata.kernel import threads
 from tests.reference.bearoff import Layout, layouts, mean_rolls, race
 
@@ -29,7 +20,7 @@ FIRST_GAMMON = {points: comb(points + 14, points) for points in range(1, 9)}
 
 
 def solved(points: int, *, gammon: bool = False) -> Race:
-    return solve_race(start_race(points, FIRST_GAMMON[points] if gammon else 1))
+    return solver.solve_race(solver.start_race(points, FIRST_GAMMON[points] if gammon else 1))
 
 
 def row_chances(packed: Distributions, row: int) -> NDArray[np.float64]:
@@ -51,14 +42,14 @@ def check_row(packed: Distributions, row: int, exact: dict[int, Fraction]) -> No
 
 @pytest.mark.parametrize(("points", "checkers"), [(2, 8), (4, 4), (6, 4), (8, 3)])
 def test_one_sided_distributions_are_exact(points: int, checkers: int) -> None:
-    packed = distributions(solved(points), 0)
+    packed = solver.distributions(solved(points), 0)
     for index, layout in enumerate(layouts(points, checkers)):
         check_row(packed, index, race(layout, 0))
 
 
 @pytest.mark.parametrize("points", [2, 3])
 def test_gammon_distributions_are_exact(points: int) -> None:
-    packed = distributions(solved(points, gammon=True), FIRST_GAMMON[points])
+    packed = solver.distributions(solved(points, gammon=True), FIRST_GAMMON[points])
     full = [layout for layout in layouts(points, 15) if sum(layout) == 15]
     assert len(full) == len(packed.first_roll)
     for row, layout in enumerate(full):
@@ -74,7 +65,7 @@ def test_gammon_distributions_are_exact(points: int) -> None:
     ],
 )
 def test_published_means(layout: Layout, mean: float, sd: float | None) -> None:
-    packed = distributions(solved(6), 0)
+    packed = solver.distributions(solved(6), 0)
     index = position_index(layout)
     chances = row_chances(packed, index)
     rolls = np.arange(40)
@@ -85,7 +76,7 @@ def test_published_means(layout: Layout, mean: float, sd: float | None) -> None:
 
 
 def test_published_gammon_row() -> None:
-    packed = distributions(solved(6, gammon=True), FIRST_GAMMON[6])
+    packed = solver.distributions(solved(6, gammon=True), FIRST_GAMMON[6])
     row = position_index([0, 0, 0, 0, 0, 15]) - FIRST_GAMMON[6]
     expected = [0, 0.47222, 0.44985, 0.06865, 0.00822, 0.00097, 0.00008]
     assert row_chances(packed, row)[:7].round(5).tolist() == expected
@@ -94,11 +85,11 @@ def test_published_gammon_row() -> None:
 def test_every_row_of_integers_sums_to_the_scale() -> None:
     for gammon in (False, True):
         table = solved(6, gammon=gammon)
-        assert (table.chances[table.slot_of].sum(axis=1) == SCALE).all()
+        assert (table.chances[table.slot_of].sum(axis=1) == solver.SCALE).all()
 
 
 def test_bare_home_boards_do_not_depend_on_the_points_of_the_table() -> None:
-    small, large = distributions(solved(6), 0), distributions(solved(8), 0)
+    small, large = solver.distributions(solved(6), 0), solver.distributions(solved(8), 0)
     for layout in layouts(6, 3):
         index, wider = position_index(layout), position_index([*layout, 0, 0])
         assert row_chances(small, index).tolist() == row_chances(large, wider).tolist()
@@ -115,12 +106,12 @@ def test_values_do_not_depend_on_the_thread_count() -> None:
 def test_a_key_never_reaches_into_its_neighbours() -> None:
     """Expected rolls above, slot below: the largest of each must leave the other's bits alone."""
     table = solved(8)
-    assert int(table.key.max()) < NO_KEY
-    assert (table.key & ((1 << SLOT_BITS) - 1) == np.arange(len(table.key))).all()
+    assert int(table.key.max()) < solver.NO_KEY
+    assert (table.key & ((1 << solver.SLOT_BITS) - 1) == np.arange(len(table.key))).all()
 
 
 def test_integer_distributions_drop_what_they_have_no_room_for() -> None:
-    table = solve_race(start_race(3, 1, 65535), 32)
-    whole, cut = integer_distributions(table, 32), integer_distributions(table, 4)
+    table = solver.solve_race(solver.start_race(3, 1, 65535), 32)
+    whole, cut = solver.integer_distributions(table, 32), solver.integer_distributions(table, 4)
     assert (whole[:, :4] == cut).all()
     assert (whole.sum(axis=1) == 65535).all()

@@ -11,10 +11,12 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
-from bgdata.bearoff.tables import RaceTable, TwoSidedTable, fit_layout
+from bgdata.bearoff.tables import RACE_STUDY, RaceTable, TwoSidedTable, fit_layout, measured_error
 from bgdata.errors import CorruptFileError, InvalidPositionError, MissingTableError, NotCoveredError, UsageError
+from bgdata.kinds import all_kinds
 from tests.contract.kinds import Corrupted
 from tests.reference.bearoff import equities, layouts, race
+from tests.test_readme import provide
 from tests.together import all_raise
 
 
@@ -171,3 +173,22 @@ def test_tables_name_their_version(tables: Path) -> None:
     race, pairs = bgdata.open_one_sided(tables, 6), bgdata.open_two_sided(tables, 6, 4)
     assert repr(race) == f"RaceTable({race.table.name}: 54,264 layouts)"
     assert repr(pairs) == f"TwoSidedTable({pairs.table.name}: 44,100 pairs of layouts)"
+
+
+def test_without_a_table_the_published_study_is_quoted() -> None:
+    assert measured_error(None, "equity") == (
+        "over all pairs of 6x9 the error of the equity is 0.0017 on average, -0.0279 to +0.0236"
+    )
+
+
+# slow: compares all pairs of 6x9 where the checkout has not
+@pytest.mark.slow
+def test_the_published_study_is_that_of_the_table(tmp_path: Path) -> None:
+    kind = all_kinds()["bearoff_error"]
+    (parameters,) = kind.defaults
+    wanted = [each for each in kind.inputs(parameters).values() if isinstance(each, tuple)]
+    inputs = [(all_kinds()[name], needed) for name, needed in wanted]
+    *_, table = provide(tmp_path / "warehouse", [*inputs, (kind, parameters)])
+    size, figures = RACE_STUDY
+    assert table.manifest.variant == size
+    assert {name: table.manifest.statistics[name] for name in figures} == pytest.approx(figures, abs=6e-7)

@@ -14,14 +14,13 @@ from bgdata.bearoff import two_sided
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.bearoff.tables import equity_limit
-from bgdata.bearoff.two_sided import ALL, REACH, Window, release, solve_batch, start_window, zeros
-from bgdata.bearoff.two_sided_rows import equity_rows
+from bgdata.bearoff.two_sided import ALL, REACH, Window, equity_rows, release, solve_batch, start_window, zeros
 from bgdata.errors import TooLargeError
 from bgdata.kernel import threads
 from tests.reference.bearoff import cube_value, equities, layouts
 
 
-def rows(
+def money_table(
     points: int, checkers: int, dtype: type = np.float32, arithmetic: type = np.float32, limit: float = 1.0
 ) -> NDArray[np.float64]:
     count = layout_count(points, checkers)
@@ -33,7 +32,7 @@ def rows(
 
 @pytest.mark.parametrize(("points", "checkers"), [(6, 2), (3, 3), (4, 3), (8, 2), (1, 15), (2, 4)])
 def test_equities_are_exact(points: int, checkers: int) -> None:
-    table = rows(points, checkers)
+    table = money_table(points, checkers)
     enumerated = layouts(points, checkers)
     for index, on_roll in enumerate(enumerated):
         for other, opponent in enumerate(enumerated):
@@ -43,7 +42,7 @@ def test_equities_are_exact(points: int, checkers: int) -> None:
 
 
 def test_gammons_count_when_all_checkers_are_on_the_board() -> None:
-    table = rows(2, 15)
+    table = money_table(2, 15)
     enumerated = layouts(2, 15)
     generator = np.random.default_rng(0)
     for index, other in generator.integers(1, len(enumerated), (8, 2)).tolist():
@@ -55,14 +54,14 @@ def test_gammons_count_when_all_checkers_are_on_the_board() -> None:
 
 @pytest.mark.parametrize(("points", "checkers"), [(2, 15), (3, 10), (6, 4), (10, 3), (18, 2), (6, 6)])
 def test_rounding_of_the_recursion_stays_within_the_stated_bound(points: int, checkers: int) -> None:
-    single, double = rows(points, checkers), rows(points, checkers, np.float64, np.float64)
+    single, double = money_table(points, checkers), money_table(points, checkers, np.float64, np.float64)
     assert 0 < np.abs(single - double).max() < equity_limit(checkers) * (1e-6 + 1e-8 * points * checkers)
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(6, 4), (2, 15)])
 def test_codes_round_once_to_nearest(points: int, checkers: int) -> None:
     limit = equity_limit(checkers)
-    codes, exact = rows(points, checkers, np.uint16, limit=limit), rows(points, checkers)
+    codes, exact = money_table(points, checkers, np.uint16, limit=limit), money_table(points, checkers)
     assert np.abs(codes * (limit / 32767.5) - limit - exact).max() <= limit / 65535 * (1 + 1e-9)
     assert codes[0].max() <= 65535
 
@@ -76,15 +75,15 @@ def test_example_of_gnubgs_manual() -> None:
     assert [round(float(equity), 6) for equity in exact] == [0.342250, 0.344136, 0.160494, 0.160494]
     assert round(float(cube_value(exact[2], exact[3])), 6) == 0.320988
     assert round(float((1 + exact[0]) / 2), 6) == 0.671125
-    found = rows(6, 2)[position_index([0, 1, 0, 0, 1, 0]), position_index([0, 1, 1, 0, 0, 0])]
+    found = money_table(6, 2)[position_index([0, 1, 0, 0, 1, 0]), position_index([0, 1, 1, 0, 0, 0])]
     assert np.abs(found - [float(equity) for equity in exact]).max() < error_bound(6, 2)
 
 
 def test_values_do_not_depend_on_the_thread_count() -> None:
     with threads(1):
-        one = rows(6, 5)
+        one = money_table(6, 5)
     with threads(2):
-        two = rows(6, 5)
+        two = money_table(6, 5)
     assert one[1:].tobytes() == two[1:].tobytes()
 
 

@@ -15,7 +15,7 @@ from tests.benchmarks.measure import WAREHOUSE, best_of
 
 def two_sided(points: int, checkers: int, repeats: int) -> float:
     """Four exact equities of every pair."""
-    from bgdata.bearoff.two_sided_rows import equity_rows
+    from bgdata.bearoff.two_sided import equity_rows
 
     def solve(points: int, checkers: int) -> None:
         for _ in equity_rows(points, checkers):
@@ -27,7 +27,7 @@ def two_sided(points: int, checkers: int, repeats: int) -> float:
 
 def match_two_sided(points: int, checkers: int, away: int, opponent_away: int, repeats: int) -> float:
     """Exact MWC of every pair, with every cube that the score can reach."""
-    from bgdata.bearoff.match_states import MatchCube
+    from bgdata.bearoff.match_table import MatchCube
     from bgdata.bearoff.match_two_sided import solve_match
     from bgdata.game.match import MatchScore
 

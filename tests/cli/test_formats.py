@@ -12,7 +12,7 @@ import click
 import pytest
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.store.lockfile import save_lock
 from bgdata.studies import rows as claims
 from bgdata.studies.kinds.claims import DATASET as CLAIMS

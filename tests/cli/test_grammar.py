@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from bgdata.cli import SECTIONS, main
 from bgdata.cli.defaults import own_folder
-from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shortened
+from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
 from bgdata.process import BROKEN_PIPE
 from tests.command_line import error_of, run, succeeds
 from tests.together import each
@@ -133,8 +133,8 @@ def test_messages_are_short() -> None:
         ("got " + "x" * 5000, "got " + "x" * 60 + "..." + "x" * 20),
         ("/" + "long/" * 30, "/" + "long/" * 30),
     ):
-        assert shortened(text) == short
-    short = shortened("expected this, got " + "word " * 1000 + "; try: that")
+        assert shorten(text) == short
+    short = shorten("expected this, got " + "word " * 1000 + "; try: that")
     assert len(short) <= LONGEST
     assert short.startswith("expected this, got word")
     assert short.endswith("word ; try: that")

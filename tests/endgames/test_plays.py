@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.bearoff.race import ROLL_COUNT
-from bgdata.endgames.layouts import Layouts, all_layouts, boards_of, layout_indexes
-from bgdata.endgames.plays import DICE, WEIGHTS, Plays, all_plays
-from bgdata.endgames.solver import is_possible
+from bgdata.bearoff.layouts import ROLL_COUNT
+from bgdata.endgames.layouts import BAR, Layouts, all_layouts, boards_of, layout_indexes
+from bgdata.endgames.plays import BLOCK, DICE, NO_STEP, OFF, WEIGHTS, Plays, Steps, all_plays, all_steps
+from bgdata.endgames.solver import are_unfinished
 from bgdata.game.codec import flip_boards
 from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
@@ -29,8 +29,7 @@ def listed(layouts: Layouts, plays: Plays, on_roll: int, opponent: int, roll: in
 @pytest.mark.parametrize(("checkers", "pairs"), [(1, 601), (2, 1500), (3, 1500)])
 def test_plays_are_those_of_the_rules(checkers: int, pairs: int) -> None:
     layouts = all_layouts(checkers)
-    possible = is_possible(layouts)
-    possible[0], possible[:, 0] = False, False
+    possible = are_unfinished(layouts)
     sides = np.argwhere(possible)
     sides = sides[np.random.default_rng(checkers).permutation(len(sides))[:pairs]]
     plays = all_plays(layouts)
@@ -55,3 +54,46 @@ def test_one_thread_lists_the_same() -> None:
         expected = all_plays(layouts)
     for found, wanted in zip(all_plays(layouts), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.fixture(name="steps", scope="module")
+def _steps() -> Steps:
+    return all_steps(all_layouts(3))
+
+
+def test_places_are_in_order_of_pips(steps: Steps) -> None:
+    layouts = all_layouts(3)
+    assert sorted(steps.layout.tolist()) == list(range(len(layouts)))
+    assert (np.diff(steps.pips) >= 0).all()
+    assert np.array_equal(steps.pips, layouts.pips[steps.layout])
+
+
+def test_steps_are_those_of_the_rules(steps: Steps) -> None:
+    layouts = all_layouts(3)
+    place_of = {tuple(layouts.counts[index].tolist()): place for place, index in enumerate(steps.layout.tolist())}
+    for counts, place in place_of.items():
+        for die in range(1, 7):
+            expected = set()
+            for point in range(1, BAR + 1):
+                is_bar_first = point == BAR or counts[BAR - 1] == 0
+                is_borne_off = point <= die
+                is_allowed = not is_borne_off or (not any(counts[6:]) and (point == die or not any(counts[point:6])))
+                if counts[point - 1] and is_bar_first and is_allowed:
+                    moved = list(counts)
+                    moved[point - 1] -= 1
+                    if not is_borne_off:
+                        moved[point - die - 1] += 1
+                    expected.add((place_of[tuple(moved)], max(point - die, OFF)))
+            each = slice((place * 6 + die - 1) * 4, (place * 6 + die) * 4)
+            found = list(zip(steps.after[each].tolist(), steps.point[each].tolist(), strict=True))
+            if place == 0:
+                assert found == [(0, OFF)] * 4  # the game is over
+            else:
+                assert {step for step in found if step[1] != NO_STEP} == expected
+
+
+def test_what_steps_lead_to_is_still_in_the_ring(steps: Steps) -> None:
+    places = np.repeat(np.arange(len(steps.pips)), 24)
+    taken = steps.point != NO_STEP
+    assert (places - steps.after)[taken].max() + BLOCK < steps.ring
+    assert np.array_equal(steps.near, steps.after % steps.ring)

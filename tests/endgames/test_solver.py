@@ -5,19 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.endgames.kinds.shared.endgames import Followers
+from bgdata.endgames import solver
+from bgdata.endgames.kinds.contact_endgame_compute import Followers
 from bgdata.endgames.layouts import all_layouts
-from bgdata.endgames.solver import (
-    START_SLACK,
-    Bounds,
-    are_pairs,
-    extrapolate,
-    scratch_of,
-    solve_round,
-    start_values,
-    values_of,
-    widen,
-)
+from bgdata.endgames.solver import Bounds
 from bgdata.kernel import threads
 from bgdata.store.arrays import Array
 
@@ -27,18 +18,18 @@ UNIT = np.float32(2.5e-8)
 @pytest.fixture
 def values() -> Bounds:
     """Values of one checker a side before the first round."""
-    return start_values(all_layouts(1), gammons=False)
+    return solver.start_values(all_layouts(1), gammons=False)
 
 
 def solve(bounds: Bounds, rounds: int) -> float:
     """Some rounds; the largest change in the last one."""
-    return [solve_round(bounds) for _ in range(rounds)][-1]
+    return [solver.solve_round(bounds) for _ in range(rounds)][-1]
 
 
 def widened(values: Bounds) -> Bounds:
     """The same values with bounds around them."""
     bounds = values._replace(slack=np.zeros(2 * len(values.worths), np.uint8), unit=UNIT)
-    widen(bounds)
+    solver.widen(bounds)
     return bounds
 
 
@@ -51,7 +42,7 @@ def test_extrapolation_adds_the_rest_of_a_geometric_series(values: Bounds) -> No
     before = values.worths.copy()
     by_pair(values)[7, 9] += 0.25
     expected = values.worths.copy()
-    extrapolate(values, before, 0.6)  # 0.25 + 0.15 + 0.09 + ... = 0.25 / (1 - 0.6)
+    solver.extrapolate(values, before, 0.6)  # 0.25 + 0.15 + 0.09 + ... = 0.25 / (1 - 0.6)
     assert by_pair(values)[7, 9] == pytest.approx(0.625)
     by_pair(values)[7, 9] -= np.float32(0.375)
     assert np.array_equal(values.worths, expected)
@@ -59,13 +50,13 @@ def test_extrapolation_adds_the_rest_of_a_geometric_series(values: Bounds) -> No
 
 def test_extrapolated_values_are_nearer_to_the_solution() -> None:
     layouts = all_layouts(2)
-    solved, plain, moved = (start_values(layouts, gammons=False) for _ in range(3))
+    solved, plain, moved = (solver.start_values(layouts, gammons=False) for _ in range(3))
     solve(solved, 40)
     solve(plain, 18)
     earlier, last = solve(moved, 15), solve(moved, 1)
     before = moved.worths.copy()
     latest = solve(moved, 1)
-    extrapolate(moved, before, latest / last)
+    solver.extrapolate(moved, before, latest / last)
     solve(moved, 1)
     assert latest < last < earlier
     plainly, better = (np.abs(each.worths[4:] - solved.worths[4:]).max() for each in (plain, moved))
@@ -75,21 +66,21 @@ def test_extrapolated_values_are_nearer_to_the_solution() -> None:
 def test_bounds_around_the_solution_close_and_others_do_not(values: Bounds) -> None:
     solve(values, 60)
     bounds = widened(values)
-    grown = [solve_round(bounds) for _ in range(12)]
+    grown = [solver.solve_round(bounds) for _ in range(12)]
     assert grown[0] > 0  # a doubled cube doubles them
     assert grown[-1] <= 0
-    assert bounds.slack.max() <= 2 * START_SLACK
+    assert bounds.slack.max() <= 2 * solver.START_SLACK
     values.worths[values.lanes :] += np.float32(1e-3)
-    assert max(solve_round(widened(values)) for _ in range(12)) == np.inf
+    assert max(solver.solve_round(widened(values)) for _ in range(12)) == np.inf
 
 
 def test_bounds_around_unsettled_values_hold_the_solution(values: Bounds) -> None:
-    solved = start_values(values.layouts, gammons=False)
+    solved = solver.start_values(values.layouts, gammons=False)
     solve(solved, 60)
     while solve(values, 1) > 1e-6:
         pass
     bounds = widened(values)
-    while solve_round(bounds) > 0:
+    while solver.solve_round(bounds) > 0:
         pass
     off_by = by_pair(solved)[1:] - by_pair(values)[1:]
     low, high = np.moveaxis(bounds.slack.reshape(*by_pair(values).shape[:2], 2, values.lanes), 2, 0)[:, 1:] * UNIT
@@ -101,17 +92,17 @@ def test_bounds_around_unsettled_values_hold_the_solution(values: Bounds) -> Non
 @pytest.mark.parametrize("checkers", [2, 3])
 def test_values_follow_from_the_plays_of_the_rules(checkers: int) -> None:
     layouts = all_layouts(checkers)
-    values = start_values(layouts, gammons=False)
+    values = solver.start_values(layouts, gammons=False)
     steps, generator = values.steps, np.random.default_rng(checkers)
     worths = by_pair(values)
     worths[1:, 1:] = generator.random(worths[1:, 1:].shape, np.float32)  # finished games are worth the same after a hit
     place_of = np.argsort(steps.layout)
     for first in generator.integers(1, len(layouts) - 3, 8).tolist():
-        found = values_of(values, scratch_of(values), first, first + 3)
+        found = solver.values_of(values, solver.scratch_of(values), first, first + 3)
         opponents = steps.layout[first : first + 3]
         on_roll = generator.integers(1, len(layouts), 200)
         drawn = np.stack([np.repeat(on_roll, 3), np.tile(opponents.astype(np.int64), 200)])
-        ours, theirs = drawn[:, are_pairs(layouts, *drawn)]
+        ours, theirs = drawn[:, solver.are_pairs(layouts, *drawn)]
         followers = Followers(layouts, ours, theirs)
         after = worths[place_of[followers.on_roll], place_of[followers.opponent]]
         expected = np.stack([-followers.mean_of_lowest(after[:, lane]) for lane in range(4)], axis=1)
@@ -119,7 +110,7 @@ def test_values_follow_from_the_plays_of_the_rules(checkers: int) -> None:
 
 
 def test_rounds_do_not_depend_on_threads() -> None:
-    one, two = (start_values(all_layouts(2), gammons=True) for _ in range(2))
+    one, two = (solver.start_values(all_layouts(2), gammons=True) for _ in range(2))
     with threads(1):
         solve(one, 3)
     with threads(2):

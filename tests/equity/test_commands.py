@@ -11,7 +11,7 @@ import pytest
 import bgdata
 from bgdata.equity.kinds.match_equity import PUBLISHED_ROW
 from bgdata.equity.kinds.met_xml_compute import SAMPLE
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import find_met
 from bgdata.formats.lines import read_bytes
 from bgdata.formats.met_files import parse_met
 from bgdata.store.parameters import value_text

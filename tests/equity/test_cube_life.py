@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import bgdata
 from bgdata.equity.cube_life import CERTAINTY, NoIndex, cube_life_indexes, decision_losses, margins, model_equities
-from bgdata.equity.cube_life_index import DEFAULT_INDEX
+from bgdata.equity.cube_models import DEFAULT_INDEX
 from tests.reference.bearoff import equities, layouts
 from tests.reference.cube_life import Equities, exact_indexes, loss_of_double, loss_of_take, model
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from bgdata.equity.curves import NEVER
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_action, janowski, money_equities
-from bgdata.equity.match_cube import MatchGame, fill_match_equities, match_equities, match_points, mwc_after
+from bgdata.equity.match_cube import MatchGame, match_equities, match_points, mwc_after
 from bgdata.game.match import MatchScore
-from tests.equity.samples import published_met, random_chances
-from tests.reference.cube import MatchTwin
+from tests.equity.samples import match_twin, published_met, random_chances
 from tests.together import each
 
 OWNERS = {0: "centered", 1: "on_roll", 2: "opponent"}
@@ -37,18 +36,11 @@ def shares(chances: list[float]) -> list[float]:
     return [part / total if total else 0.0 for part, total in zip(gammons, whole, strict=True)]
 
 
-def found_twin(away: int, opponent_away: int, chances: list[float]) -> MatchTwin:
-    def mwc(own: int, other: int, is_post_crawford: bool) -> float:
-        return published_met().mwc(own, other, is_post_crawford=is_post_crawford)
-
-    return MatchTwin(mwc, away, opponent_away, shares(chances))
-
-
 @each(("away", "opponent_away", "cube", "owner"), STAKES)
 def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
     indexes = 0.6, 0.8
     for row in random_sample():
-        slow, win = found_twin(away, opponent_away, row.tolist()), float(row[0])
+        slow, win = match_twin(away, opponent_away, shares(row.tolist())), float(row[0])
         found = match_equities(
             janowski(*indexes), published_met().cells, MatchGame(away, opponent_away), cube, owner, row
         )
@@ -69,7 +61,7 @@ def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
 def test_a_live_cube_at_every_score() -> None:
     for away, opponent_away in product(range(1, 13), repeat=2):
         chances = random_sample()[(away + opponent_away) % len(random_sample())]
-        game, twin = MatchGame(away, opponent_away), found_twin(away, opponent_away, chances.tolist())
+        game, twin = MatchGame(away, opponent_away), match_twin(away, opponent_away, shares(chances.tolist()))
         for cube, owner in ((1, 0), (2, 1), (2, 2), (4, 1)):
             found = match_equities(janowski(1), published_met().cells, game, cube, owner, chances)
             expected = twin.live(cube, OWNERS[owner], float(chances[0]))
@@ -149,14 +141,3 @@ def test_a_double_that_is_never_right() -> None:
     points = match_points(janowski(0), published_met().cells, MatchGame(2, 5), 1, 0, chances)
     assert points.double_point == NEVER
     assert points.too_good_point < points.cash_point
-
-
-def test_rows_in_bulk() -> None:
-    games = np.array([(9, 9, 0), (2, 5, 0), (1, 5, 1)] * 4)
-    equities, actions = np.empty((12, 4)), np.empty(12, np.int8)
-    fill_match_equities(janowski(), published_met().cells, games, 1, 0, random_sample(), equities, actions)
-    for row, (away, opponent_away, crawford) in enumerate(games.tolist()):
-        game = MatchGame(away, opponent_away, bool(crawford))
-        found = match_equities(janowski(), published_met().cells, game, 1, 0, random_sample()[row])
-        assert tuple(equities[row]) == found
-        assert actions[row] == best_action(found)

@@ -60,18 +60,8 @@ def test_games() -> None:
     game = MET.game(MatchScore(4, 4))
     assert game == GameMwc((0.6, 0.7, 0.8), (0.4, 0.3, 0.2))
     assert game.gammon_value == pytest.approx(0.1 / 0.2)
-    assert game.mean_win(0.5, 0.25) == pytest.approx(0.5 * 0.6 + 0.25 * 0.7 + 0.25 * 0.8)
-    assert game.mean_loss(0.5, 0.25) == pytest.approx(0.5 * 0.4 + 0.25 * 0.3 + 0.25 * 0.2)
     assert MET.game(MatchScore(4, 4), 4) == GameMwc((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
     assert MET.game(MatchScore(4, 4), 4).gammon_value == 0
-
-
-def test_games_of_chances() -> None:
-    game = MET.game(MatchScore(4, 4))
-    chances = np.array([[0.6, 0.2, 0.1, 0.1, 0.05], [1, 0, 0, 0, 0], [0, 0, 0, 1, 1]])
-    first = 0.4 * 0.6 + 0.1 * 0.7 + 0.1 * 0.8 + 0.3 * 0.4 + 0.05 * 0.3 + 0.05 * 0.2
-    assert game.mwc(chances) == pytest.approx([first, 0.6, 0.2])
-    assert game.mwc(chances[0]).shape == ()
 
 
 def test_take_points() -> None:

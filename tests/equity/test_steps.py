@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bgdata.equity.kinds.match_equity import PUBLISHED
+from bgdata.equity.match_equity import met_names, met_of_arrays
 from bgdata.equity.steps import MatchEquityPlan, build_met, differences, recipes
-from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import InvalidParameterError, MissingTableError, UnknownPlayerError
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.equity.cube import CubeRules, decide_cube
 from bgdata.equity.curves import OWNER_CODES
 from bgdata.equity.doubling import janowski

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 import bgdata
 from bgdata.bearoff.index import layout_count, position_index
 from bgdata.bearoff.kinds.bearoff_error import ErrorParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.bearoff.layouts import all_layouts
 from bgdata.bearoff.tables import Equities, RaceTable
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters

@@ -13,10 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.race_error import RaceErrorParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
-from bgdata.bearoff.layouts import all_layouts
-from bgdata.bearoff.plays import Plays, all_plays
+from bgdata.bearoff.layouts import Plays, all_layouts, all_plays
 from bgdata.evaluation.bearoff import GAMMON_STUDY, open_bearoff
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.warehouse import Warehouse

@@ -17,8 +17,7 @@ from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.equity.cube import CubeRules, Method, decide_cube
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, janowski, money_equities
 from bgdata.equity.match_cube import MatchGame, match_equities
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity, find_met
 from bgdata.errors import InvalidParameterError, InvalidPositionError
 from bgdata.evaluation.cube_tables import MatchBearoff, MoneyBearoff, SolvedRaces
 from bgdata.game.board_kernels import position_classes

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.store.catalog import write_catalog
 from bgdata.store.parameters import Parameters
 from tests.faults.campaign import Campaign

@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock
 from bgdata.store.names import CURRENT

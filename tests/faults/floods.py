@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.process import data_bytes

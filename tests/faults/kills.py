@@ -18,8 +18,8 @@ from typing import NamedTuple
 import duckdb
 import psutil
 
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.errors import WorkerError
 from bgdata.store import job
 from bgdata.store.catalog import write_catalog

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.errors import CorruptFileError, MissingTableError, NoRowsError, StorageError, UsageError
 from bgdata.game.position import START
 from bgdata.measures.kinds.shared import benchmarks_compute as _benchmarks

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import bgdata
-from bgdata.equity.cube import CubeRules
-from bgdata.equity.worth import normalised_point
+from bgdata.equity.cube import CubeRules, normalised_point
 from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.evaluation.networks.player import map_player
 from bgdata.game.plays import parse_play

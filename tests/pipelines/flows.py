@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 
 from bgdata import open_warehouse, process
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.kinds import all_kinds
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
 from bgdata.store.lockfile import save_lock

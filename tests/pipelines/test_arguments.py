@@ -22,25 +22,25 @@ from tests.together import each
 def test_arguments_are_fields_of_plans() -> None:
     from pipelines import corpora, match_equity, train  # which import Prefect
 
-    assert train.parsed(["mine"]) == ("warehouse", TrainingPlan("mine"))
+    assert train.parse_arguments(["mine"]) == ("warehouse", TrainingPlan("mine"))
     options = ["--start", "network/a", "--games", "7", "--hidden", "40-20", "--luck-adjusted-games", "0"]
     expected = TrainingPlan("mine", start="network/a", games=7, hidden="40-20", luck_adjusted_games=0)
-    assert train.parsed(["mine", "--warehouse", "w", *options]) == ("w", expected)
+    assert train.parse_arguments(["mine", "--warehouse", "w", *options]) == ("w", expected)
     assert ["name", *train.MEANINGS] == list(vars(expected))
-    assert corpora.parsed([]) == ("warehouse", CorpusPlan(), "local")
+    assert corpora.parse_arguments([]) == ("warehouse", CorpusPlan(), "local")
     options = ["--warehouse", "w", "--executor", "processes:2", "--games", "7", "--cubeful-games", "0", "--most", "3"]
-    assert corpora.parsed(options) == ("w", CorpusPlan(games=7, cubeful_games=0, most=3), "processes:2")
+    assert corpora.parse_arguments(options) == ("w", CorpusPlan(games=7, cubeful_games=0, most=3), "processes:2")
     assert list(corpora.MEANINGS) == list(vars(CorpusPlan()))
-    assert match_equity.parsed([]) == ("warehouse", MatchEquityPlan())
+    assert match_equity.parse_arguments([]) == ("warehouse", MatchEquityPlan())
     options = ["--player", "network/a", "--plies", "0", "2", "--length", "9", "--cube-life-index", "0.7"]
-    assert match_equity.parsed(options) == ("warehouse", MatchEquityPlan("network/a", (0, 2), 0.7, 9))
+    assert match_equity.parse_arguments(options) == ("warehouse", MatchEquityPlan("network/a", (0, 2), 0.7, 9))
 
 
 @each("arguments", [["a", "b"], ["a", "--games", "many"], ["--nothing"], ["--plies", "x"]])
 @each("flow", ["pipelines.corpora", "pipelines.match_equity", "pipelines.train"])
 def test_wrong_arguments(flow: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
-        import_module(flow).parsed(arguments)
+        import_module(flow).parse_arguments(arguments)
     assert raised.value.code == 2
     assert f"python -m {flow}" in capsys.readouterr().err
 

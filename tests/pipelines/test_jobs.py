@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from tests.together import each
 
 

@@ -6,8 +6,7 @@ import pytest
 
 import bgdata
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import MatchEquity, find_met
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.jump_numeric import iterate, mean_over_jumps
+from bgdata.equity.numeric import iterate, mean_over_jumps
 from tests.reference.cube import MatchTwin
 
 Curve = NDArray[np.float64]

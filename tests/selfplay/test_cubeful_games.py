@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import CubeRules
+from bgdata.equity.curves import MOST_VOLATILITY
 from bgdata.equity.doubling import Action, Strategy, janowski, janowski_first, jump
-from bgdata.equity.jump import MOST_VOLATILITY
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.answers import evaluations

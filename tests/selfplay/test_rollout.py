@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.errors import InvalidPositionError, UsageError
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff import map_tables

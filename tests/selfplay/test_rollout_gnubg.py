@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.evaluation.bearoff import map_tables
 from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.position import Position

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import find_met, met_of_arrays
+from bgdata.equity.match_equity import MatchEquity, find_met, met_of_arrays
 from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.warehouse import Warehouse

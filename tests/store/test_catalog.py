@@ -218,6 +218,8 @@ def test_variants_are_seen_apart_and_together(toys: Warehouse) -> None:
     assert ours(toys, "select max(square) from squares_20") == 361
     assert ours(toys, "select string_agg(variant || ' ' || n, ', ' order by variant) from "
                       "(select variant, count(*) as n from squares group by variant)") == "10 10, 20 20"  # fmt: skip
+    shutil.rmtree(toys.root / "squares" / "10")
+    assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "20"
 
 
 def test_kinds_without_versions_are_empty_tables(toys: Warehouse) -> None:
@@ -226,12 +228,6 @@ def test_kinds_without_versions_are_empty_tables(toys: Warehouse) -> None:
     assert answer(toys.catalog, "select count(*) from square_sums") == 0
     assert answer(toys.catalog, f"{columns} 'square_sums'") == "variant VARCHAR, number INTEGER, total BIGINT"
     assert answer(toys.catalog, f"{columns} 'squares'") == "variant VARCHAR, number INTEGER, square BIGINT"
-
-
-def test_deleted_variants_disappear(toys: Warehouse) -> None:
-    toys.build("squares", Count(20))
-    shutil.rmtree(toys.build("squares", TEN).folder.parent)
-    assert ours(toys, "select string_agg(distinct variant, ' ') from squares") == "20"
 
 
 @each("how", GONE)
@@ -243,7 +239,7 @@ def test_missing_current_versions_are_not_empty_tables(memory_path: Path, how: C
     how(toys.build("squares", TEN).folder)
     with toys.connect() as own, duckdb.connect(str(toys.catalog), read_only=True) as plain:
         for client in (own, plain):
-            with pytest.raises(duckdb.Error, match=r"squares/10 is not there: "):
+            with pytest.raises(duckdb.Error, match=r"squares/10\S* is (not there|damaged): "):
                 client.sql("select count(*) from squares").fetchall()
             assert client.sql("select count(*) from squares where variant = '20'").fetchall() == [(20,)]
     with pytest.raises(BgdataError, match="squares/10"):
@@ -535,10 +531,6 @@ def test_connections_cannot_write(toys: Warehouse, tmp_path: Path) -> None:
         connection.execute("drop view squares_10")
     assert {path: path.read_bytes() for path in toys.root.rglob("*") if path.is_file()} == before
     assert ours(toys, "select max(square) from squares_10") == 81
-
-
-def test_connections_may_be_let_at_files(toys: Warehouse, tmp_path: Path) -> None:
-    toys.build("squares", TEN)
     with toys.connect(allow_files=True) as connection:
         connection.execute(f"copy (from squares) to '{tmp_path / 'x.csv'}'")
         assert connection.sql(f"select count(*) from '{tmp_path / 'x.csv'}'").fetchall() == [(10,)]

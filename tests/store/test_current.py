@@ -24,6 +24,7 @@ from bgdata.kinds import SQL
 from bgdata.store import housekeeping, storage
 from bgdata.store.dataset import Build
 from bgdata.store.housekeeping import Rubbish, needed_by, remove, rubbish, sweep
+from bgdata.store.lockfile import save_lock
 from bgdata.store.names import CURRENT
 from bgdata.store.registry import Kinds
 from bgdata.store.storage import is_locked
@@ -93,6 +94,8 @@ def test_existing_version_becomes_current_when_built_again(powers: Warehouse) ->
     assert powers.build("powers", Seeded(10, 1)).name == first.name
     assert (powers.open("powers", "10").name, shown(powers)) == (first.name, 1)
     assert [table.name for table in powers.current("powers")] == [first.name]
+    assert (first.folder.parent / CURRENT).read_text() == f"{first.folder.name}\n"
+    assert not powers.use(first)
 
 
 def test_last_build_is_current_whatever_its_date(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,12 +153,6 @@ def test_missing_current_version_is_an_error(powers: Warehouse) -> None:
         powers.open("powers", "10")
 
 
-def test_the_pointer_is_a_line(powers: Warehouse) -> None:
-    table = powers.build("powers", Seeded(10, 1))
-    assert (table.folder.parent / CURRENT).read_text() == f"{table.folder.name}\n"
-    assert not powers.use(table)
-
-
 def test_remove(powers: Warehouse) -> None:
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     sums = powers.build("power_sums", Seeded(10, 2))
@@ -170,21 +167,15 @@ def test_remove(powers: Warehouse) -> None:
     assert list(powers.staging.iterdir()) == []
 
 
-def test_version_named_in_parameters_is_needed(toys: Warehouse) -> None:
+def test_versions_named_in_parameters_or_the_lock_are_needed(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     other = toys.build("squares", Count(20))
     manifest = dataclasses.replace(other.manifest, parameters={"count": 20, "labels": f"{table.name}:0.5"})
     (other.folder / "manifest.json").chmod(0o644)
     manifest.save(other.folder)
     assert needed_by(toys, table) == [other.name]
-
-
-def test_the_lock_needs_what_it_lists(toys: Warehouse) -> None:
-    from bgdata.store.lockfile import save_lock
-
-    table = toys.build("squares", TEN)
     save_lock(toys.lock, [table.manifest])
-    with pytest.raises(VersionInUseError, match=r"got squares/10/.*, needed by warehouse\.lock"):
+    with pytest.raises(VersionInUseError, match=rf"got {table.name}, needed by {other.name}, warehouse\.lock"):
         remove(toys, table)
 
 

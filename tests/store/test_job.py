@@ -23,6 +23,7 @@ from bgdata.store.job import Job, Work, compute_shards, ranges, read_shard, writ
 from bgdata.store.storage import sha256_file
 from tests.store.sharing import work
 from tests.store.toy import Notes
+from tests.together import each
 
 
 @pytest.fixture(autouse=True)
@@ -51,14 +52,10 @@ def count_up(
     return done
 
 
-def test_all_steps_in_order(tmp_path: Path) -> None:
-    assert count_up(tmp_path, 5) == [0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("until", [1, 2, 3, 4])
+@each("until", [0, 1, 2, 3, 4])
 def test_goes_on_from_the_last_checkpoint(tmp_path: Path, until: int) -> None:
     assert count_up(tmp_path, until) == list(range(until))
-    assert [path.name for path in tmp_path.iterdir()] == [f"checkpoint-{until:09d}"]
+    assert [path.name for path in tmp_path.iterdir()] == ([f"checkpoint-{until:09d}"] if until else [])
     assert count_up(tmp_path, 5) == list(range(until, 5))
 
 
@@ -251,6 +248,8 @@ def test_shards_are_named_by_range_and_hash(tmp_path: Path) -> None:
     again = write_shard(work(), 3, 6, str(tmp_path), "")
     assert again in names, "the same values, the same bytes"
     assert write_shard(work(flag=1), 3, 6, str(tmp_path), "") not in names
+    Job(tmp_path, Notes()).clear_checkpoints()
+    assert not (tmp_path / "shards").exists()
 
 
 def test_finished_shards_are_kept(tmp_path: Path) -> None:
@@ -326,12 +325,6 @@ def test_shards_that_change_after_they_were_checked(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(StorageError, match=f"cannot read {path}: no such file"):
         read_shard(path, "recipe")
-
-
-def test_shards_go_with_the_checkpoints(tmp_path: Path) -> None:
-    computed(tmp_path, work())
-    Job(tmp_path, Notes()).clear_checkpoints()
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

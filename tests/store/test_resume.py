@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import bgdata
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse

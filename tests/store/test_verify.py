@@ -45,15 +45,9 @@ from tests.together import each
 
 TEN = Count(10)
 CHECKS = [
-    "manifest",
-    "file sizes",
-    "file hashes",
-    "values",
-    "Parquet equals the arrays",
-    "SQL checks",
-    "rows recomputed",
+    "manifest", "file sizes", "file hashes", "values", "Parquet equals the arrays", "SQL checks", "rows recomputed",
     "lock",
-]
+]  # fmt: skip
 
 
 def findings(warehouse: Warehouse, rows: int | None = 7, seed: int = 0) -> list[Finding]:

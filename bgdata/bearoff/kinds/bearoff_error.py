@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
-from bgdata.bearoff.index import MAX_POINTS, layout_count
-from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.index import MAX_CHECKERS, layout_count
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters, check_size
 from bgdata.errors import InvalidParameterError, shown
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
-
-COMBINATIONS = ("plain", "corrected", "one-roll", "corrected-one-roll")
-MOST_CHECKERS = 14  # with 15 a gammon is possible, which one-sided chances of winning leave out
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,34 @@ class ErrorParameters(Parameters):
         return "one-roll" in self.combination
 
 
-class BearoffError(Dataset[ErrorParameters]):
+P = TypeVar("P", bound=ErrorParameters)
+
+
+class CombinationError(Dataset[P]):
+    """What combining two one-sided tables gets wrong: this kind, and `race_error`."""
+
+    combinations: ClassVar[tuple[str, ...]]
+    most_checkers = MAX_CHECKERS
+
+    def slug(self, parameters: P) -> str:
+        size = f"{parameters.points}x{parameters.checkers}"
+        return size if parameters.combination == "plain" else f"{size}-{parameters.combination}"
+
+    def check_parameters(self, parameters: P) -> None:
+        check_size(parameters.points, parameters.checkers, self.most_checkers)
+        if parameters.combination not in self.combinations:
+            raise InvalidParameterError(
+                f"expected a combination among {', '.join(self.combinations)}, got {shown(parameters.combination)}"
+            )
+
+    def inputs(self, parameters: P) -> Mapping[str, tuple[str, Parameters]]:
+        return {
+            "one_sided": ("bearoff_one_sided", RaceParameters(parameters.points)),
+            "two_sided": ("bearoff_two_sided", TwoSidedParameters(parameters.points, parameters.checkers)),
+        }
+
+
+class BearoffError(CombinationError[ErrorParameters]):
     """Every ordered pair of non-empty layouts."""
 
     name = "bearoff_error"
@@ -73,30 +97,11 @@ class BearoffError(Dataset[ErrorParameters]):
             "Exact equity, within 1.6e-5: code / 32767.5 - 1",
         ),
     )
+    combinations = ("plain", "corrected", "one-roll", "corrected-one-roll")
+    most_checkers = 14  # with 15 a gammon is possible, which one-sided chances of winning leave out
     parameters = ErrorParameters
     defaults = more = (ErrorParameters(6, 9),)
     smallest = ErrorParameters(3, 3)
-
-    def slug(self, parameters: ErrorParameters) -> str:
-        size = f"{parameters.points}x{parameters.checkers}"
-        return size if parameters.combination == "plain" else f"{size}-{parameters.combination}"
-
-    def check_parameters(self, parameters: ErrorParameters) -> None:
-        if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MOST_CHECKERS):
-            raise InvalidParameterError(
-                f"expected 1 to {MAX_POINTS} points and 1 to {MOST_CHECKERS} checkers, "
-                f"got {parameters.points} points and {parameters.checkers} checkers"
-            )
-        if parameters.combination not in COMBINATIONS:
-            raise InvalidParameterError(
-                f"expected a combination among {', '.join(COMBINATIONS)}, got {shown(parameters.combination)}"
-            )
-
-    def inputs(self, parameters: ErrorParameters) -> Mapping[str, tuple[str, Parameters]]:
-        return {
-            "one_sided": ("bearoff_one_sided", RaceParameters(parameters.points)),
-            "two_sided": ("bearoff_two_sided", TwoSidedParameters(parameters.points, parameters.checkers)),
-        }
 
     def estimate(self, parameters: ErrorParameters) -> Estimate:
         count = layout_count(parameters.points, parameters.checkers) - 1

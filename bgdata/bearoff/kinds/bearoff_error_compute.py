@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from bgdata.bearoff.combine import correct_equities, excess, one_roll_ahead, one_sided_equities, win_chance
-from bgdata.bearoff.index import layout_count
+from bgdata.bearoff.combine import excess, one_roll_ahead, one_sided_equities, wastages_of, win_chance
 from bgdata.bearoff.kinds.bearoff_error import ErrorParameters
-from bgdata.bearoff.kinds.bearoff_two_sided_compute import ROUNDED_GROUP_ROWS, error_bound
-from bgdata.bearoff.layouts import all_layouts, pip_counts
-from bgdata.bearoff.plays import all_plays, roll_results
-from bgdata.bearoff.race import NON_DOUBLES
+from bgdata.bearoff.kinds.bearoff_two_sided_compute import ROUNDED_GROUP_ROWS, error_bound, pair_groups
+from bgdata.bearoff.layouts import NON_DOUBLES, all_layouts, all_plays, roll_results
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
 from bgdata.errors import CheckFailedError
-from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.kinds.column_values import dictionary_column
-from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
 
 STEPS = 32767.5
@@ -30,34 +24,33 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
 
     def compute(self, build: Build[ErrorParameters]) -> None:
         parameters, job = build.parameters, build.job
-        count = layout_count(parameters.points, parameters.checkers)
-        job.progress.start(job.title, count**2, "pairs")
-        one_sided = combined_equities(parameters, RaceTable(build.inputs["one_sided"]))
+        layouts = all_layouts(parameters.points, parameters.checkers)
+        job.progress.start(job.title, len(layouts) ** 2, "pairs")
+        race = RaceTable(build.inputs["one_sided"])
+        wastages = wastages_of(race, layouts)[1:] if parameters.is_corrected else None
+        one_sided = one_sided_equities(race.chances_matrix(len(layouts))[1:], wastages)
+        if parameters.looks_ahead:
+            one_sided = one_roll_ahead(one_sided, all_plays(parameters.points, parameters.checkers))
         exact = TwoSidedTable(build.inputs["two_sided"])
         equities = exact.decode(exact.stored[1:, 1:, 0])
         job.save("exact", (equities * STEPS + (STEPS + 0.5)).astype(np.uint16))
         one_sided -= equities
         job.save("difference", one_sided.astype(np.float32))
-        job.progress.advance(count**2)
+        job.progress.advance(len(layouts) ** 2)
 
     def batches(self, computed: Computed[ErrorParameters]) -> Iterator[pa.RecordBatch]:
-        count = layout_count(computed.parameters.points, computed.parameters.checkers) - 1
-        step = max(1, ROUNDED_GROUP_ROWS // count)
+        count = len(computed.arrays["exact"])
         exact = np.arange(1 << 16) / STEPS - 1
-        opponents = np.arange(1, count + 1, dtype=np.int32)
-        for start in range(0, count, step):
-            rows = np.arange(start, min(count, start + step), dtype=np.int32)
-            codes = np.asarray(computed.arrays["exact"][start : start + len(rows)]).ravel()
-            difference = np.asarray(computed.arrays["difference"][start : start + len(rows)]).ravel()
-            yield pa.record_batch(
-                {
-                    "on_roll_index": np.repeat(rows + 1, count),
-                    "opponent_index": np.tile(opponents, len(rows)),
-                    "one_sided_equity": (exact[codes] + difference).astype(np.float32),
-                    "exact_equity": dictionary_column(codes, exact.astype(np.float32)),
-                    "difference": difference,
-                }
+        for rows, indexes in pair_groups(count, ROUNDED_GROUP_ROWS, (0, count), first=1):
+            codes, difference = (
+                np.asarray(computed.arrays[name][rows[0] : rows[-1] + 1]).ravel() for name in ("exact", "difference")
             )
+            columns = {
+                "one_sided_equity": (exact[codes] + difference).astype(np.float32),
+                "exact_equity": dictionary_column(codes, exact.astype(np.float32)),
+                "difference": difference,
+            }
+            yield pa.record_batch({**indexes, **columns})
 
     def statistics(self, computed: Computed[ErrorParameters]) -> Mapping[str, float]:
         difference = computed.arrays["difference"]
@@ -74,11 +67,11 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
         table = recheck.table
         one_sided, exact = RaceTable(recheck.inputs["one_sided"]), TwoSidedTable(recheck.inputs["two_sided"])
         difference, codes = table.array("difference"), table.array("exact")
-        combined = Combined(ErrorParameters.from_manifest(table.manifest.parameters), one_sided)
+        parameters = ErrorParameters.from_manifest(table.manifest.parameters)
         for on_roll, opponent in recheck.generator.integers(1, len(difference) + 1, (recheck.rows, 2)).tolist():
             found = float(difference[on_roll - 1, opponent - 1])
             equity = exact.probe(on_roll, opponent).cubeless
-            expected = combined.equity(on_roll, opponent) - equity
+            expected = combined_equity(parameters, one_sided, on_roll, opponent) - equity
             stored = float(codes[on_roll - 1, opponent - 1]) / STEPS - 1
             if abs(stored - equity) > 1 / STEPS:
                 raise CheckFailedError(
@@ -93,46 +86,24 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
         return drawn_text(recheck.rows, table.manifest.rows)
 
 
-def combined_equities(parameters: ErrorParameters, one_sided: RaceTable) -> Array:
-    """float64[N, N] for every ordered pair of layouts but the empty one."""
-    layouts = all_layouts(parameters.points, parameters.checkers)
-    equities: Array = one_sided_equities(one_sided.chances_matrix(len(layouts))[1:])
-    if parameters.is_corrected:
-        wasted = wastages(one_sided, layouts)[1:]
-        correct_equities(equities, wasted, wasted)
-    if parameters.looks_ahead:
-        equities = one_roll_ahead(equities, all_plays(parameters.points, parameters.checkers))
-    return equities
+def combined_equity(parameters: ErrorParameters, one_sided: RaceTable, on_roll: int, opponent: int) -> float:
+    """The combined equity of the player on roll of one pair of indexes, from the rows of the two layouts and of those
+    that they lead to."""
 
-
-def wastages(one_sided: RaceTable, layouts: Array) -> Array:
-    """float64[N] effective less plain pip counts of the first layouts of a table."""
-    effective_pips: Array = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
-    return effective_pips - pip_counts(layouts)
-
-
-class Combined(NamedTuple):
-    """The combined equity of a pair at a time, by the distributions of the two layouts and of what they lead to."""
-
-    parameters: ErrorParameters
-    one_sided: RaceTable
-
-    def equity(self, on_roll: int, opponent: int) -> float:
-        """Of the player on roll, by indexes."""
-        if not self.parameters.looks_ahead:
-            return self.race_equity(on_roll, opponent)
-        layouts = all_layouts(self.parameters.points, self.parameters.checkers)
-        best = [max(1.0 if after == 0 else -self.race_equity(opponent, after) for after in results.tolist())
-                for results in roll_results(on_roll, layouts)]  # fmt: skip
-        return (2 * sum(best[:NON_DOUBLES]) + sum(best[NON_DOUBLES:])) / 36
-
-    def race_equity(self, on_roll: int, opponent: int) -> float:
-        """The same without looking ahead."""
-        chances, other = (self.one_sided.probe_chances(index) for index in (on_roll, opponent))
-        equity = 2 * win_chance(chances, other) - 1
-        if not self.parameters.is_corrected:
+    def race_equity(first: int, second: int) -> float:
+        equity = 2 * win_chance(one_sided.probe_chances(first), one_sided.probe_chances(second)) - 1
+        if not parameters.is_corrected:
             return equity
-        return equity - excess(equity, *map(self.one_sided.probe_wastage, (on_roll, opponent)))
+        return equity - excess(equity, one_sided.probe_wastage(first), one_sided.probe_wastage(second))
+
+    if not parameters.looks_ahead:
+        return race_equity(on_roll, opponent)
+    layouts = all_layouts(parameters.points, parameters.checkers)
+    best = [
+        max(1.0 if after == 0 else -race_equity(opponent, after) for after in results.tolist())
+        for results in roll_results(on_roll, layouts)
+    ]
+    return (2 * sum(best[:NON_DOUBLES]) + sum(best[NON_DOUBLES:])) / 36
 
 
 COMPUTATION = BearoffErrorComputation

@@ -5,23 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from bgdata.bearoff.index import MAX_POINTS, layout_count
-from bgdata.bearoff.kinds.bearoff_two_sided import is_rounded
-from bgdata.bearoff.match_states import start_states
-from bgdata.bearoff.match_table import match_columns
+from bgdata.bearoff.index import layout_count
+from bgdata.bearoff.kinds.bearoff_two_sided import check_size, is_rounded
+from bgdata.bearoff.match_table import match_columns, start_states
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
-from bgdata.equity.stored_met import KINDS, met_names
+from bgdata.equity.match_equity import KINDS, met_names
 from bgdata.errors import InvalidParameterError, InvalidScoreError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.kinds import all_kinds
 from bgdata.selfplay.kinds.shared.rollouts import variant_input, variant_recipe
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
-
-if TYPE_CHECKING:
-    from bgdata.store.versions import Versions
+from bgdata.store.versions import Versions
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible
 MOST_AWAY = 64  # of match equity tables
@@ -106,11 +102,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         )
 
     def check_parameters(self, parameters: MatchBearoffParameters) -> None:
-        if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MOST_CHECKERS):
-            raise InvalidParameterError(
-                f"expected 1 to {MAX_POINTS} points and 1 to {MOST_CHECKERS} checkers, "
-                f"got {parameters.points} points and {parameters.checkers} checkers"
-            )
+        check_size(parameters.points, parameters.checkers, MOST_CHECKERS)
         if not all(1 <= away <= MOST_AWAY for away in (parameters.away, parameters.opponent_away)):
             raise InvalidParameterError(
                 f"expected 1 to {MOST_AWAY} points to go, got {parameters.away}-away {parameters.opponent_away}-away"

@@ -10,12 +10,10 @@ import pyarrow as pa
 
 from bgdata.bearoff.kinds.bearoff_match import MatchBearoffParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import is_rounded
-from bgdata.bearoff.kinds.bearoff_two_sided_compute import ROUNDED_GROUP_ROWS
-from bgdata.bearoff.match_states import MatchCube
-from bgdata.bearoff.match_table import STEPS, match_columns
-from bgdata.bearoff.match_two_sided import MatchPairs, mwc_columns, solve_match_total, start_match
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import met_of_arrays
+from bgdata.bearoff.kinds.bearoff_two_sided_compute import ROUNDED_GROUP_ROWS, pair_groups
+from bgdata.bearoff.match_table import STEPS, MatchCube, match_columns
+from bgdata.bearoff.match_two_sided import MatchPairs, mwc_columns, solve_match, solve_match_total, start_match
+from bgdata.equity.match_equity import met_of_arrays
 from bgdata.errors import CheckFailedError
 from bgdata.kinds.column_values import constant, dictionary_column, null_columns
 from bgdata.store.arrays import Array
@@ -32,13 +30,14 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
 
     def compute(self, build: Build[MatchBearoffParameters]) -> None:
         parameters = build.parameters
-        cube, match = started(parameters, build.inputs)
+        cube = cube_of(parameters, build.inputs)
+        match = start_match(parameters.points, parameters.checkers, cube, parameters.cube_value)
         totals = list(match.slots.totals)
         sizes = [match.slots.pairs_of(total) for total in totals]
         state = {"cells": match.cells, "no_double": match.no_double}
         for total in build.job.steps("pairs", totals, sizes, state):
             solve_match_total(match, total)
-        for name, values in finished(parameters, cube, match).items():
+        for name, values in rounded_arrays(parameters, cube, match).items():
             build.job.save(name, values)
 
     def batches(self, computed: Computed[MatchBearoffParameters]) -> Iterator[pa.RecordBatch]:
@@ -46,20 +45,26 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         mwc = computed.arrays["mwc"]
         count, names = len(mwc), match_columns(parameters.score(), parameters.cube_value)
         is_coded = mwc.dtype == np.uint16
-        step = max(1, (ROUNDED_GROUP_ROWS if is_coded else self.kind.row_group_rows) // count)
         shown = (np.arange(STEPS + 1) / STEPS).astype(np.float32)
-        for start in range(0, count, step):
-            rows = np.arange(start, min(count, start + step), dtype=np.int32)
-            values = np.asarray(mwc[start : start + len(rows)]).reshape(-1, len(names))
+        won, lost = np.asarray(computed.arrays["results"])[:, 0].astype(np.float32)
+        alike = {  # in every row: the score, the cube, and what the game is worth when it is over
+            **{name: (getattr(parameters, name), "INTEGER") for name in ("away", "opponent_away", "cube_value")},
+            "met": (parameters.met, "VARCHAR"),
+            "double_pass_mwc": (won, "FLOAT"),
+            "lost_mwc": (lost, "FLOAT"),
+        }
+        most = ROUNDED_GROUP_ROWS if is_coded else self.kind.row_group_rows
+        for rows, indexes in pair_groups(count, most, (0, count)):
+            values = np.asarray(mwc[rows[0] : rows[-1] + 1]).reshape(-1, len(names))
             stored = {f"{name}_mwc": np.ascontiguousarray(values[:, n]) for n, name in enumerate(names)}
             found = {name: dictionary_column(each, shown) if is_coded else each for name, each in stored.items()}
             if parameters.is_crawford:  # nobody may double: the cube stays in the middle
                 found["centered_mwc"] = found["cubeless_mwc"]
             unknown = {f"{name}_mwc" for name in COLUMNS} - set(found)
             columns: dict[str, Any] = {
-                "on_roll_index": np.repeat(rows, count),
-                "opponent_index": np.tile(np.arange(count, dtype=np.int32), len(rows)),
-                **score_columns(parameters, computed.arrays, len(values)),
+                **indexes,
+                **{name: constant(value, type_, len(values)) for name, (value, type_) in alike.items()},
+                "is_crawford": np.full(len(values), parameters.is_crawford),
                 **found,
                 **null_columns(self.kind.columns, unknown, len(values)),
             }
@@ -75,11 +80,10 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
 
     def check_sample(self, recheck: Recheck[MatchBearoffParameters]) -> str:
         """The whole table again: a row follows from rows of other cubes, and of the score seen by the opponent."""
-        table = recheck.table
-        cube, match = started(recheck.parameters, recheck.inputs)
-        for total in match.slots.totals:
-            solve_match_total(match, total)
-        for name, expected in finished(recheck.parameters, cube, match).items():
+        table, parameters = recheck.table, recheck.parameters
+        cube = cube_of(parameters, recheck.inputs)
+        match = solve_match(parameters.points, parameters.checkers, cube, parameters.cube_value)
+        for name, expected in rounded_arrays(parameters, cube, match).items():
             found = table.array(name)
             wrong = np.argwhere(~(np.abs(found.astype(np.float64) - expected.astype(np.float64)) <= SINGLE_ERROR))
             if len(wrong):
@@ -90,15 +94,14 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         return sample_text(table.manifest.rows, table.manifest.rows)
 
 
-def started(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> tuple[MatchCube, MatchPairs]:
-    """The cube of the match, and the table before its first step."""
-    met = met_of(inputs, parameters)
+def cube_of(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> MatchCube:
+    """The cube of the match, by the match equity table that the recipe names. Raises MissingTableError."""
+    met = met_of_arrays(inputs["met"].arrays(), parameters.met)
     met.at(parameters.score())  # refuses a score beyond the table, rather than one that the game leads to
-    cube = MatchCube(parameters.score(), met.at)
-    return cube, start_match(parameters.points, parameters.checkers, cube, parameters.cube_value)
+    return MatchCube(parameters.score(), met.at)
 
 
-def finished(parameters: MatchBearoffParameters, cube: MatchCube, match: MatchPairs) -> dict[str, Array]:
+def rounded_arrays(parameters: MatchBearoffParameters, cube: MatchCube, match: MatchPairs) -> dict[str, Array]:
     """The arrays of a solved table, rounded once."""
     columns = mwc_columns(match, cube, parameters.cube_value)
     rounded = is_rounded(parameters.points, parameters.checkers)
@@ -109,27 +112,9 @@ def finished(parameters: MatchBearoffParameters, cube: MatchCube, match: MatchPa
     return {"mwc": mwc, "results": np.ascontiguousarray(np.array(results, np.float64).T)}
 
 
-def score_columns(parameters: MatchBearoffParameters, arrays: Mapping[str, Array], count: int) -> dict[str, Any]:
-    """What is the same in every row: the score, the cube, and what the game is worth when it is over."""
-    won, lost = np.asarray(arrays["results"])[:, 0].astype(np.float32)
-    numbers = {name: getattr(parameters, name) for name in ("away", "opponent_away", "cube_value")}
-    return {
-        **{name: constant(value, "INTEGER", count) for name, value in numbers.items()},
-        "is_crawford": np.full(count, parameters.is_crawford),
-        "met": constant(parameters.met, "VARCHAR", count),
-        "double_pass_mwc": constant(won, "FLOAT", count),
-        "lost_mwc": constant(lost, "FLOAT", count),
-    }
-
-
 def error_bound(points: int, checkers: int) -> float:
     """Largest error of any stored MWC, given the match equity table: rounding, once."""
     return RECURSION_ERROR + (0.5 / STEPS if is_rounded(points, checkers) else SINGLE_ERROR)
-
-
-def met_of(inputs: Mapping[str, Table], parameters: MatchBearoffParameters) -> MatchEquity:
-    """The match equity table that a recipe names. Raises MissingTableError."""
-    return met_of_arrays(inputs["met"].arrays(), parameters.met)
 
 
 COMPUTATION = BearoffMatchComputation

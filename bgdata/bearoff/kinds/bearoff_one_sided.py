@@ -1,16 +1,81 @@
-"""One-sided bearoff: how many rolls one side alone needs to bear off."""
+"""One-sided bearoff: how many rolls one side alone needs to bear off; and what the gammon table shares with it."""
 
 from __future__ import annotations
 
-from bgdata.bearoff.kinds.shared.race import POSITION_COLUMNS, RaceDataset, RaceParameters
-from bgdata.store.dataset import Column
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
+from bgdata.errors import InvalidParameterError
+from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.parameters import Parameters
+
+STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # of a row in a checkpoint: see bearoff.race.Race
+POSITION_COLUMNS = (
+    Column("position_index", "INTEGER", "", "Rank of the layout: checkers ascending, then most on the ace point first"),
+    Column("points", "TINYINT[]", "checkers", "Checkers on each point, the ace point first"),
+)
+
+
+@dataclass(frozen=True)
+class RaceParameters(Parameters):
+    """Points 1 to `points`, 15 checkers."""
+
+    size_names = ("points",)
+    points: int = 6
+
+
+def race_inputs(points: int) -> dict[str, tuple[str, Parameters]]:
+    """The one-sided and the gammon table of these points, as inputs by role."""
+    race = RaceParameters(points)
+    return {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
+
+
+class RaceDataset(Dataset[RaceParameters]):
+    """A table of distributions of rolls: one race; subclasses define the goal that ends it."""
+
+    revision = 1
+    parameters = RaceParameters
+    defaults = (RaceParameters(points=6), RaceParameters(points=10))
+    smallest = RaceParameters(points=3)
+    computed_by = "race"
+    arrays = (
+        FlatArray("offsets", "uint32", "row, and one past the last", "Where the row's chances begin in `chances`"),
+        FlatArray("first_roll", "uint8", "row", "Number of rolls that the first of the row's chances stands for"),
+        FlatArray("chances", "float32", "packed", "Chances of first_roll, first_roll + 1, ... rolls"),
+        FlatArray("mean_rolls", "float64", "row", "Expected rolls"),
+        FlatArray("sd_rolls", "float32", "row", "Standard deviation of the rolls"),
+    )
+    key: ClassVar[tuple[str, ...]] = ("position_index",)
+    whole_rows = 1 << 40  # all: a sample of enough rows, one by one, would take longer
+    rolls_estimate: ClassVar[float]  # stored chances a row, for the estimate
+
+    def first_index(self, points: int) -> int:  # noqa: ARG002
+        """Position index of the first row."""
+        return 0
+
+    def slug(self, parameters: RaceParameters) -> str:
+        return f"{parameters.points}x{MAX_CHECKERS}"
+
+    def check_parameters(self, parameters: RaceParameters) -> None:
+        if not 1 <= parameters.points <= MAX_POINTS:
+            raise InvalidParameterError(f"expected 1 to {MAX_POINTS} points, got {parameters.points}")
+
+    def estimate(self, parameters: RaceParameters) -> Estimate:
+        positions = layout_count(parameters.points, MAX_CHECKERS)
+        rows = positions - self.first_index(parameters.points)
+        return Estimate(
+            rows=rows,
+            disk_bytes=int(rows * (17 + 4 * self.rolls_estimate) * 2),
+            memory_bytes=int(positions * (4 + parameters.points) + rows * (314 + 17 + 4 * self.rolls_estimate)) + 2**27,
+            checkpoint_bytes=(rows + 1) * STATE_BYTES,
+        )
 
 
 class BearoffOneSided(RaceDataset):
     """The race ends when all checkers are off."""
 
     name = "bearoff_one_sided"
-    revision = 1
     summary = "Chance of being off in exactly n rolls for every layout, playing for the fewest expected rolls."
     source = "Computed: backward recursion over all legal plays of the 21 rolls; up to 15 checkers"
     columns = (
@@ -21,12 +86,7 @@ class BearoffOneSided(RaceDataset):
         Column("mean_rolls", "DOUBLE", "rolls", "Expected rolls"),
         Column("sd_rolls", "FLOAT", "rolls", "Standard deviation of the rolls"),
     )
-    defaults = (RaceParameters(points=6), RaceParameters(points=10))
-    smallest = RaceParameters(points=3)
     rolls_estimate = 15.0
-
-    def first_index(self, _points: int) -> int:
-        return 0
 
 
 DATASET = BearoffOneSided()

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, layout_count
+from bgdata.bearoff.tables import Equities
 from bgdata.errors import InvalidParameterError
 from bgdata.store import job
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
-COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
+COLUMNS = Equities._fields
 IN_TURN = ((0,), (1, 2, 3))  # columns that do not depend on those of another group
 UNROUNDED_PAIRS = 10_000_000  # tables up to 6x8 keep float32; larger ones round once to 16 bits, half the size
 PARQUET_PAIRS = 100_000_000  # tables up to 6x10 are in Parquet too
@@ -26,6 +27,15 @@ OTHER_BYTES = 3 << 28  # libraries, and values on their way to disk
 ROW_HASHES = "equities_row_sha256"
 
 
+def check_size(points: int, checkers: int, most_checkers: int = MAX_CHECKERS) -> None:
+    """Raise InvalidParameterError for a size of which there is no table."""
+    if not (1 <= points <= MAX_POINTS and 1 <= checkers <= most_checkers):
+        raise InvalidParameterError(
+            f"expected 1 to {MAX_POINTS} points and 1 to {most_checkers} checkers, "
+            f"got {points} points and {checkers} checkers"
+        )
+
+
 @dataclass(frozen=True)
 class TwoSidedParameters(Parameters):
     """Both sides have up to `checkers` on points 1 to `points`."""
@@ -34,33 +44,31 @@ class TwoSidedParameters(Parameters):
     points: int = 6
     checkers: int = 6
 
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of layouts."""
+        return layout_count(self.points, self.checkers) ** 2
 
-def stored_type(parameters: TwoSidedParameters) -> type[np.generic]:
-    """The type of the stored equities."""
-    return np.uint16 if is_rounded(parameters.points, parameters.checkers) else np.float32
+    @property
+    def stored_type(self) -> type[np.generic]:
+        """The type of the stored equities."""
+        return np.uint16 if is_rounded(self.points, self.checkers) else np.float32
 
+    @property
+    def is_large(self) -> bool:
+        """Whether the table is stored flat alone, each row with its hash, and without Parquet."""
+        return self.pairs > PARQUET_PAIRS
 
-def is_large(parameters: TwoSidedParameters) -> bool:
-    """Whether the table is stored flat alone, each row with its hash, and without Parquet."""
-    return pair_count(parameters) > PARQUET_PAIRS
+    @property
+    def keeps_parts(self) -> bool:
+        """Whether a killed build goes on: where solving takes longer than from one checkpoint to the next."""
+        return self.pairs > job.CHECKPOINT_SECONDS * PAIRS_A_SECOND
 
-
-def keeps_parts(parameters: TwoSidedParameters) -> bool:
-    """Whether a killed build goes on from what it had: where solving takes longer than from one checkpoint to the
-    next."""
-    return pair_count(parameters) > job.CHECKPOINT_SECONDS * PAIRS_A_SECOND
-
-
-def column_groups(parameters: TwoSidedParameters) -> tuple[tuple[int, ...], ...]:
-    """Columns that are solved together: all, unless they would take too much memory."""
-    share = window_share(parameters.points, parameters.checkers)
-    is_fitting = share * pair_count(parameters) * 4 * len(COLUMNS) <= MOST_WINDOW_BYTES
-    return (tuple(range(len(COLUMNS))),) if is_fitting else IN_TURN
-
-
-def pair_count(parameters: TwoSidedParameters) -> int:
-    """Number of pairs of layouts."""
-    return layout_count(parameters.points, parameters.checkers) ** 2
+    @property
+    def column_groups(self) -> tuple[tuple[int, ...], ...]:
+        """Columns that are solved together: all, unless they would take too much memory."""
+        needed = window_share(self.points, self.checkers) * self.pairs * 4 * len(COLUMNS)
+        return (tuple(range(len(COLUMNS))),) if needed <= MOST_WINDOW_BYTES else IN_TURN
 
 
 @functools.cache
@@ -121,37 +129,33 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
         return f"{parameters.points}x{parameters.checkers}"
 
     def check_parameters(self, parameters: TwoSidedParameters) -> None:
-        if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MAX_CHECKERS):
-            raise InvalidParameterError(
-                f"expected 1 to {MAX_POINTS} points and 1 to {MAX_CHECKERS} checkers, "
-                f"got {parameters.points} points and {parameters.checkers} checkers"
-            )
+        check_size(parameters.points, parameters.checkers)
 
     def tables_of(self, parameters: TwoSidedParameters) -> tuple[TableShape, ...]:
-        return () if is_large(parameters) else self.tables
+        return () if parameters.is_large else self.tables
 
     def arrays_of(self, parameters: TwoSidedParameters) -> tuple[FlatArray, ...]:
         hashes = FlatArray(
             ROW_HASHES, "uint8", "on-roll index, byte", "SHA-256 of each row of equities, of large tables alone"
         )
-        return (*self.arrays, hashes) if is_large(parameters) else self.arrays
+        return (*self.arrays, hashes) if parameters.is_large else self.arrays
 
     def estimate(self, parameters: TwoSidedParameters) -> Estimate:
-        points, pairs = parameters.points, pair_count(parameters)
+        points, pairs = parameters.points, parameters.pairs
         count = layout_count(points, parameters.checkers)
-        groups = column_groups(parameters)
-        most, item = max(map(len, groups)), np.dtype(stored_type(parameters)).itemsize
+        groups = parameters.column_groups
+        most, item = max(map(len, groups)), np.dtype(parameters.stored_type).itemsize
         window = pairs * 4 * (window_share(points, parameters.checkers) if pairs * 4 * most > KEPT_BYTES else 1)
         stored = pairs * len(COLUMNS) * item
         plays = count * ROLLS * points * 2 * 4 * 3
-        if keeps_parts(parameters):
+        if parameters.keeps_parts:
             # parts go as rows come, so that what is on the disk twice is the rows of one step; half leaves room
             memory, kept = window * most, stored / 2
         else:
             memory, kept = window * most + stored, 0
         return Estimate(
             rows=pairs,
-            disk_bytes=stored + (count * 32 if is_large(parameters) else pairs * (16 if item == 4 else 10)),
+            disk_bytes=stored + (count * 32 if parameters.is_large else pairs * (16 if item == 4 else 10)),
             memory_bytes=int(memory) + plays + OTHER_BYTES,
             checkpoint_bytes=int(kept),
         )

@@ -2,56 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from hashlib import sha256
 
 import numpy as np
 import pyarrow as pa
 
+from bgdata.bearoff import two_sided
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
-from bgdata.bearoff.kinds.bearoff_two_sided import (
-    DATASET,
-    ROW_HASHES,
-    TwoSidedParameters,
-    column_groups,
-    is_large,
-    is_rounded,
-    keeps_parts,
-    stored_type,
-)
+from bgdata.bearoff.kinds.bearoff_two_sided import COLUMNS, DATASET, ROW_HASHES, TwoSidedParameters, is_rounded
 from bgdata.bearoff.kinds.shared.two_sided_parts import Parts, clear_parts
-from bgdata.bearoff.kinds.shared.two_sided_repair import repair_rows
-from bgdata.bearoff.layouts import all_layouts
-from bgdata.bearoff.plays import Plays, all_plays
-from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
-from bgdata.bearoff.slots import Slots, all_slots
+from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Plays, all_layouts, all_plays, all_slots
 from bgdata.bearoff.tables import TwoSidedTable, equity_limit
-from bgdata.bearoff.two_sided import COLUMNS, Window, release, solve_batch, start_window
-from bgdata.bearoff.two_sided_rows import (
-    LayersInMemory,
-    Scale,
-    finished_layers,
-    first_row,
-    layer_rows,
-)
 from bgdata.errors import CheckFailedError, CorruptFileError, DigestMismatchError
 from bgdata.kinds.column_values import dictionary_column
-from bgdata.store.arrays import Array, ArrayWriter, damaged_rows, map_array
+from bgdata.store.arrays import Array, ArrayWriter, damaged_rows, map_array, values_digest
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
 from bgdata.store.job import Job
 from bgdata.store.progress import Progress
+from bgdata.store.storage import storage_errors
 from bgdata.store.table import Table
 
 BATCH_PAIRS = 4096  # that a check recomputes at a time, with some hundred plays each
+MOST_ROWS = 1000  # of which more are damaged, the whole table is built again
 ROUNDED_GROUP_ROWS = 491_520  # of Parquet: each group has every value once, up to 65,536 of them
-
-
-def equities_of_codes(checkers: int) -> Array:
-    """float32[65536]: the equity of each 16-bit code, rounded once."""
-    limit = equity_limit(checkers)
-    equities: Array = (np.arange(1 << 16) * (limit / 32767.5) - limit).astype(np.float32)
-    return equities
 
 
 def error_bound(points: int, checkers: int) -> float:
@@ -72,110 +48,70 @@ def write_rows(writers: Sequence[ArrayWriter], rows: Iterable[tuple[int, Array]]
             hashes.write(index, np.frombuffer(sha256(row.data.cast("B")).digest(), np.uint8)[None])
 
 
-def solve_in_memory(parameters: TwoSidedParameters, job: Job, scale: Scale, rows: Sequence[ArrayWriter]) -> None:
-    """Solve all columns together. Nothing is kept of a build that is killed: it took less than a checkpoint's time."""
-    window = start_window(parameters.points, parameters.checkers)
-    layers = LayersInMemory(window, scale)
-    write_rows(rows, [(0, first_row(window, scale))])
-    batches = window.batches()
-    job.progress.start(job.title, pairs_in(window.slots, batches), "pairs")
-    for totals in batches:
-        for solved in solve_batch(window, totals):
-            layers.put(solved)
-            job.progress.advance(len(solved.values) // len(COLUMNS))
-        for layer in finished_layers(window.slots, totals):
-            write_rows(rows, layer_rows(window, layer, [(0, layers.take(layer))], scale))
-        release(window, totals.stop)
-
-
-def solve_in_parts(parameters: TwoSidedParameters, job: Job, scale: Scale, rows: Sequence[ArrayWriter]) -> None:
+def solve_in_parts(
+    parameters: TwoSidedParameters, job: Job, scale: two_sided.Scale, rows: Sequence[ArrayWriter]
+) -> None:
     """Solve one group of columns after the other; what is solved goes to files while the next pairs are solved, and a
     killed build goes on after the last whole batch."""
-    groups = column_groups(parameters)
+    groups = parameters.column_groups
     slots = all_slots(parameters.points, parameters.checkers)
-    with Parts(job, scale, groups) as parts:
-        done = parts.done()
+    with closing(Parts(job, scale, groups)) as parts:
+        done = parts.count_done()
         if not done:
             clear_parts(job)
         first = 0  # batch of a group
         for group, columns in enumerate(groups):
-            window = start_window(parameters.points, parameters.checkers, columns, slots=slots)
+            window = two_sided.start_window(parameters.points, parameters.checkers, columns, slots=slots)
             batches = window.batches()
+            sizes = [sum(map(slots.pairs_of, totals)) for totals in batches]
             if group == 0:
-                job.progress.start(job.title, pairs_in(slots, batches) * len(groups), "pairs")
-                parts.write(write_rows, rows, [(0, first_row(window, scale))])
+                job.progress.start(job.title, sum(sizes) * len(groups), "pairs")
+                parts.write(write_rows, rows, [(0, two_sided.first_row(window, scale))])
                 if done:
                     job.progress.note(f"going on with {job.title} after step {done} of {len(batches) * len(groups)}")
             skipped = min(max(done - first, 0), len(batches))
-            job.progress.advance(pairs_in(slots, batches[:skipped]))
+            job.progress.advance(sum(sizes[:skipped]))
             if 0 < skipped < len(batches):
                 parts.restore(window, done, first)
             for n in range(skipped, len(batches)):
                 totals = batches[n]
-                for solved in solve_batch(window, totals):
-                    parts.put(window, group, solved)
+                for solved in two_sided.solve_batch(window, totals):
+                    parts.write(parts.put, window, group, solved)
                     job.progress.advance(len(solved.values) // len(columns))
-                finished = finished_layers(slots, totals) if group == len(groups) - 1 else range(0)
+                finished = two_sided.finished_layers(slots, totals) if group == len(groups) - 1 else range(0)
                 for layer in finished:
-                    parts.write(write_layer, parts, window, layer, groups, scale, rows)
-                parts.seal(first + n + 1)
-                parts.drop(finished)
-                release(window, totals.stop)
+                    parts.write(write_rows, rows, parts.rows(window, layer))
+                parts.write(parts.seal, first + n + 1)
+                parts.write(parts.drop, finished)
+                two_sided.release(window, totals.stop)
             first += len(batches)
         parts.finish()
 
 
-def write_layer(
-    parts: Parts,
-    window: Window,
-    layer: int,
-    groups: Sequence[tuple[int, ...]],
-    scale: Scale,
-    rows: Sequence[ArrayWriter],
-) -> None:
-    """Write the rows of a layer of which all pairs are solved."""
-    found = [(columns[0], parts.take(window, group, layer)) for group, columns in enumerate(groups)]
-    write_rows(rows, layer_rows(window, layer, found, scale))
+def pair_groups(
+    count: int, most: int, ends: tuple[int, int], first: int = 0
+) -> Iterator[tuple[Array, dict[str, Array]]]:
+    """Players on roll number ends[0] to before ends[1] of `count`, as int32 numbers, up to `most` pairs at a time, and
+    the two columns of indexes: each of them against everybody. `first` is the index of number 0."""
+    step, opponents = max(1, most // count), np.arange(first, first + count, dtype=np.int32)
+    for start in range(ends[0], ends[1], step):
+        rows = np.arange(start, min(ends[1], start + step), dtype=np.int32)
+        indexes = {"on_roll_index": np.repeat(rows + np.int32(first), count)}
+        yield rows, indexes | {"opponent_index": np.tile(opponents, len(rows))}
 
 
-def check_kept_rows(job: Job) -> None:
-    """Raise DigestMismatchError, and keep nothing, where rows of a resumed build are not as they were written."""
-    equities, hashes = (map_array(job.folder / f"{name}.npy") for name in ("equities", ROW_HASHES))
-    wrong = damaged_rows(equities, hashes)
-    if wrong:
-        clear_parts(job)
-        raise DigestMismatchError(
-            f"expected the rows of {job.title} as they were written before the build went on, found {len(wrong):,} "
-            "changed; the same command begins anew"
-        )
-
-
-def pairs_in(slots: Slots, batches: Sequence[range]) -> int:
-    """Number of pairs with the totals of some batches."""
-    return sum(slots.pairs_of(total) for totals in batches for total in totals)
-
-
-def row_groups(equities: Array, begin: int, end: int) -> Iterator[Array]:
-    """The players on roll from `begin` to before `end`, as int32 indexes, those of one row group at a time."""
-    most = ROUNDED_GROUP_ROWS if equities.dtype == np.uint16 else DATASET.row_group_rows
-    step = max(1, most // len(equities))
-    for start in range(begin, end, step):
-        yield np.arange(start, min(end, start + step), dtype=np.int32)
-
-
-def equity_batch(equities: Array, rows: Array, shown: Array) -> pa.RecordBatch:
-    """The columns of `table.parquet` for some players on roll in a row, each against everybody. `equities` are those of
-    all, as they are stored: as they are, or codes, of which `shown` are the equities."""
-    count, is_coded = len(equities), equities.dtype == np.uint16
-    values = equities[rows[0] : rows[-1] + 1].reshape(-1, len(COLUMNS))
-    found = [np.ascontiguousarray(values[:, n]) for n in range(len(COLUMNS))]
-    columns = {
-        name: dictionary_column(each, shown) if is_coded else each for name, each in zip(COLUMNS, found, strict=True)
-    }
-    opponents = np.arange(count, dtype=np.int32)
-    return pa.record_batch(
-        {"on_roll_index": np.repeat(rows, count), "opponent_index": np.tile(opponents, len(rows)), **columns}
-    )
+def equity_batches(equities: Array, checkers: int, begin: int, end: int) -> Iterator[tuple[Array, pa.RecordBatch]]:
+    """The players on roll from `begin` to before `end`, one row group at a time, and their rows with the columns of
+    `table.parquet`. `equities` are those of all, as they are stored."""
+    is_coded = equities.dtype == np.uint16
+    limit = equity_limit(checkers)
+    shown = (np.arange(1 << 16) * (limit / 32767.5) - limit).astype(np.float32)  # the equity of each code, rounded once
+    most = ROUNDED_GROUP_ROWS if is_coded else DATASET.row_group_rows
+    for rows, indexes in pair_groups(len(equities), most, (begin, end)):
+        values = equities[rows[0] : rows[-1] + 1].reshape(-1, len(COLUMNS))
+        found = {name: np.ascontiguousarray(values[:, n]) for n, name in enumerate(COLUMNS)}
+        columns = {name: dictionary_column(each, shown) if is_coded else each for name, each in found.items()}
+        yield rows, pa.record_batch({**indexes, **columns})
 
 
 class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
@@ -183,14 +119,14 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
 
     def compute(self, build: Build[TwoSidedParameters]) -> None:
         parameters, job = build.parameters, build.job
-        scale = Scale(stored_type(parameters), equity_limit(parameters.checkers))
+        scale = two_sided.Scale(parameters.stored_type, equity_limit(parameters.checkers))
         count = layout_count(parameters.points, parameters.checkers)
         shape = (count, count, len(COLUMNS))
         is_resumed = job.keeps and any(job.folder.glob("checkpoint-*"))
-        has_parts = job.keeps and (is_resumed or keeps_parts(parameters))
+        has_parts = job.keeps and (is_resumed or parameters.keeps_parts)
         with job.create("equities", scale.dtype, shape, keep=True) as writer, ExitStack() as stack:
             rows: list[ArrayWriter] = [writer]
-            if is_large(parameters) or has_parts:
+            if parameters.is_large or has_parts:
                 rows.append(stack.enter_context(job.create(ROW_HASHES, np.uint8, (count, 32), keep=True)))
             if has_parts:
                 try:
@@ -199,18 +135,27 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
                     job.progress.note(f"{error}; what was kept is damaged, and the build begins anew")
                     clear_parts(job)
                     solve_in_parts(parameters, job, scale, rows)
-            else:
-                solve_in_memory(parameters, job, scale, rows)
+            else:  # nothing is kept of a build that is killed: it took less than a checkpoint's time
+                job.progress.start(job.title, (count - 1) ** 2, "pairs")
+                write_rows(rows, two_sided.equity_rows(
+                    parameters.points, parameters.checkers, equity_limit(parameters.checkers), scale.dtype,
+                    advance=job.progress.advance,
+                ))  # fmt: skip
         if is_resumed:
-            check_kept_rows(job)
-        if has_parts and not is_large(parameters):  # no part of the version
+            wrong = damaged_rows(*(map_array(job.folder / f"{name}.npy") for name in ("equities", ROW_HASHES)))
+            if wrong:
+                clear_parts(job)
+                raise DigestMismatchError(
+                    f"expected the rows of {job.title} as they were written before the build went on, found "
+                    f"{len(wrong):,} changed; the same command begins anew"
+                )
+        if has_parts and not parameters.is_large:  # no part of the version
             (job.folder / f"{ROW_HASHES}.npy").unlink()
 
     def batches(self, computed: Computed[TwoSidedParameters]) -> Iterator[pa.RecordBatch]:
         equities = computed.arrays["equities"]
-        shown = equities_of_codes(computed.parameters.checkers)
-        for rows in row_groups(equities, 0, len(equities)):
-            yield equity_batch(equities, rows, shown)
+        for _, batch in equity_batches(equities, computed.parameters.checkers, 0, len(equities)):
+            yield batch
 
     def statistics(self, computed: Computed[TwoSidedParameters]) -> Mapping[str, float]:
         parameters = computed.parameters
@@ -218,7 +163,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         return {"equity_limit": equity_limit(parameters.checkers)} | {f"{name}_error_bound": bound for name in COLUMNS}
 
     def repair(self, parameters: TwoSidedParameters, table: Table, progress: Progress) -> int | None:
-        return repair_rows(parameters, table, progress) if is_large(parameters) else None
+        return repair_rows(parameters, table, progress) if parameters.is_large else None
 
     def check_sample(self, recheck: Recheck[TwoSidedParameters]) -> str:
         rows = recheck.rows
@@ -261,6 +206,75 @@ def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Arra
             f"expected {COLUMNS[column]} of position {on_roll[worst]} against {opponent[worst]} in {reader.table.name} "
             f"to follow from its plays within {bound:.2g}, found it off by {off_by.max():.3g}"
         )
+
+
+def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress) -> int | None:
+    """Write the damaged rows of a version anew, in place; returns how many, or None where so much is damaged that the
+    whole table has to be built again. Raises DigestMismatchError where a row comes out otherwise, and StorageError."""
+    path = table.folder / "equities.npy"
+    (expected,) = (entry.bytes for entry in table.manifest.files if entry.name == path.name)
+    if path.stat().st_size != expected:  # cut off: what is missing are damaged rows
+        with storage_errors("write", path):
+            path.chmod(0o644)
+            os.truncate(path, expected)
+    hashes = map_array(table.folder / f"{ROW_HASHES}.npy")
+    equities = map_array(path)
+    if values_digest({"equities": equities, ROW_HASHES: hashes}) != table.manifest.digest:
+        return None
+    damaged = damaged_rows(equities, hashes)
+    if len(damaged) > MOST_ROWS:
+        return None
+    start = path.stat().st_size - equities.nbytes
+    rows = solve_rows(parameters, damaged, progress) if damaged else {}
+    with storage_errors("write", path):
+        path.chmod(0o644)
+        with path.open("r+b") as file:
+            for index, row in rows.items():
+                data = row.tobytes()
+                if sha256(data).digest() != hashes[index].tobytes():
+                    raise DigestMismatchError(f"expected row {index} of {table.name} as its hash says, found another")
+                file.seek(start + index * len(data))
+                file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        path.chmod(0o444)
+    return len(damaged)
+
+
+def solve_rows(parameters: TwoSidedParameters, indexes: list[int], progress: Progress) -> dict[int, Array]:
+    """Stored values of some players on roll against everybody, by index: those pairs are solved that they depend on."""
+    slots = all_slots(parameters.points, parameters.checkers)
+    slot_of = np.argsort(slots.order)
+    rows = {int(slot_of[index]): np.empty((len(slots.order), len(COLUMNS)), np.float32) for index in indexes}
+    wanted = slots.reachable_from(np.array(list(rows)))
+    pips = np.repeat(np.arange(slots.most_pips + 1), np.diff(slots.layer_start))
+    highest = int(pips[max(rows)])
+    start = slots.layer_start.tolist()
+    groups = parameters.column_groups
+    scale = two_sided.Scale(parameters.stored_type, equity_limit(parameters.checkers))
+    progress.start("solving damaged rows", parameters.pairs * len(groups), "pairs")
+    for columns in groups:
+        window = two_sided.start_window(parameters.points, parameters.checkers, columns, slots=slots)
+        for totals in window.batches():
+            if totals.start > highest + slots.most_pips:
+                break
+            for solved in two_sided.solve_batch(window, totals, wanted):
+                progress.advance(len(solved.values) // len(columns))
+                for block in solved.blocks:
+                    first, size = start[block.on_roll], start[block.opponent + 1] - start[block.opponent]
+                    for slot in range(first, start[block.on_roll + 1]):
+                        if slot in rows:
+                            place = block.place + (slot - first) * size * len(columns)
+                            values = solved.values[place : place + size * len(columns)].reshape(size, -1)
+                            opponents = slots.order[start[block.opponent] : start[block.opponent + 1]]
+                            rows[slot][opponents, columns[0] : columns[-1] + 1] = values
+            two_sided.release(window, totals.stop)
+        for slot, row in rows.items():
+            row[0] = -2.0 if window.is_full[slot] else -1.0
+    found = {int(slots.order[slot]): scale.encode(row.ravel()).reshape(row.shape) for slot, row in rows.items()}
+    if 0 in found:
+        found[0] = two_sided.first_row(window, scale)
+    return found
 
 
 COMPUTATION = BearoffTwoSidedComputation

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from bgdata.bearoff.index import MAX_CHECKERS
-from bgdata.bearoff.kinds.shared.race import RaceDataset, RaceParameters
-from bgdata.bearoff.layouts import all_layouts
-from bgdata.bearoff.plays import roll_results
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceDataset, RaceParameters
+from bgdata.bearoff.layouts import all_layouts, roll_results
 from bgdata.bearoff.race import distributions, solve_pips, start_race
 from bgdata.bearoff.tables import RaceTable
 from bgdata.errors import CheckFailedError
@@ -72,12 +70,12 @@ class RaceComputation(Computation[RaceParameters]):
         layouts = all_layouts(reader.points, MAX_CHECKERS)
         for index in recheck.generator.integers(max(reader.first_index, 1), len(layouts), recheck.rows).tolist():
             check_row(reader, index, layouts)
-            check_moments(reader, index)
         return drawn_text(recheck.rows, len(layouts) - reader.first_index)
 
 
-def check_row(reader: Any, index: int, layouts: Array) -> None:
-    """Recompute one row of a race table from the rows that its plays lead to; raises CheckFailedError."""
+def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
+    """Recompute one row of a race table from the rows that its plays lead to, and its mean and standard deviation from
+    its chances; raises CheckFailedError."""
     means = reader.table.array("mean_rolls")
     total, mixture, is_unique = 0.0, np.zeros(128), True
     for roll, results in enumerate(roll_results(index, layouts)):
@@ -97,14 +95,9 @@ def check_row(reader: Any, index: int, layouts: Array) -> None:
             f"expected position {index} of {reader.table.name} to follow from its plays within {4 * CHANCE_ERROR}, "
             f"found it off by {off_by:.3g}"
         )
-
-
-def check_moments(reader: Any, index: int) -> None:
-    """Recompute the mean and the standard deviation of one row from its chances; raises CheckFailedError."""
-    chances = reader.probe_chances(index)
-    rolls = np.arange(len(chances))
-    mean = float(chances @ rolls)
-    variance = float(chances @ (rolls - mean) ** 2)
+    rolls = np.arange(len(stored))
+    mean = float(stored @ rolls)
+    variance = float(stored @ (rolls - mean) ** 2)
     found = reader.probe_mean_rolls(index), reader.probe_sd_rolls(index)
     if not (abs(found[0] - mean) <= MOMENT_ERROR and abs(found[1] ** 2 - variance) <= MOMENT_ERROR):  # NaN neither
         raise CheckFailedError(

@@ -6,29 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
-from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
-from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
-from bgdata.errors import InvalidParameterError, shown
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.bearoff.kinds.bearoff_error import CombinationError, ErrorParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
+from bgdata.store.dataset import Column, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-COMBINATIONS = ("plain", "corrected")
 GROUPINGS = ("all", "pips", "checkers", "wastage")
 
 
 @dataclass(frozen=True)
-class RaceErrorParameters(Parameters):
-    """Both sides have 1 to `checkers` on points 1 to `points`. Their distributions are combined as if each side just
-    raced (plain), or less the mean excess of that (corrected). With 15 checkers gammons count."""
+class RaceErrorParameters(ErrorParameters):
+    """With 15 checkers gammons count; nothing looks a roll ahead."""
 
-    size_names = ("points", "checkers")
-    points: int = 6
-    checkers: int = 9
-    combination: str = "plain"
+    later = ()
 
 
-class RaceError(Dataset[RaceErrorParameters]):
+class RaceError(CombinationError[RaceErrorParameters]):
     """One row for each group of pairs: all, by pips of both sides, by checkers, by wastage."""
 
     name = "race_error"
@@ -66,26 +59,13 @@ class RaceError(Dataset[RaceErrorParameters]):
         FlatArray("extremes", "float64", "row, (largest, smallest)", "Differences, points"),
         FlatArray("places", "int32", "row, (largest, smallest), (on roll, opponent)", "Position indexes of these"),
     )
+    combinations = ("plain", "corrected")
     parameters = RaceErrorParameters
     defaults = more = (RaceErrorParameters(),)
     smallest = RaceErrorParameters(3, 3)
 
-    def slug(self, parameters: RaceErrorParameters) -> str:
-        size = f"{parameters.points}x{parameters.checkers}"
-        return size if parameters.combination == "plain" else f"{size}-{parameters.combination}"
-
-    def check_parameters(self, parameters: RaceErrorParameters) -> None:
-        TWO_SIDED.check_parameters(TwoSidedParameters(parameters.points, parameters.checkers))
-        if parameters.combination not in COMBINATIONS:
-            raise InvalidParameterError(
-                f"expected a combination among {', '.join(COMBINATIONS)}, got {shown(parameters.combination)}"
-            )
-
     def inputs(self, parameters: RaceErrorParameters) -> Mapping[str, tuple[str, Parameters]]:
-        found: dict[str, tuple[str, Parameters]] = {
-            "one_sided": ("bearoff_one_sided", RaceParameters(parameters.points)),
-            "two_sided": (TWO_SIDED.name, TwoSidedParameters(parameters.points, parameters.checkers)),
-        }
+        found = dict(super().inputs(parameters))
         if parameters.checkers == MAX_CHECKERS:
             found["gammon"] = ("bearoff_gammon", RaceParameters(parameters.points))
         return found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
+from typing import ClassVar
 
 from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
 POINTS = 25  # 24 and the bar, as in `endgames.layouts`
-MOST_CHECKERS = 4
 PARQUET_CHECKERS = 3  # more are stored flat alone
 UNIT = "points per unit cube"
 ON_ROLL = Column("on_roll_index", "INTEGER", "", "Index of the layout of the player on roll on 24 points and the bar")
@@ -55,7 +55,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
         "for the player on roll who does not double now: money game, unlimited cube, optimal play and cube from there."
     )
     source = "Computed: value iteration over all legal plays and cube actions of both sides, between bounds that close"
-    columns = (
+    columns: ClassVar[tuple[Column, ...]] = (
         ON_ROLL,
         OPPONENT,
         Column("cubeless", "FLOAT", "points", "Equity without a doubling cube: 2 x chance of winning - 1"),
@@ -63,7 +63,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
     )
     key = ("on_roll_index", "opponent_index")
     whole_rows = 10_000_000
-    arrays = (
+    arrays: ClassVar[tuple[FlatArray, ...]] = (
         FlatArray(
             "equities",
             "float32",
@@ -72,6 +72,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
         ),
     )
     parameters = EndgameParameters
+    most_checkers = 4
     defaults = ()  # minutes: what has no contact is in the bearoff tables
     smallest = EndgameParameters(1)
 
@@ -79,8 +80,8 @@ class ContactEndgame(Dataset[EndgameParameters]):
         return str(parameters.checkers)
 
     def check_parameters(self, parameters: EndgameParameters) -> None:
-        if not 1 <= parameters.checkers <= MOST_CHECKERS:
-            raise InvalidParameterError(f"expected 1 to {MOST_CHECKERS} checkers, got {parameters.checkers}")
+        if not 1 <= parameters.checkers <= self.most_checkers:
+            raise InvalidParameterError(f"expected 1 to {self.most_checkers} checkers, got {parameters.checkers}")
 
     def tables_of(self, parameters: EndgameParameters) -> tuple[TableShape, ...]:
         return self.tables if parameters.checkers <= PARQUET_CHECKERS else ()

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from bgdata.endgames.kinds.contact_endgame import (
-    CUBE_COLUMNS,
-    ON_ROLL,
-    OPPONENT,
-    UNIT,
-    EndgameParameters,
-    endgame_estimate,
-)
-from bgdata.errors import InvalidParameterError
+from bgdata.endgames.kinds import contact_endgame as base
+from bgdata.endgames.kinds.contact_endgame import ContactEndgame, EndgameParameters
 from bgdata.kinds.columns import CHANCE_COLUMNS
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
-
-MOST_CHECKERS = 3
+from bgdata.store.dataset import Column, Estimate, FlatArray
 
 
-class Hypergammon(Dataset[EndgameParameters]):
+class Hypergammon(ContactEndgame):
     """One row for each pair of layouts that share no point. Who has borne no checker off loses a gammon, or a
     backgammon with one on the bar or in the winner's home board."""
 
@@ -29,15 +20,18 @@ class Hypergammon(Dataset[EndgameParameters]):
     )
     source = "Computed: value iteration over all legal plays and cube actions of both sides, between bounds that close"
     columns = (
-        ON_ROLL,
-        OPPONENT,
+        base.ON_ROLL,
+        base.OPPONENT,
         *CHANCE_COLUMNS,
         Column("cubeless", "FLOAT", "points", "Equity without a doubling cube"),
-        *CUBE_COLUMNS,
-        Column("centered_jacoby", "FLOAT", UNIT, "As centered, but gammons count only once the cube is turned"),
+        *base.CUBE_COLUMNS,
+        Column(
+            "centered_jacoby",
+            "FLOAT",
+            base.UNIT,
+            "As centered, but gammons count only once the cube is turned",
+        ),
     )
-    key = ("on_roll_index", "opponent_index")
-    whole_rows = 10_000_000
     arrays = (
         FlatArray(
             "chances",
@@ -53,19 +47,10 @@ class Hypergammon(Dataset[EndgameParameters]):
             "Equities; NaN as in chances",
         ),
     )
-    parameters = EndgameParameters
-    defaults = ()  # another game
-    smallest = EndgameParameters(1)
-
-    def slug(self, parameters: EndgameParameters) -> str:
-        return str(parameters.checkers)
-
-    def check_parameters(self, parameters: EndgameParameters) -> None:
-        if not 1 <= parameters.checkers <= MOST_CHECKERS:
-            raise InvalidParameterError(f"expected 1 to {MOST_CHECKERS} checkers, got {parameters.checkers}")
+    most_checkers = 3
 
     def estimate(self, parameters: EndgameParameters) -> Estimate:
-        return endgame_estimate(parameters, lanes=8, stored=40, work=4 * 21 + 41)
+        return base.endgame_estimate(parameters, lanes=8, stored=40, work=4 * 21 + 41)
 
 
 DATASET = Hypergammon()

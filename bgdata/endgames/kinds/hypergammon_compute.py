@@ -7,24 +7,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from bgdata.endgames.chances import (
-    CLOSED,
-    OTHER_SIDE,
-    best_plays,
-    fill_chances,
-    solve_chances_of_total,
-    start_chances,
-    totals_of,
-)
+from bgdata.endgames.chances import CLOSED, OTHER_SIDE, best_plays, fill_chances, solve_chances_of_total, start_chances
+from bgdata.endgames.kinds import contact_endgame_compute as endgames
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters
-from bgdata.endgames.kinds.shared.endgames import (
-    ERROR_BOUND,
-    Followers,
-    check_pairs,
-    pairs_checked,
-    proven_values,
-    rows_of,
-)
+from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Followers
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.plays import all_plays
 from bgdata.endgames.solver import COLUMNS, fill_equities, stakes
@@ -41,13 +27,13 @@ class HypergammonComputation(Computation[EndgameParameters]):
 
     def compute(self, build: Build[EndgameParameters]) -> None:
         job = build.job
-        bounds = proven_values(job, build.parameters, gammons=True)
+        bounds = endgames.proven_values(job, build.parameters, gammons=True)
         layouts, lost = bounds.layouts, stakes(bounds.layouts, gammons=True)
         equities = np.empty((len(layouts), len(layouts), len(COLUMNS)), np.float32)
         fill_equities(bounds, equities, range(len(COLUMNS)), lost)
         del bounds
-        found = start_chances(best_plays(layouts, all_plays(layouts), equities[:, :, 0]), lost)
-        totals = totals_of(layouts)
+        found = start_chances(layouts, best_plays(layouts, all_plays(layouts), equities[:, :, 0]), lost)
+        totals = range(2, 2 * int(layouts.pips.max()) + 1)  # of pips of both sides
         while max(solve_chances_of_total(found, total) for total in totals) > 2 * CLOSED:
             continue
         chances = np.empty((len(layouts), len(layouts), len(CHANCES)), np.float32)
@@ -57,15 +43,17 @@ class HypergammonComputation(Computation[EndgameParameters]):
 
     def batches(self, computed: Computed[EndgameParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
-        return rows_of(computed.parameters.checkers, [(arrays["chances"], CHANCES), (arrays["equities"], COLUMNS)])
+        return endgames.pair_batches(
+            computed.parameters.checkers, [(arrays["chances"], CHANCES), (arrays["equities"], COLUMNS)]
+        )
 
     def statistics(self, computed: Computed[EndgameParameters]) -> Mapping[str, float]:  # noqa: ARG002
         return {f"{name}_error_bound": ERROR_BOUND for name in COLUMNS} | {"chances_error_bound": ERROR_BOUND}
 
     def check_sample(self, recheck: Recheck[EndgameParameters]) -> str:
-        pairs = check_pairs(recheck, COLUMNS)
+        pairs = endgames.check_pairs(recheck, COLUMNS)
         check_chances(recheck, pairs)
-        return pairs_checked(recheck)
+        return endgames.checked_text(recheck)
 
 
 def check_chances(recheck: Recheck[EndgameParameters], pairs: Array) -> None:

@@ -1,4 +1,5 @@
-"""Match equity tables that are built here: from the opening play of a network, or from a given post-Crawford row."""
+"""Match equity tables that are built here: from the opening play of a network, or from a given post-Crawford row; and
+what they share with those that are read from files."""
 
 from __future__ import annotations
 
@@ -9,26 +10,72 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bgdata.equity.cube_life_index import check_cube_life_index
-from bgdata.equity.kinds.shared.match_equity import (
-    CELL_ARRAYS,
-    MATCH_EQUITY,
-    MATCH_EQUITY_TABLES,
-    MET,
-    SCORE_COLUMNS,
-    TABLE_ARRAYS,
-)
+from bgdata.equity.cube_models import check_cube_life_index
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity, check_gammon_rate
 from bgdata.errors import InvalidParameterError
-from bgdata.kinds.columns import CHANCE_COLUMNS, POSITION_COLUMNS
+from bgdata.kinds.columns import CHANCE_COLUMNS, POSITION_COLUMNS, text_declarations
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
+from bgdata.store.dataset import PARQUET, Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters, number_text, value_text
 
 # mwc of the trailer, 1- to 12-away, and gammon rate: computationalbackgammon.blogspot.com, 14 March 2012, by Player 3.3
 PUBLISHED_ROW = (0.5, 0.486, 0.319, 0.306, 0.187, 0.1775, 0.113, 0.106, 0.0675, 0.063, 0.0405, 0.0375)
 PUBLISHED_RATE = 0.276
 MOST_PLY = 2
+MET = Column("met", "VARCHAR", "", "Name of the match equity table")
+SCORE_COLUMNS = (
+    Column("is_post_crawford", "BOOLEAN", "", "Whether the Crawford game is over; else 1-away is the Crawford game"),
+    Column("away", "INTEGER", "points", "Points that the player still needs to win the match"),
+    Column("opponent_away", "INTEGER", "points", "Points that the opponent still needs"),
+)
+MATCH_EQUITY = TableShape(
+    name="match_equity",
+    file=PARQUET,
+    summary="Chance of winning a match before a game at every score, of tables built here and of other people's.",
+    columns=(MET, *SCORE_COLUMNS, Column("mwc", "DOUBLE", "chance", "The player's chance of winning the match")),
+    key=("met", "is_post_crawford", "away", "opponent_away"),
+    shared=True,
+)
+MATCH_EQUITY_TABLES = TableShape(
+    name="match_equity_tables",
+    file="tables.parquet",
+    summary="Match equity tables: who made them and how, how far they go, and on what terms they may be copied.",
+    columns=(
+        MET,
+        Column("title", "VARCHAR", "", "What the table calls itself"),
+        Column("description", "VARCHAR", "", "How it was made, in its own words"),
+        Column("form", "VARCHAR", "", "built (here), explicit (chances in a file), or the formula: zadeh or mec"),
+        Column("most_away", "INTEGER", "points", "Points to go that it knows; null for a formula"),
+        Column("most_post_crawford_away", "INTEGER", "points", "The same of trailers after the Crawford game"),
+        Column("is_symmetric", "BOOLEAN", "", "Whether both players have the same chances"),
+        Column("asymmetry", "DOUBLE", "chance", "How far chances of both sides are from summing to 1, at most"),
+        Column("gammon_rate", "DOUBLE", "share of games", "Games that end in a gammon, of a table built here"),
+        Column(
+            "cube_life_index", "DOUBLE", "share of live", "Janowski's index, of a table built here: 0 dead to 1 live"
+        ),
+        Column("formula", "VARCHAR", "", "Parameters of a formula as JSON; nothing is computed from them"),
+        Column("notice", "VARCHAR", "", "Comments of the file: copyright, licence and source"),
+    ),
+    key=("met",),
+    shared=True,
+)
+TABLE_ARRAYS = (
+    *text_declarations("mets", "table", "Names of the tables, in order"),
+    *text_declarations("titles", "table", "What the tables call themselves"),
+    *text_declarations("descriptions", "table", "How they were made"),
+    *text_declarations("forms", "table", "Where the chances come from: built, explicit, zadeh or mec"),
+    *text_declarations("formulas", "table", "Parameters of formulas as JSON, or nothing"),
+    *text_declarations("notices", "table", "Copyright and licence"),
+    FlatArray("recipes", "float64", "table, (gammon rate, cube life index)", "How they were built; NaN: elsewhere"),
+    FlatArray("symmetries", "uint8", "table", "Whether both players have the same chances: 1, else 0"),
+)
+CELL_ARRAYS = (
+    FlatArray("met", "uint16", "cell", "Index of the table in `mets`"),
+    FlatArray("is_post_crawford", "uint8", "cell", "Whether the Crawford game is over: 1, else 0"),
+    FlatArray("away", "uint8", "cell", "Points that the player still needs"),
+    FlatArray("opponent_away", "uint8", "cell", "Points that the opponent still needs"),
+    FlatArray("mwc", "float64", "cell", "The player's chance of winning the match"),
+)
 SENSITIVITIES = TableShape(
     name="match_equity_sensitivities",
     file="sensitivities.parquet",
@@ -102,11 +149,7 @@ class MatchEquityTables(Dataset[MatchEquityParameters]):
         FlatArray("state_chances", "float32", "state, chance", "Five cumulative chances of the trailer, as evaluated"),
     )
     parameters = MatchEquityParameters
-    defaults = (
-        MatchEquityParameters(cube_life_index=0.8),
-        MatchEquityParameters(),
-        PUBLISHED,
-    )
+    defaults = (MatchEquityParameters(cube_life_index=0.8), MatchEquityParameters(), PUBLISHED)
     smallest = MatchEquityParameters("tiny", "", 3, 3, ply=0, cube_life_index=0.5, length=4)
 
     @property

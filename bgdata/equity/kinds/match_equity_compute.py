@@ -7,18 +7,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from bgdata.equity.kinds.match_equity import SENSITIVITIES, MatchEquityParameters
-from bgdata.equity.kinds.shared.match_equity import MATCH_EQUITY_TABLES
-from bgdata.equity.kinds.shared.match_equity_compute import (
-    Described,
-    arrays_of_tables,
-    cell_batches,
-    score_columns,
-    table_batches,
-)
-from bgdata.equity.match_equity import MatchEquity
+from bgdata.equity.kinds.match_equity import MATCH_EQUITY_TABLES, SENSITIVITIES, MatchEquityParameters
+from bgdata.equity.kinds.shared import match_equity_compute as tables
+from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays
 from bgdata.equity.met_induction import OpeningStates, induced_table, post_crawford_row, slopes
-from bgdata.equity.stored_met import met_names, met_of_arrays
 from bgdata.errors import CheckFailedError, CheckSkippedError, MissingTableError
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.position import START
@@ -42,19 +34,21 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         parameters, job = build.parameters, build.job
         job.progress.start(job.title, 1, "tables")
         states = {} if parameters.row else states_of(build)
-        for name, values in built(self.kind.slug(parameters), parameters, states).items():
+        for name, values in table_arrays(self.kind.slug(parameters), parameters, states).items():
             job.save(name, values)
         job.progress.advance(1)
 
     def batches(self, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
-        return cell_batches(computed.arrays)
+        return tables.cell_batches(computed.arrays)
 
     def side_batches(self, name: str, computed: Computed[MatchEquityParameters]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
         if name == MATCH_EQUITY_TABLES.name:
-            yield from table_batches(arrays)
+            yield from tables.table_batches(arrays)
         elif name == SENSITIVITIES.name:
-            yield pa.record_batch({**score_columns(arrays), "mwc_change": pa.array(np.asarray(arrays["mwc_changes"]))})
+            yield pa.record_batch(
+                {**tables.score_columns(arrays), "mwc_change": pa.array(np.asarray(arrays["mwc_changes"]))}
+            )
         else:
             boards, weights, chances = (np.asarray(arrays[key]) for key in STATES)
             yield pa.record_batch(
@@ -71,7 +65,8 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         met = met_of_arrays(arrays, met_names(arrays)[0])
         found = {"gammon_rate": float(arrays["recipes"][0, 0]), "rounding_error": met.asymmetry}
         if len(arrays["state_weights"]):
-            win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = means_of(arrays)
+            opening = OpeningStates.of_trailer(arrays["state_weights"], arrays["state_chances"])
+            win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = opening.means.tolist()
             found |= {"leader_win_bias": win - 0.5, "leader_gammon_bias": (win_gammon - lose_gammon) / 2}
             found["backgammon_rate"] = win_backgammon + lose_backgammon
         return found
@@ -86,7 +81,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
                 states = states_of(recheck)
             except MissingTableError as error:
                 gone = f"the table follows from its states, but these cannot be played again: {error}"
-        expected = built(self.kind.slug(parameters), parameters, states)
+        expected = table_arrays(self.kind.slug(parameters), parameters, states)
         for name, values in expected.items():
             found = np.asarray(table.array(name))
             same = found.shape == values.shape and np.allclose(found, values, rtol=0, atol=CLOSE, equal_nan=True)
@@ -123,7 +118,7 @@ def play_rolls(player: LookaheadPlayer, boards: Array, rolls: Array) -> Array:
     return np.ascontiguousarray(player.choose_plays(every, np.tile(rolls, (len(boards), 1))))
 
 
-def built(name: str, parameters: MatchEquityParameters, states: Mapping[str, Array]) -> dict[str, Array]:
+def table_arrays(name: str, parameters: MatchEquityParameters, states: Mapping[str, Array]) -> dict[str, Array]:
     """Every array of a table, from the states of a network, or without any from the row that is given."""
     if parameters.row:
         states = dict(zip(STATES, (np.zeros((0, 26), np.int8), np.zeros(0), np.zeros((0, 5), np.float32)), strict=True))
@@ -140,18 +135,12 @@ def built(name: str, parameters: MatchEquityParameters, states: Mapping[str, Arr
     met = table(rate)
     given = "a given post-Crawford row" if parameters.row else f"{parameters.network} {parameters.ply}-ply"
     words = f"{given}, gammon rate {rate:.4f}, cube life index {number_text(parameters.cube_life_index)}"
-    description = Described(
+    description = tables.Described(
         name, met, f"bgdata {name}", words, "built", True, rate, parameters.cube_life_index, notice=NOTICE
     )
-    arrays = arrays_of_tables([description])
+    arrays = tables.arrays_of_tables([description])
     changes = GAMMON_POINT * slopes(table, rate)
     return {**arrays, "mwc_changes": changes[:, 1:, 1:][np.isfinite(met.cells[:, 1:, 1:])], **states}
-
-
-def means_of(arrays: Mapping[str, Array]) -> list[float]:
-    """Mean chances of the leader, as evaluated."""
-    found: list[float] = OpeningStates.of_trailer(arrays["state_weights"], arrays["state_chances"]).means.tolist()
-    return found
 
 
 COMPUTATION = MatchEquityTablesComputation

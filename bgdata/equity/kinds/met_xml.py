@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from bgdata.equity.kinds.shared.match_equity import CELL_ARRAYS, MATCH_EQUITY, MATCH_EQUITY_TABLES, TABLE_ARRAYS
+from bgdata.equity.kinds.match_equity import CELL_ARRAYS, MATCH_EQUITY, MATCH_EQUITY_TABLES, TABLE_ARRAYS
 from bgdata.errors import UsageError
 from bgdata.imports.kinds.shared.imports import QUARANTINE, QUARANTINE_ARRAYS, FileImport, name_of_file
 from bgdata.kinds.columns import text_declarations

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from bgdata.equity.kinds.match_equity import MATCH_EQUITY_TABLES
 from bgdata.equity.kinds.met_xml import met_name
-from bgdata.equity.kinds.shared.match_equity import MATCH_EQUITY_TABLES
 from bgdata.equity.kinds.shared.match_equity_compute import Described, arrays_of_tables, cell_batches, table_batches
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.formats.met_files import MetFile, MetTable, parse_met
@@ -53,7 +53,7 @@ class MetXmlComputation(FileImportComputation):
         return NamedMet(found.ledger, found.table, met_name(source.file.name))
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
-        found = [described(intake.name, intake.table) for intake in intakes if intake.table is not None]
+        found = [describe_table(intake.name, intake.table) for intake in intakes if intake.table is not None]
         return arrays_of_tables(sorted(found, key=lambda table: table.name))
 
     def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
@@ -72,7 +72,7 @@ class NamedMet(MetFile):
     name: str
 
 
-def described(name: str, table: MetTable) -> Described:
+def describe_table(name: str, table: MetTable) -> Described:
     """A file's table, as tables are kept."""
     met = None
     if table.before is not None and table.post_crawford is not None:

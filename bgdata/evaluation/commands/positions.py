@@ -262,7 +262,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
     if options["local"]:  # the volatility of this position, as far as the model can use it
         from bgdata.equity.cube_models import JUMP, MODEL_NAMES
-        from bgdata.equity.jump import MOST_VOLATILITY
+        from bgdata.equity.curves import MOST_VOLATILITY
         from bgdata.evaluation.roll_values import local_volatility_by
 
         if rules.strategy.model != JUMP:

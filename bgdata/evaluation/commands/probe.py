@@ -12,13 +12,12 @@ import click
 
 from bgdata.bearoff.index import MAX_CHECKERS, MAX_POINTS, position_index
 from bgdata.bearoff.kinds.bearoff_match import DATASET, MatchBearoffParameters
-from bgdata.bearoff.match_table import MatchTable, checked_owner
-from bgdata.bearoff.race_study import measured_error
-from bgdata.bearoff.tables import Equities, fit_layout
+from bgdata.bearoff.match_table import MatchTable, match_owner
+from bgdata.bearoff.tables import Equities, fit_layout, measured_error
 from bgdata.cli.defaults import build_default_met, build_small_tables
 from bgdata.cli.options import format_option, gnubg_option, score_options
 from bgdata.cli.output import say_left_out, write_rows
-from bgdata.equity.stored_met import default_met
+from bgdata.equity.match_equity import default_met
 from bgdata.errors import NotCoveredError, UsageError
 from bgdata.evaluation.probe import (
     Found,
@@ -65,7 +64,7 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
         if gnubg_files:
             raise UsageError("expected --bd in money play only, got it at a match score")
         stakes = chosen_stakes(match, options)
-        checked_owner(stakes.cube.value, stakes.cube.owner)
+        match_owner(stakes.cube.value, stakes.cube.owner)
         say_left_out(match, "score", "cube")
         probe_match(warehouse, Position(position), stakes, options["met"], form)
         return

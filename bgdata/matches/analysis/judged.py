@@ -12,8 +12,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube import why_no_double
-from bgdata.equity.worth import Worths, normalised_point, seen_by_other, worth_of_game, worth_of_result
+from bgdata.equity.cube import Worths, normalised_point, seen_by_other, why_no_double, worth_of_game, worth_of_result
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.lookahead import FILTERS
 from bgdata.evaluation.roll_values import roll_place

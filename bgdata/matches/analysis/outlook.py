@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.cube import CubeRules
-from bgdata.equity.worth import Worths, seen_by_other, worth_of_result, worths
+from bgdata.equity.cube import CubeRules, Worths, seen_by_other, worth_of_result, worths
 from bgdata.evaluation.chances import AnswerSource, Chances, cubeless_equities
 from bgdata.evaluation.cube_lookahead import lowest_of
 from bgdata.evaluation.lookahead import EvaluationCache

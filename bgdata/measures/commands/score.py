@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bgdata.cli.charts import GREY, draw_marks, known, name_heights, new_figure, write_figure
+from bgdata.cli.charts import GREY, draw_marks, name_heights, new_figure, number_or_nan, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import (
     against_option,
@@ -289,7 +289,7 @@ def marks_of(
     is not known."""
     found = {label: [group.get(key, {}) for group in groups] for label, key in series.items()}
     return {
-        label: ([known(row.get(name)) for row in rows], [known(row.get(error)) for row in rows])
+        label: ([number_or_nan(row.get(name)) for row in rows], [number_or_nan(row.get(error)) for row in rows])
         for label, rows in found.items()
     }
 
@@ -316,7 +316,7 @@ def draw_errors(title: str, rows: Sequence[Row], path: Path) -> None:
     groups, players = [themes.get(group, {}) for group in GROUPS], {label_of(row): label_of(row) for row in rows}
     with new_figure(8.5, 0.38 * len(GROUPS) + 1.4) as figure:
         axes = figure.subplots()
-        rollouts = [known(group.get(label_of(rows[0]), {}).get("judge_rmse")) for group in groups]
+        rollouts = [number_or_nan(group.get(label_of(rows[0]), {}).get("judge_rmse")) for group in groups]
         axes.plot(rollouts, range(len(GROUPS)), "|", color=GREY, markersize=9, label="rollouts themselves")
         draw_marks(axes, marks_of(groups, players, "rmse", "rmse_standard_error"))
         name_heights(axes, GROUPS)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.kinds.bearoff_two_sided_compute import error_bound
 from bgdata.endgames.kinds.contact_endgame import POINTS as ANYWHERE
-from bgdata.endgames.kinds.shared.endgames import ERROR_BOUND
+from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND
 from bgdata.endgames.layouts import Layouts, all_layouts, boards_of, layout_indexes
 from bgdata.endgames.plays import DICE, WEIGHTS
 from bgdata.endgames.solver import is_possible

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
+from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, EQUITY_COLUMN, POSITION_COLUMNS, SPLITS_ARRAY

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.kinds.columns import text_declarations

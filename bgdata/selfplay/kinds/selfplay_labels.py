@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.bearoff.kinds.bearoff_one_sided import DATASET as ONE_SIDED
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters, race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import DATASET as TWO_SIDED
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters, race_inputs
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds import columns as col
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY

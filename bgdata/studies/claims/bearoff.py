@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.gnubg_counts import one_sided_counts, two_sided_codes
 from bgdata.bearoff.index import position_index
+from bgdata.bearoff.race import one_sided_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
+from bgdata.bearoff.two_sided import two_sided_codes
 from bgdata.formats.gnubg_bearoff import write_one_sided, write_two_sided
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.storage import sha256_file

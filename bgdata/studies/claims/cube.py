@@ -8,12 +8,19 @@ from math import pi, sqrt
 
 import numpy as np
 
-from bgdata.equity.diffusion import CENTERED, OPPONENT_OWNED, OWNED, drifting_match, drifting_money
 from bgdata.equity.doubling import janowski, jump, money_points
-from bgdata.equity.jump_numeric import SolvedJumps, solve_jumps
 from bgdata.equity.match_cube import MatchGame
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import crawford_row, induced_table
+from bgdata.equity.numeric import (
+    CENTERED,
+    OPPONENT_OWNED,
+    OWNED,
+    SolvedJumps,
+    drifting_match,
+    drifting_money,
+    solve_jumps,
+)
 from bgdata.game.match import CubeOwner
 
 POINTS = {  # name in the published table: (cube, field of Points)
@@ -25,7 +32,7 @@ POINTS = {  # name in the published table: (cube, field of Points)
 }
 LINEAR = "linear"
 SMALL_JUMPS = (0.03, 0.06)  # mean sizes
-DRIFTING = {"owned": OWNED, "centered": CENTERED, "opponent_owned": OPPONENT_OWNED}  # rows of `diffusion.Sides`
+DRIFTING = {"owned": OWNED, "centered": CENTERED, "opponent_owned": OPPONENT_OWNED}  # rows of `numeric.Sides`
 # Rounding of a printed equity, and of the printed ones that it is half of a mean of: what a formula may be off by.
 FITTING = 0.0005 + 0.0005 / 2
 FORMULAS_OF_MWC = {"(E-1)/2": -1, "(E+1)/2": 1}  # what is added to the equity before it is halved

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import position_index
-from bgdata.bearoff.layouts import all_layouts, pip_counts
-from bgdata.bearoff.plays import Plays, all_plays
-from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Plays, all_layouts, all_plays, pip_counts
 from bgdata.kernel import kernel
 from bgdata.studies.claims.bearoff import Tables, figures
 

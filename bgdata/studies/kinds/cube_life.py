@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bgdata.bearoff.index import MAX_POINTS, layout_count
-from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import RaceParameters
-from bgdata.errors import InvalidParameterError
+from bgdata.bearoff.index import layout_count
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters, check_size
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
@@ -96,11 +95,7 @@ class CubeLife(Dataset[CubeLifeParameters]):
         return f"{parameters.points}x{parameters.checkers}"
 
     def check_parameters(self, parameters: CubeLifeParameters) -> None:
-        if not (1 <= parameters.points <= MAX_POINTS and 1 <= parameters.checkers <= MOST_CHECKERS):
-            raise InvalidParameterError(
-                f"expected 1 to {MAX_POINTS} points and 1 to {MOST_CHECKERS} checkers, "
-                f"got {parameters.points} points and {parameters.checkers} checkers"
-            )
+        check_size(parameters.points, parameters.checkers, MOST_CHECKERS)
 
     def inputs(self, parameters: CubeLifeParameters) -> Mapping[str, tuple[str, Parameters]]:
         return {

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from bgdata.cli.completion import complete_computed
-from bgdata.cli.options import added, executor_option, force_option, threads_option, yes_option
+from bgdata.cli.options import add_options, executor_option, force_option, threads_option, yes_option
 from bgdata.errors import UsageError, shown
 from bgdata.kinds import all_kinds
 from bgdata.store.build import estimate_text, mend_catalog
@@ -41,10 +41,12 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
         click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")
         for name in PARAMETER_NAMES
     ]
-    return added(*options, click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=words))(function)
+    return add_options(*options, click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=words))(
+        function
+    )
 
 
-def chosen(
+def choose_parameters(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
     """The default parameters of a kind with the given ones changed; for a kind without default variants, its smallest
@@ -120,7 +122,7 @@ def build(
     wanted = [
         (k, p)
         for k in kinds
-        for p in ([chosen(warehouse, k, options, settings)] if given else k.defaults if is_all else k.basic)
+        for p in ([choose_parameters(warehouse, k, options, settings)] if given else k.defaults if is_all else k.basic)
     ]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)

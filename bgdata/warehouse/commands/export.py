@@ -311,7 +311,8 @@ def write_gnubg_bearoff(
 ) -> None:
     """Compute and write what `makebearoff -o POINTS` or `-t POINTSxCHECKERS` writes. Raises UsageError for options that
     do not belong together, and StorageError."""
-    from bgdata.bearoff.gnubg_counts import normal_moments, one_sided_counts, two_sided_codes
+    from bgdata.bearoff.race import normal_moments, one_sided_counts
+    from bgdata.bearoff.two_sided import two_sided_codes
 
     if (one_sided is None) == (two_sided is None):
         raise UsageError("expected one of --one-sided POINTS, --two-sided POINTSxCHECKERS and --hypergammon CHECKERS")

@@ -21,7 +21,7 @@ from bgdata.store.names import parse_scope
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.registry import SqlFolders
 from bgdata.warehouse import Warehouse
-from bgdata.warehouse.commands.build import chosen, parameter_options
+from bgdata.warehouse.commands.build import choose_parameters, parameter_options
 from bgdata.warehouse.rows import Part, input_text, kind_parts, listed_rows, part_rows, version_rows
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     """
     if name in warehouse.kinds:
         declared = warehouse.kinds[name]
-        _print_kind(declared, chosen(warehouse, declared, options, settings), warehouse.kinds.sql, form)
+        _print_kind(declared, choose_parameters(warehouse, declared, options, settings), warehouse.kinds.sql, form)
         return
     if settings or any(value is not None for value in options.values()):
         raise UsageError(f"expected a kind of dataset before its parameters, got {shown(name)}; see: bgdata list")
@@ -128,7 +128,8 @@ def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, for
     if form != "table":
         write_rows(part_rows(kind.name, kind_parts(kind, parameters, sql)), form)
         return
-    click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
+    click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.")
+    click.echo(f"Made again: {kind.made_again}.\n")
     for shape in kind.tables:
         click.echo(f"columns of {shape.name} (variant, then)")
         for column in shape.columns:

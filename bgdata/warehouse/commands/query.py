@@ -28,7 +28,6 @@ from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
     from bgdata.store.locked_sql import QueryLimits
 
@@ -304,48 +303,31 @@ def finite(value: str, type_: Any, depth: int = 0) -> str:
     return f"{value}::varchar"  # a union
 
 
-COLUMNS = ("cubeless", "owned", "centered", "opponent_owned")
-
-
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
-    """Register a file as a view with the columns of our tables; returns the kind of dataset that it can be compared
-    with.
-
-    Raises CorruptFileError, or UsageError for a file that holds no bearoff table.
-    """
-    file = open_gnubg_bearoff(path)
-    if isinstance(file, GnubgTwoSided):
-        connection.register(name, _two_sided_rows(file))
-        return "bearoff_two_sided"
-    if isinstance(file, GnubgOneSided) and not file.header.is_normal:
-        connection.register(name, _one_sided_rows(file))
-        return "bearoff_one_sided"
-    raise UsageError(f"expected a one-sided or two-sided table of chances or equities, got {path}")
-
-
-def _two_sided_rows(file: GnubgTwoSided) -> pa.Table:
-    """on_roll_index, opponent_index and the equities that the file has."""
-    import pyarrow as pa
-
-    count = len(file)
-    index = np.arange(count, dtype=np.int32)
-    equities = (file.codes.reshape(count * count, -1) / np.float32(32767.5)) - np.float32(1)
-    columns = {name: np.ascontiguousarray(equities[:, n]) for n, name in enumerate(COLUMNS[: equities.shape[1]])}
-    return pa.table({"on_roll_index": np.repeat(index, count), "opponent_index": np.tile(index, count), **columns})
-
-
-def _one_sided_rows(file: GnubgOneSided) -> pa.Table:
-    """position_index, chances (a list from 0 rolls on), mean_rolls, and gammon_chances if the file has them."""
+    """Register a file as a view with those columns of our tables that it has; returns the kind that it can be compared
+    with. Raises CorruptFileError, or UsageError for a file that holds no bearoff table."""
     import pyarrow as pa
 
     from bgdata.kinds.column_values import fixed_lists
 
-    counts, gammons = file.read_all()
-    columns: dict[str, object] = {
-        "position_index": np.arange(len(counts), dtype=np.int32),
-        "chances": fixed_lists((counts / np.float32(65535)).astype(np.float32)),
-        "mean_rolls": counts @ np.arange(counts.shape[1]) / 65535,
-    }
-    if gammons is not None:
-        columns["gammon_chances"] = fixed_lists((gammons / np.float32(65535)).astype(np.float32))
-    return pa.table(columns)
+    file = open_gnubg_bearoff(path)
+    if isinstance(file, GnubgTwoSided):
+        kind, count = "bearoff_two_sided", len(file)
+        index = np.arange(count, dtype=np.int32)
+        equities = (file.codes.reshape(count * count, -1) / np.float32(32767.5)) - np.float32(1)
+        names = ("cubeless", "owned", "centered", "opponent_owned")[: equities.shape[1]]
+        columns: dict[str, Any] = {"on_roll_index": np.repeat(index, count), "opponent_index": np.tile(index, count)}
+        columns |= {name: np.ascontiguousarray(equities[:, n]) for n, name in enumerate(names)}
+    elif isinstance(file, GnubgOneSided) and not file.header.is_normal:
+        kind, (counts, gammons) = "bearoff_one_sided", file.read_all()
+        columns = {
+            "position_index": np.arange(len(counts), dtype=np.int32),
+            "chances": fixed_lists((counts / np.float32(65535)).astype(np.float32)),
+            "mean_rolls": counts @ np.arange(counts.shape[1]) / 65535,
+        }
+        if gammons is not None:
+            columns["gammon_chances"] = fixed_lists((gammons / np.float32(65535)).astype(np.float32))
+    else:
+        raise UsageError(f"expected a one-sided or two-sided table of chances or equities, got {path}")
+    connection.register(name, pa.table(columns))
+    return kind

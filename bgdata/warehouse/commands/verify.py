@@ -139,7 +139,7 @@ def verify_warehouse(
 ) -> bool:
     """Check every version (of KIND, KIND/VARIANT or KIND/VARIANT/VERSION), print the findings, and repair if asked;
     returns whether all versions are right."""
-    from bgdata.store.verify import RECOMPUTED, Status, verify
+    from bgdata.store.verify import RECOMPUTED, Origin, Status, origin, verify
 
     if repair:
         put_back_current(warehouse)
@@ -150,6 +150,7 @@ def verify_warehouse(
     lost_variants: list[str] = []
     counts = Counter[Status]()
     recomputed: dict[str, str] = {}
+    origins = Counter[Origin]()
     rows: list[Row] = []
     with progress_bars() as progress:
         findings = verify(warehouse, tables, sample_rows=sample, seed=seed, progress=progress)
@@ -157,6 +158,10 @@ def verify_warehouse(
             counts[finding.status] += 1
             found = {"subject": finding.subject, "check": finding.check, "status": str(finding.status)}
             rows.append(found | {"finding": finding.text})
+            if finding.check == RECOMPUTED and not finding.is_last:
+                made_by = origin(warehouse, finding)
+                origins[made_by] += 1
+                rows[-1] = {**rows[-1], "origin": str(made_by)}
             if finding.is_last:
                 progress.note(failure(finding))
             if finding.status is Status.FAILED:
@@ -178,6 +183,8 @@ def verify_warehouse(
         write_rows(rows, form)
     summary = f"{len(tables)} versions: {passed} checks passed, {skipped} skipped, {wrong} failed"
     click.echo(summary + (f", {unchecked} could not be made" if unchecked else ""), err=form != "table")
+    if origins:
+        click.echo("; ".join(f"{each}: {origins[each]}" for each in Origin if origins[each]), err=form != "table")
     missing = [] if scope else left_out(warehouse)
     if missing:
         click.echo(advice(missing), err=True)
@@ -390,14 +397,21 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
             declared = warehouse.kind(entry.dataset)
             parameters = declared.default(entry.variant)
             is_computed = is_all and declared.published(parameters) is not None
-            table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed, with_catalog=False)
-            found = table.manifest.digest
-            is_copy = is_published(declared, table)
-            row = {"is_same": found == entry.digest, "is_rebuilt": not is_copy, "rebuilt_digest": found}
-            rows.append({**vars(entry), **row})
-            verdict = "same  " if found == entry.digest else "DIFFERS"
-            how = "hashes only, from the package" if is_copy else "rebuilt"
-            line = f"{verdict} {entry.dataset}/{entry.variant}: locked {entry.digest[:16]}, {how} {found[:16]}"
+            title = f"{entry.dataset}/{entry.variant}"
+            try:
+                table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed, with_catalog=False)
+            except MissingTableError as error:  # of what it was made from, such as games of a network
+                if not is_computed:
+                    raise
+                rows.append({**vars(entry), "is_same": False, "is_rebuilt": False, "rebuilt_digest": None})
+                click.echo(f"NOT REBUILT {title}: {error}", err=form != "table")
+                continue
+            found, is_copy = table.manifest.digest, is_published(declared, table)
+            is_same = found == entry.digest
+            rows.append({**vars(entry), "is_same": is_same, "is_rebuilt": not is_copy, "rebuilt_digest": found})
+            verdict = "DIFFERS" if not is_same else "copied" if is_copy else "same  "
+            how = "copied from the package, has" if is_copy else "rebuilt"
+            line = f"{verdict} {title}: locked {entry.digest[:16]}, {how} {found[:16]}"
             if is_copy:
                 line += f"\n        not computed again, which took {duration(table.manifest.seconds)}; --all does it"
             click.echo(line, err=form != "table")

@@ -13,7 +13,7 @@ import pytest
 import bgdata
 from bgdata.bearoff.kinds import bearoff_two_sided
 from bgdata.bearoff.kinds.bearoff_match import DATASET, MatchBearoffParameters
-from bgdata.bearoff.kinds.bearoff_match_compute import error_bound, met_of
+from bgdata.bearoff.kinds.bearoff_match_compute import cube_of, error_bound
 from bgdata.bearoff.match_table import MatchTable, match_columns
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.kinds.met_xml import DATASET as MET_XML
@@ -25,7 +25,8 @@ from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.conftest import sample_files
-from tests.rechecking import check_sample
+from tests.contract.kinds import Corrupted
+from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
 from tests.together import each
@@ -48,10 +49,8 @@ def smallest(built: Warehouse) -> Table:
 
 def game_of(built: Warehouse, parameters: MatchBearoffParameters) -> MatchGame:
     """The slow twin, by the same match equity table."""
-    inputs = built.find_inputs(DATASET, parameters)
-    assert inputs
-    met = met_of(inputs, parameters)
-    return MatchGame(lambda score: Fraction(met.at(score)))
+    met = cube_of(parameters, inputs_of(built, DATASET, parameters)).mwc_of_score
+    return MatchGame(lambda score: Fraction(met(score)))
 
 
 CASES: list[dict[str, Any]] = [
@@ -136,7 +135,7 @@ def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.Mo
             "where on_roll_index = 5 and opponent_index = 8"
         ).fetchall()
     assert row == pytest.approx(found[1][0].tolist(), abs=1e-7)
-    check_sample(DATASET, rounded, warehouse.find_inputs(DATASET, DATASET.smallest) or {}, 1, np.random.default_rng(0))
+    check_sample(DATASET, rounded, inputs_of(warehouse, DATASET, DATASET.smallest), 1, np.random.default_rng(0))
 
 
 @pytest.mark.slow
@@ -157,22 +156,14 @@ def test_estimate_and_manifest(smallest: Table) -> None:
     assert manifest.inputs["met"].startswith(f"match_equity/{DATASET.smallest.met}@")
 
 
-class Corrupted(Table):
-    """A version with one array replaced in memory."""
-
-    def corrupt(self, name: str, values: np.ndarray[Any, Any]) -> None:
-        self._arrays = {name: values}
-
-
 @pytest.mark.parametrize(("name", "place"), [("mwc", (3, 4, 1)), ("mwc", (0, 7, 0)), ("results", (1, 1))])
 def test_a_corrupted_value_is_found(built: Warehouse, smallest: Table, name: str, place: tuple[int, ...]) -> None:
-    table = Corrupted(smallest.folder)
-    inputs = built.find_inputs(DATASET, DATASET.smallest) or {}
-    check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+    inputs = inputs_of(built, DATASET, DATASET.smallest)
+    check_sample(DATASET, smallest, inputs, 1, np.random.default_rng(0))
     for damage in (1e-6, np.nan):
         values = np.array(smallest.array(name))
         values[place] += damage
-        table.corrupt(name, values)
+        table = Corrupted(smallest, name, values)
         with pytest.raises(CheckFailedError, match=rf"expected {name} .* at \[.*\] in {table.name}, found "):
             check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
 

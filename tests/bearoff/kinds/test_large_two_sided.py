@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import bgdata
 from bgdata.bearoff import two_sided
 from bgdata.bearoff.kinds import bearoff_two_sided
-from bgdata.bearoff.kinds.bearoff_two_sided import ROW_HASHES, TwoSidedParameters, column_groups
+from bgdata.bearoff.kinds.bearoff_two_sided import ROW_HASHES, TwoSidedParameters
 from bgdata.bearoff.kinds.shared import two_sided_parts
 from bgdata.bearoff.remote import RemoteTwoSidedTable
 from bgdata.bearoff.tables import TwoSidedTable
@@ -66,7 +66,7 @@ def problems(warehouse: Warehouse, table: Table) -> list[tuple[str, str]]:
 def test_the_values_are_those_of_a_table_in_memory(
     memory_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(column_groups(SIZE)) == 2
+    assert len(SIZE.column_groups) == 2
     assert {path.name for path in table.folder.iterdir()} == {"manifest.json", "equities.npy", f"{ROW_HASHES}.npy"}
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 30.0)
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 1 << 30)
@@ -97,6 +97,14 @@ def test_smaller_tables_are_part_of_it(warehouse: Warehouse, table: Table) -> No
     assert (table.array("equities")[: len(smaller), : len(smaller)] == smaller).all()
 
 
+def flip(path: Path, place: int) -> None:
+    """Change a bit of a byte of a file, which is replaced."""
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.unlink()
+    path.write_bytes(data)
+
+
 @contextmanager
 def failing(monkeypatch: pytest.MonkeyPatch, name: str, after: int, error: BaseException) -> Iterator[None]:
     """Inside, a method of Parts fails after so many calls."""
@@ -113,7 +121,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, after: int, error: BaseE
         yield
 
 
-@pytest.mark.parametrize("name", ["_put", "_seal", "take", "_drop"])
+@pytest.mark.parametrize("name", ["put", "seal", "take", "drop"])
 @pytest.mark.parametrize("after", [0, 1, 7, 12])
 def test_goes_on_from_its_last_batch_wherever_it_stopped(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, after: int
@@ -125,7 +133,7 @@ def test_goes_on_from_its_last_batch_wherever_it_stopped(
     notes = Notes()
     assert warehouse.build(KIND, SIZE, progress=notes).name == table.name
     assert any("going on with" in text for text in notes.texts) is bool(kept)
-    assert name in ("_put", "_seal") or kept
+    assert name in ("put", "seal") or kept
     assert problems(warehouse, warehouse.open(KIND, "4x5")) == []
 
 
@@ -133,7 +141,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table
 ) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "full")
-    write, calls = two_sided_parts.write_all, [0]
+    write, calls = two_sided_parts._write_all, [0]
 
     def full(*arguments: Any) -> None:
         calls[0] += 1
@@ -142,7 +150,7 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(
         write(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(two_sided_parts, "write_all", full)
+        patch.setattr(two_sided_parts, "_write_all", full)
         with pytest.raises(StorageError, match="disk is full; free some space"):
             warehouse.build(KIND, SIZE)
     notes = Notes()
@@ -150,31 +158,20 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(
     assert "going on with" in notes.texts[0]
 
 
-@pytest.mark.parametrize("damaged", ["checkpoint-*/values", "checkpoint-*/state.json", "checkpoint.layers/0-9"])
-def test_damaged_parts_never_become_a_table(
-    memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, damaged: str
+@pytest.mark.parametrize("name", ["checkpoint-*/values", "checkpoint-*/state.json", "checkpoint.layers/0-9"])
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_damaged_and_missing_parts_are_made_anew(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, is_gone: bool
 ) -> None:
+    """Damaged are the last of them, and missing the first, which later ones need."""
     warehouse = bgdata.open_warehouse(memory_path / "damaged")
-    with failing(monkeypatch, "_seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+    with failing(monkeypatch, "seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
-    path = max(warehouse.staging.glob(f"*/{damaged}"))
-    data = bytearray(path.read_bytes())
-    data[len(data) // 3] ^= 1
-    path.write_bytes(data)
-    notes = Notes()
-    assert warehouse.build(KIND, SIZE, progress=notes).name == table.name
-    assert any("damaged" in text for text in notes.texts)
-
-
-@pytest.mark.parametrize("gone", ["checkpoint-*/values", "checkpoint-*/state.json", "checkpoint.layers/0-9"])
-def test_parts_that_are_gone_are_made_anew(
-    memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, gone: str
-) -> None:
-    """The first of them, which later ones need: a missing state was a traceback."""
-    warehouse = bgdata.open_warehouse(memory_path / "gone")
-    with failing(monkeypatch, "_seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
-        warehouse.build(KIND, SIZE)
-    min(warehouse.staging.glob(f"*/{gone}")).unlink()
+    paths = sorted(warehouse.staging.glob(f"*/{name}"))
+    if is_gone:
+        paths[0].unlink()
+    else:
+        flip(paths[-1], len(paths[-1].read_bytes()) // 3)
     notes = Notes()
     assert warehouse.build(KIND, SIZE, progress=notes).name == table.name
     assert any("damaged" in text for text in notes.texts)
@@ -187,12 +184,10 @@ def test_rows_that_changed_before_a_build_went_on_are_found(
     """Of a table that stores no hashes of rows, too, which had been published with what was changed."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", pairs)
     warehouse = bgdata.open_warehouse(memory_path / "changed")
-    with failing(monkeypatch, "_drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+    with failing(monkeypatch, "drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
     (path,) = warehouse.staging.glob("*/equities.npy")
-    data = bytearray(path.read_bytes())
-    data[table.array("equities")[1].nbytes + 200] ^= 1  # of one checker on the ace point
-    path.write_bytes(data)
+    flip(path, table.array("equities")[1].nbytes + 200)  # of one checker on the ace point
     with pytest.raises(DigestMismatchError, match="found 1 changed; the same command begins anew"):
         warehouse.build(KIND, SIZE)
     found = warehouse.build(KIND, SIZE)
@@ -238,9 +233,8 @@ def test_damaged_rows_are_named(warehouse: Warehouse, table: Table) -> None:
     """Also where the file's own hash was changed with it."""
     from bgdata.store.verify import check_values
 
-    data = changed(table)
-    data[-5] ^= 1
-    table = put(table, data)
+    flip(table.folder / "equities.npy", -5)
+    table = Table(table.folder)
     last = len(table.array("equities")) - 1
     with pytest.raises(DigestMismatchError, match=rf"1 damaged: {last}; try: bgdata verify --repair"):
         check_values(table)
@@ -248,11 +242,7 @@ def test_damaged_rows_are_named(warehouse: Warehouse, table: Table) -> None:
 
 
 def test_damaged_hashes_are_built_anew(warehouse: Warehouse, table: Table, capsys: pytest.CaptureFixture[str]) -> None:
-    path = table.folder / f"{ROW_HASHES}.npy"
-    data = bytearray(path.read_bytes())
-    data[-5] ^= 1
-    path.unlink()
-    path.write_bytes(data)
+    flip(table.folder / f"{ROW_HASHES}.npy", -5)
     repair_version(warehouse, Table(table.folder))
     assert "the damaged files are in" in capsys.readouterr().err
     assert problems(warehouse, warehouse.open(KIND, "4x5")) == []
@@ -333,9 +323,7 @@ def test_a_remote_file_that_changed_is_one_line(address: str, table: Table) -> N
     table = put(table, changed(table))  # written again, and so another file
     with pytest.raises(DownloadError, match=r"equities.npy as it was when it was opened, found it changed; open"):
         far.probe(4, 4)
-    data = changed(table)
-    data[-1] ^= 1
-    put(table, data)
+    flip(table.folder / "equities.npy", -1)
     far = bgdata.open_two_sided(address, 4, 5)
     last = len(far.table.hashes) - 1  # type: ignore[attr-defined]
     with pytest.raises(DigestMismatchError, match=rf"expected row {last} of .*equities.npy as its hash says"):

@@ -205,7 +205,7 @@ def test_no_row_group_takes_more_than_is_estimated(folder: Path) -> None:
     bare: Any = SimpleNamespace(manifest=SimpleNamespace(files=[]))
     worst: Any = SimpleNamespace(stored=stored, checkers=15, is_rounded=True, table=bare)
     folder.mkdir()
-    batches = two_sided_parquet.batches(worst, 0, len(stored))
+    batches = two_sided_parquet.checked_batches(worst, 0, len(stored))
     rows = write_parquet(folder / "worst.parquet", batches, DATASET.tables[0], {}, Silence())
     assert pq.read_metadata(folder / "worst.parquet").num_row_groups == 1
     assert 9 * rows < (folder / "worst.parquet").stat().st_size < two_sided_parquet.ROW_BYTES[2] * rows

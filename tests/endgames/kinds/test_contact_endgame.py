@@ -13,9 +13,9 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.endgames.kinds import contact_endgame
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters, pairs_of
-from bgdata.endgames.kinds.shared.endgames import ERROR_BOUND, Followers
+from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Followers
 from bgdata.endgames.layouts import Layouts, all_layouts
-from bgdata.endgames.solver import is_possible, stakes
+from bgdata.endgames.solver import are_unfinished, is_possible, stakes
 from bgdata.errors import InvalidParameterError
 from bgdata.kernel import threads
 from bgdata.store import job
@@ -29,8 +29,7 @@ COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
 
 def solved(layouts: Layouts, *, gammons: bool) -> Array:
     """float64[on roll, opponent, column]: what plain iteration in double precision makes of plays by the rules."""
-    wanted = is_possible(layouts)
-    wanted[0], wanted[:, 0] = False, False
+    wanted = are_unfinished(layouts)
     on_roll, opponent = np.nonzero(wanted)
     followers = Followers(layouts, on_roll, opponent)
     lost = stakes(layouts, gammons=gammons).astype(float)

@@ -11,9 +11,9 @@ import pytest
 
 import bgdata
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters
-from bgdata.endgames.kinds.shared.endgames import ERROR_BOUND
+from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND
 from bgdata.endgames.layouts import all_layouts
-from bgdata.endgames.solver import is_possible
+from bgdata.endgames.solver import are_unfinished
 from bgdata.formats.gnubg_bearoff import HYPERGAMMON_EQUITIES, GnubgHypergammon, open_gnubg_bearoff, write_hypergammon
 from bgdata.store.progress import Silence
 from bgdata.store.verify import Status, verify
@@ -36,8 +36,7 @@ def test_against_makehyper(tmp_path: Path, checkers: int) -> None:
     table = bgdata.open_warehouse(tmp_path / "warehouse").build("hypergammon", EndgameParameters(checkers))
     equities, chances = table.array("equities"), table.array("chances")
     layouts = all_layouts(checkers)
-    wanted = is_possible(layouts)
-    wanted[0], wanted[:, 0] = False, False
+    wanted = are_unfinished(layouts)
     pairs = np.argwhere(wanted)
     pairs = pairs[np.random.default_rng(1).permutation(len(pairs))[:20_000]]
     theirs = np.array([gnubg.probe(*pair) for pair in pairs.tolist()])

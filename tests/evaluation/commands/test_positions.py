@@ -20,7 +20,7 @@ from bgdata.cli.grammar import every_command
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import Action, janowski, janowski_first, jump
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import find_met
 from bgdata.evaluation.chances import AnswerSource
 from bgdata.evaluation.commands.positions import describe_evaluation, describe_plays, describe_source
 from bgdata.evaluation.lookahead_player import Evaluation, RankedPlay

@@ -16,10 +16,9 @@ from click.testing import Result
 
 import bgdata
 from bgdata import kernel_cache
-from bgdata.equity.cube import CubeRules
+from bgdata.equity.cube import CubeRules, normalised_point
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.equity.stored_met import find_met
-from bgdata.equity.worth import normalised_point
+from bgdata.equity.match_equity import find_met
 from bgdata.evaluation.networks.player import NetworkPlayer, open_network_player
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import MatchScore, Money, Stakes

@@ -14,8 +14,8 @@ from bgdata.bearoff.combine import correct_equities, one_sided_equities, win_cha
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.tables import RaceTable, TwoSidedTable
-from bgdata.equity.diffusion import drifting_money
-from bgdata.equity.jump import implied_index
+from bgdata.equity.curves import implied_index
+from bgdata.equity.numeric import drifting_money
 from bgdata.evaluation.networks.shots import escape_counts
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.store.table import Table

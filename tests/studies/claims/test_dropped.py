@@ -11,9 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.bearoff.kinds.bearoff_error import ErrorParameters
-from bgdata.bearoff.layouts import all_layouts
-from bgdata.bearoff.plays import Plays
-from bgdata.bearoff.race import NON_DOUBLES, ROLL_COUNT
+from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Plays, all_layouts
 from bgdata.studies.claims import dropped, play
 from tests.studies.claims import oracle_answers
 

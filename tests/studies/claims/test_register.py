@@ -12,7 +12,7 @@ import pytest
 
 import bgdata
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
-from bgdata.equity.stored_met import find_met
+from bgdata.equity.match_equity import find_met
 from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.studies.claims import counting, register
 from bgdata.studies.claims.bearoff import READINGS

@@ -78,7 +78,10 @@ def test_build_on_another_disk(tmp_path: Path) -> None:
     assert run(root, *arguments).stderr == f"bearoff_gammon/2x15: already built ({table.folder.name})\n"
     assert succeeds(root, "query", "select count(*) from bearoff_gammon_2x15", "--format", "csv").split()[1] == "16"
     assert succeeds(root, "use", table.name) == f"{table.name} is current already\n"
-    assert succeeds(root, "verify", "bearoff_gammon") == "1 versions: 8 checks passed, 0 skipped, 0 failed\n"
+    assert (
+        succeeds(root, "verify", "bearoff_gammon")
+        == "1 versions: 8 checks passed, 0 skipped, 0 failed\nmade by this code: 1\n"
+    )
     assert succeeds(root, "gc") == "nothing to delete\n"
     assert succeeds(root, "rm", table.name) == f"deleted {table.name}\n"
     assert list(disk.iterdir()) == []

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import bgdata
-from bgdata.bearoff.kinds.shared.race import RaceParameters
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.cli import main
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.query import FILLED_BY, filling

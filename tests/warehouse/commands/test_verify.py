@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import re
 import shutil
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 import bgdata
+from bgdata.kernel_cache import closure_fingerprint
 from bgdata.store.lockfile import save_lock
 from bgdata.training.kinds import network
 from bgdata.warehouse import Warehouse
@@ -29,15 +33,36 @@ def test_verify(warehouse: Warehouse) -> None:
     count = len(list(warehouse.versions()))
     imported = sum(kind.takes_files for kind in warehouse.kinds.values())
     passed = 8 * count - imported + 1
-    assert result.stdout == f"{count} versions: {passed} checks passed, {imported} skipped, 0 failed\n"
+    summary = f"{count} versions: {passed} checks passed, {imported} skipped, 0 failed"
+    assert result.stdout.splitlines() == [summary, f"made by this code: {count}"]
     assert result.stderr.count("ok     ") == count
     assert result.stderr.count(": recomputing skipped: nothing that ") == imported
     said = r"ok     bearoff_two_sided/3x3/\S+: 20 rows drawn of 400: finds 1 bad one in 4 with 99%, if"
     assert re.search(said, result.stderr)
-    said = "2 versions: 14 checks passed, 2 skipped, 0 failed\n"
+    said = "2 versions: 14 checks passed, 2 skipped, 0 failed\nmade by this code: 2\n"
     assert succeeds(warehouse.root, "verify", "bearoff_gammon", "--sample", "0") == said
     result = run(warehouse.root, "verify", "bearoff_gammon")
     assert len(re.findall(r"ok     bearoff_gammon/\S+: all [0-9,]+ rows", result.stderr)) == 2
+
+
+def test_verify_tells_who_made_a_version(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By this code; by another one and computed again here; or only hashes are known. Anyone can compute the digest of
+    the sources that the manifest names."""
+    powers = open_toys(memory_path / "warehouse")
+    table = powers.build("powers", Seeded(10, 0))
+    sources = table.manifest.software["sources"]
+    assert sources == closure_fingerprint(Path(inspect.getfile(type(powers.kind("powers").computation))))
+
+    def said(sample: int) -> str:
+        rows = StringIO()
+        with redirect_stdout(rows):
+            assert verify_warehouse(powers, "powers", sample, 0, repair=False)
+        return rows.getvalue().splitlines()[1]
+
+    assert said(0) == said(5) == "made by this code: 1"
+    monkeypatch.setattr("bgdata.store.verify.sources_here", lambda _kind: "0123456789ab")
+    assert said(5) == "by other code, recomputed here: 1"
+    assert said(0) == "copied, hashes only: 1"
 
 
 @pytest.mark.slow
@@ -58,9 +83,8 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
     names = {table.name for table in tables.values()}
     inputs = [{each.name for each in warehouse.made_from(table).values()} for table in warehouse.versions()]
     skipped = imported + sum(bool(names & each) for each in inputs)  # what is made from these is not computed again
-    assert result.stdout == (
-        f"{count} versions: {8 * count - skipped - 2 * 6 + 1} checks passed, {skipped} skipped, 2 failed\n"
-    ), result.stderr
+    summary = f"{count} versions: {8 * count - skipped - 2 * 6 + 1} checks passed, {skipped} skipped, 2 failed"
+    assert result.stdout.splitlines() == [summary, f"made by this code: {count - 2}"], result.stderr
     for table, name in damaged.items():
         assert re.search(
             rf"FAILED {table.name}: file hashes: expected SHA-256 .* of {table.folder / name}", result.stderr
@@ -208,7 +232,7 @@ def test_published_versions_are_computed_only_with_all(
     succeeds(warehouse.root, "lock")
     digest, title = table.manifest.digest[:16], "network/tiny"
     shown = succeeds(warehouse.root, "rebuild", "network", "--check")
-    assert shown.splitlines()[0] == f"same   {title}: locked {digest}, hashes only, from the package {digest}"
+    assert shown.splitlines()[0] == f"copied {title}: locked {digest}, copied from the package, has {digest}"
     assert re.fullmatch(r" +not computed again, which took \d+ (seconds|minutes); --all does it", shown.splitlines()[1])
     assert [duration(seconds) for seconds in (3, 200, 9000)] == ["3 seconds", "3 minutes", "2 hours"]
     shown = succeeds(warehouse.root, "rebuild", "network", "--check", "--all")
@@ -239,7 +263,7 @@ def test_a_variant_and_a_version_are_verified_alone(warehouse: Warehouse, tmp_pa
     own(warehouse.open("bearoff_gammon", "6x15").parquet).write_bytes(b"junk")
     for scope in ("bearoff_gammon/3x15", table.name):
         assert succeeds(warehouse.root, "verify", scope, "--sample", "0") == (
-            "1 versions: 7 checks passed, 1 skipped, 0 failed\n"
+            "1 versions: 7 checks passed, 1 skipped, 0 failed\nmade by this code: 1\n"
         )
     assert run(warehouse.root, "verify", "bearoff_gammon/6x15", "--sample", "0").exit_code == 1
     assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").exit_code == 1

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.kinds.bearoff_two_sided import DATASET, ROW_HASHES
-from bgdata.bearoff.kinds.bearoff_two_sided_compute import equities_of_codes, equity_batch, row_groups
+from bgdata.bearoff.kinds.bearoff_two_sided_compute import equity_batches
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import DigestMismatchError, TooLargeError, UsageError
 from bgdata.process import keeping, when_cut_off
@@ -62,18 +62,22 @@ def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
     parts = parts_of(table.points, table.checkers)
     with locked(folder / ".lock", lambda: progress.note(f"another process is writing into {folder}; waiting")):
         missing = missing_parts(table, parts, folder)
-        check_room(table, missing, folder)
+        need, have = rows_of(table, missing) * ROW_BYTES[table.stored.itemsize], shutil.disk_usage(folder).free
+        if need > have:
+            raise TooLargeError(
+                f"expected {readable_bytes(need)} of free disk space for the Parquet of {table.table.name}, found "
+                f"{readable_bytes(have)} in {folder}; choose a folder on another disk"
+            )
         progress.start(f"{table.table.name}: writing Parquet", rows_of(table, missing), "rows")
-        with keeping(lambda: kept_parts(parts, folder)):
+
+        def kept_parts() -> str:
+            count = sum((folder / part.path).exists() for part in parts)
+            return f"{count:,} of {len(parts):,} parts are written" if count else ""
+
+        with keeping(kept_parts):
             for part in missing:
                 write_part(table, part, folder, progress)
     return len(missing)
-
-
-def kept_parts(parts: list[Part], folder: Path) -> str:
-    """What a stopped run goes on from, as a clause; nothing where it begins anew."""
-    count = sum((folder / part.path).exists() for part in parts)
-    return f"{count:,} of {len(parts):,} parts are written" if count else ""
 
 
 def rows_of(table: TwoSidedTable, parts: list[Part]) -> int:
@@ -106,26 +110,11 @@ def is_part(table: TwoSidedTable, part: Part, path: Path) -> bool:
     digest = (found.metadata or {}).get(b"bgdata.digest")
     if digest != table.table.manifest.digest.encode() or found.num_rows != rows_of(table, [part]):
         return False
-    seal = seal_of(path)
+    seal = path.with_name(f".{path.name}.sha256")
     with storage_errors("read", seal):
         if not os.path.lexists(seal):  # of a part that an older bgdata wrote
             return True
         return seal.is_file() and seal.read_bytes() == sha256_file(path).encode()
-
-
-def seal_of(path: Path) -> Path:
-    """Where the SHA-256 of a part is."""
-    return path.with_name(f".{path.name}.sha256")
-
-
-def check_room(table: TwoSidedTable, parts: list[Part], folder: Path) -> None:
-    """Raise TooLargeError where the disk of a folder has no room for some parts."""
-    need, have = rows_of(table, parts) * ROW_BYTES[table.stored.itemsize], shutil.disk_usage(folder).free
-    if need > have:
-        raise TooLargeError(
-            f"expected {readable_bytes(need)} of free disk space for the Parquet of {table.table.name}, found "
-            f"{readable_bytes(have)} in {folder}; choose a folder on another disk"
-        )
 
 
 def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progress) -> None:
@@ -137,31 +126,25 @@ def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progres
     with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         make_folder(path.parent)
         try:
-            write_parquet(partial, batches(table, part.begin, part.end), shape, about, progress)
+            write_parquet(partial, checked_batches(table, part.begin, part.end), shape, about, progress)
             sync(partial)
-            write_file(seal_of(path), sha256_file(partial).encode())
+            write_file(path.with_name(f".{path.name}.sha256"), sha256_file(partial).encode())
             partial.replace(path)
             sync(path.parent)
         finally:
             partial.unlink(missing_ok=True)
 
 
-def batches(table: TwoSidedTable, begin: int, end: int) -> Iterator[pa.RecordBatch]:
+def checked_batches(table: TwoSidedTable, begin: int, end: int) -> Iterator[pa.RecordBatch]:
     """The rows of the players on roll from `begin` to before `end`, one row group at a time, with the columns of
     `table.parquet`. Raises DigestMismatchError for a row that is not as its hash says, where rows have any."""
-    shown = equities_of_codes(table.checkers)
-    for rows in row_groups(table.stored, begin, end):
-        check_rows(table, int(rows[0]), int(rows[-1]) + 1)
-        yield equity_batch(table.stored, rows, shown)
-
-
-def check_rows(table: TwoSidedTable, begin: int, end: int) -> None:
-    """Raise DigestMismatchError for a damaged row among some; tables without hashes of rows are taken as they are."""
-    if f"{ROW_HASHES}.npy" not in {entry.name for entry in table.table.manifest.files}:
-        return
-    wrong = damaged_rows(table.stored[begin:end], table.table.array(ROW_HASHES)[begin:end])
-    if wrong:
-        raise DigestMismatchError(
-            f"expected row {begin + wrong[0]} of {table.table.name} as its hash says, found it damaged; "
-            "try: bgdata verify bearoff_two_sided --repair"
-        )
+    has_hashes = f"{ROW_HASHES}.npy" in {entry.name for entry in table.table.manifest.files}
+    for rows, batch in equity_batches(table.stored, table.checkers, begin, end):
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        wrong = has_hashes and damaged_rows(table.stored[first:last], table.table.array(ROW_HASHES)[first:last])
+        if wrong:
+            raise DigestMismatchError(
+                f"expected row {first + wrong[0]} of {table.table.name} as its hash says, found it damaged; "
+                "try: bgdata verify bearoff_two_sided --repair"
+            )
+        yield batch

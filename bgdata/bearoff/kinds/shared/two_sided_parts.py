@@ -17,26 +17,26 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.bearoff.two_sided import BATCH, REACH, Block, Solved, Window, calls_of, restore, values_of
-from bgdata.bearoff.two_sided_rows import Scale, block_place
+from bgdata.bearoff import two_sided
+from bgdata.bearoff.two_sided import Block, Scale, Solved, Window
 from bgdata.errors import CorruptFileError, DigestMismatchError, StorageError
 from bgdata.store.job import CHECKPOINT_ERRORS, Job, read_sealed, seal_record
 from bgdata.store.storage import is_want, remove_folder, storage_errors, write_file
 
-NEEDED = -(-REACH // BATCH)  # batches that the next one depends on
+NEEDED = -(-two_sided.REACH // two_sided.BATCH)  # batches that the next one depends on
 STATE, VALUES = "state.json", "values"
 WAITING = 3  # calls whose values may wait to be written
 SEAL_BYTES = 32
 
 
 class Parts:
-    """Files of a table that is being solved. One thread writes them while others solve; use as a context manager."""
+    """Files of a table that is being solved. One thread writes them while others solve: have it do what the docstrings
+    below leave to it by `write`, and `close` at the end."""
 
     def __init__(self, job: Job, scale: Scale, groups: Sequence[tuple[int, ...]]) -> None:
         self._job, self._scale, self._groups = job, scale, groups
@@ -48,12 +48,8 @@ class Parts:
         self._waiting: deque[Future[None]] = deque()
         self._has_failed = False
 
-    def __enter__(self) -> Parts:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Wait for what is being written now, and forget the rest."""
         self._pool.shutdown(cancel_futures=True)
         if self._file:
             self._file.close()
@@ -78,7 +74,7 @@ class Parts:
         while self._waiting:
             self._waiting.popleft().result()
 
-    def done(self) -> int:
+    def count_done(self) -> int:
         """Batches, of all groups, that a killed build has solved and kept; 0 for none, or where they are damaged."""
         for folder in sorted(self._job.folder.glob("checkpoint-*"), reverse=True):
             try:
@@ -100,23 +96,20 @@ class Parts:
         for n in range(max(first, done - NEEDED), done):
             folder = self._folder(n + 1)
             path = folder / VALUES
-            with kept(folder / STATE):
+            with _reading(folder / STATE):
                 expected, found = read_sealed(folder / STATE)["values"], hashlib.sha256()
-            with kept(path), path.open("rb") as file:
-                for blocks in calls_of(window, batches[n - first]):
-                    values = np.empty(values_of(window, blocks), window.cells.dtype)
-                    if file.readinto(values.data.cast("B")) != values.nbytes:
+            with _reading(path), path.open("rb") as file:
+                for solved in two_sided.calls_of(window, batches[n - first]):
+                    data = solved.values.data.cast("B")
+                    if file.readinto(data) != len(data):
                         raise CorruptFileError(f"expected more values in {path}, found its end")
-                    found.update(values.data.cast("B"))
-                    restore(window, Solved(blocks, values))
+                    found.update(data)
+                    two_sided.restore(window, solved)
             if found.hexdigest() != expected:
                 raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found another")
 
     def put(self, window: Window, group: int, solved: Solved) -> None:
-        """Keep what was solved: as solved, for later batches of a build that goes on, and as it will be stored."""
-        self.write(self._put, window, group, solved)
-
-    def _put(self, window: Window, group: int, solved: Solved) -> None:
+        """Keep what was solved, for later batches, and as it will be stored. For the writing thread."""
         with storage_errors("write", self._partial):
             if self._file is None:
                 remove_folder(self._partial)
@@ -124,28 +117,25 @@ class Parts:
                 self._layers.mkdir(exist_ok=True)
                 self._file, self._digest = (self._partial / VALUES).open("wb", buffering=0), hashlib.sha256()
             data = solved.values.data.cast("B")
-            write_all(self._file.fileno(), data, None)
+            _write_all(self._file.fileno(), data, None)
             self._digest.update(data)
-        stored = self._scale.stored(solved.values)
+        stored = self._scale.encode(solved.values)
         columns = len(window.columns)
         for block in solved.blocks:
-            begin, end = block_place(window.slots, block.on_roll, block.opponent, columns)
+            begin, end = two_sided.block_place(window.slots, block.on_roll, block.opponent, columns)
             values = stored[block.place : block.place + end - begin].data.cast("B")
             path = self._layer(group, block.on_roll)
             with storage_errors("write", path):
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
                 try:
                     seal = hashlib.sha256(values).digest()
-                    write_all(handle, memoryview(seal), self._offset(begin, block))
-                    write_all(handle, values, self._offset(begin, block) + SEAL_BYTES)
+                    _write_all(handle, memoryview(seal), self._offset(begin, block))
+                    _write_all(handle, values, self._offset(begin, block) + SEAL_BYTES)
                 finally:
                     os.close(handle)
 
     def seal(self, done: int) -> None:
-        """All of batch number `done` is solved, and written by now; the rows of its layers too."""
-        self.write(self._seal, done)
-
-    def _seal(self, done: int) -> None:
+        """All of batch number `done` is solved and written, the rows of its layers too. For the writing thread."""
         with storage_errors("write a checkpoint to", self._partial):
             if self._file:
                 self._file.close()
@@ -157,15 +147,14 @@ class Parts:
             remove_folder(self._folder(done - NEEDED))
 
     def take(self, window: Window, group: int, layer: int) -> NDArray[Any]:
-        """The stored values of a whole layer. Raises DigestMismatchError for one that was changed, CorruptFileError for
-        one that is gone."""
+        """The stored values of a layer. Raises DigestMismatchError for a changed file, CorruptFileError for none."""
         slots, columns = window.slots, len(self._groups[group])
-        _, end = block_place(slots, layer, slots.most_pips, columns)
+        _, end = two_sided.block_place(slots, layer, slots.most_pips, columns)
         values = np.empty(end, self._scale.dtype)
         path = self._layer(group, layer)
-        with kept(path), path.open("rb", buffering=0) as file:
+        with _reading(path), path.open("rb", buffering=0) as file:
             for opponent in range(1, slots.most_pips + 1):
-                begin, end = block_place(slots, layer, opponent, columns)
+                begin, end = two_sided.block_place(slots, layer, opponent, columns)
                 seal, data = bytearray(SEAL_BYTES), values[begin:end].data.cast("B")
                 file.seek(self._offset(begin, Block(layer, opponent, 0)))
                 file.readinto(seal)
@@ -174,11 +163,13 @@ class Parts:
                     raise DigestMismatchError(f"expected {path} as it was written, found it changed")
         return values
 
-    def drop(self, layers: range) -> None:
-        """Delete the stored values of layers whose rows are made, once the batch that finished them is sealed."""
-        self.write(self._drop, layers)
+    def rows(self, window: Window, layer: int) -> Iterator[tuple[int, NDArray[Any]]]:
+        """The rows of a layer of which all pairs are solved, as `two_sided.layer_rows`. Raises as `take` does."""
+        found = [(columns[0], self.take(window, group, layer)) for group, columns in enumerate(self._groups)]
+        yield from two_sided.layer_rows(window, layer, found, self._scale)
 
-    def _drop(self, layers: range) -> None:
+    def drop(self, layers: range) -> None:
+        """Delete the values of layers whose rows are made, once their batch is sealed. For the writing thread."""
         for layer in layers:
             for group in range(len(self._groups)):
                 self._layer(group, layer).unlink(missing_ok=True)
@@ -194,9 +185,9 @@ class Parts:
 
 
 @contextmanager
-def kept(path: Path) -> Iterator[None]:
-    """While a file is read that was kept: raises CorruptFileError where it is not what was written, StorageError where
-    it cannot be read for now."""
+def _reading(path: Path) -> Iterator[None]:
+    """Inside, a kept file is read: raises CorruptFileError where it is not what was written, StorageError where it
+    cannot be read for now."""
     try:
         with storage_errors("read", path):
             yield
@@ -212,7 +203,7 @@ def clear_parts(job: Job) -> None:
         remove_folder(folder)
 
 
-def write_all(handle: int, data: memoryview, offset: int | None) -> None:
+def _write_all(handle: int, data: memoryview, offset: int | None) -> None:
     """Write all bytes to a file, at an offset or where it stands."""
     while data:
         count = os.write(handle, data) if offset is None else os.pwrite(handle, data, offset)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import met_names, met_of_arrays, row_arrays
+from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays, row_arrays
 from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
 from bgdata.store.arrays import Array
 
@@ -35,16 +34,11 @@ class Described:
 
 def arrays_of_tables(tables: Sequence[Described]) -> dict[str, Array]:
     """TABLE_ARRAYS and CELL_ARRAYS of tables, which must come in order of their names."""
-    columns = {
-        "mets": [table.name for table in tables],
-        "titles": [table.title for table in tables],
-        "descriptions": [table.description for table in tables],
-        "forms": [table.form for table in tables],
-        "formulas": [json.dumps(table.formula, sort_keys=True) if table.formula else "" for table in tables],
-        "notices": [table.notice for table in tables],
-    }
+    columns = [[getattr(table, name) for table in tables] for name in ("name", "title", "description", "form")]
+    columns.append([json.dumps(table.formula, sort_keys=True) if table.formula else "" for table in tables])
+    columns.append([table.notice for table in tables])
     found: dict[str, Array] = {}
-    for name, texts in columns.items():
+    for name, texts in zip(TEXTS, columns, strict=True):
         found |= text_arrays(name, texts)
     recipes = [(table.gammon_rate, table.cube_life_index) for table in tables]
     found["recipes"] = np.array(recipes, np.float64).reshape(-1, 2)
@@ -70,7 +64,9 @@ def score_columns(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
 def table_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     """The rows of the table `match_equity_tables`."""
     texts = {name: text_column(arrays, name) for name in TEXTS}
-    lengths = [most_away(arrays, number) for number in range(len(texts["mets"]))]
+    with_cells = set(np.unique(np.asarray(arrays["met"])).tolist())
+    names = met_names(arrays)
+    mets = [met_of_arrays(arrays, name) if number in with_cells else None for number, name in enumerate(names)]
     recipes = np.asarray(arrays["recipes"])
     yield pa.record_batch(
         {
@@ -78,22 +74,13 @@ def table_batches(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
             "title": texts["titles"],
             "description": texts["descriptions"],
             "form": texts["forms"],
-            "most_away": pa.array([length for length, *_ in lengths], pa.int32()),
-            "most_post_crawford_away": pa.array([length for _, length, _ in lengths], pa.int32()),
+            "most_away": pa.array([met and met.length for met in mets], pa.int32()),
+            "most_post_crawford_away": pa.array([met and met.post_crawford_length for met in mets], pa.int32()),
             "is_symmetric": pa.array(np.asarray(arrays["symmetries"]).astype(np.bool_)),
-            "asymmetry": pa.array([asymmetry for *_, asymmetry in lengths], pa.float64()),
+            "asymmetry": pa.array([met and met.asymmetry for met in mets], pa.float64()),
             "gammon_rate": pa.array(recipes[:, 0], from_pandas=True),
             "cube_life_index": pa.array(recipes[:, 1], from_pandas=True),
             "formula": pa.array([text or None for text in texts["formulas"].to_pylist()], pa.string()),
             "notice": texts["notices"],
         }
     )
-
-
-def most_away(arrays: Mapping[str, Array], number: int) -> tuple[int | None, int | None, float | None]:
-    """The largest points to go of a table, before and after the Crawford game, and its asymmetry; None without
-    cells."""
-    if not (np.asarray(arrays["met"]) == number).any():
-        return None, None, None
-    met = met_of_arrays(arrays, met_names(arrays)[number])
-    return met.length, met.post_crawford_length, met.asymmetry

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.bearoff.kinds.shared.race import race_inputs
 from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.imports.kinds.shared.imports import POSITION_ARRAYS

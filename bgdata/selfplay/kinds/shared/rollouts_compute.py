@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgdata.equity.match_equity import MatchEquity
-from bgdata.equity.stored_met import met_names, met_of_arrays
+from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer, find_network

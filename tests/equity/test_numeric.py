@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from math import pi, sqrt
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bgdata.equity.curves import curve_equity, owner_code
-from bgdata.equity.diffusion import CENTERED, MOST_POINTS, OPPONENT_OWNED, OWNED, drifting_match, drifting_money
+from bgdata.equity import numeric
+from bgdata.equity.curves import NEVER, curve_equity, janowski_equities, owner_code
 from bgdata.equity.doubling import janowski
-from bgdata.equity.janowski import janowski_equities
-from bgdata.equity.jump_numeric import solve_jumps
 from bgdata.equity.match_cube import MatchGame, dead_curve, match_curve, model_curves, mwc_after, shares_of
+from bgdata.equity.numeric import CENTERED, OPPONENT_OWNED, OWNED
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import published_met
@@ -59,13 +60,13 @@ def match_formulas(game: MatchGame, cube_value: int, points: int) -> Sides:
 
 def test_without_gammons_the_formulas_come_out_exactly() -> None:
     """The take and cash points, 1/5 and 4/5, are on the grid."""
-    assert drifting_money(points=100) == pytest.approx(money_formulas(1, 1, 100), abs=1e-10)
+    assert numeric.drifting_money(points=100) == pytest.approx(money_formulas(1, 1, 100), abs=1e-10)
 
 
 @pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.3, 1.25), (2.0, 1.0), (1.5, 2.5), (3.0, 3.0)])
 def test_the_formulas_come_out_as_the_grid_narrows(mean_win: float, mean_loss: float) -> None:
     for points in (50, 200, 800):
-        found = drifting_money(mean_win, mean_loss, points)
+        found = numeric.drifting_money(mean_win, mean_loss, points)
         error = np.abs(found - money_formulas(mean_win, mean_loss, points)).max()
         assert error < (mean_win + mean_loss + 0.5) / points
 
@@ -74,7 +75,7 @@ def test_the_formulas_come_out_as_the_grid_narrows(mean_win: float, mean_loss: f
 def test_money_by_steps_back_in_time(mean_win: float, mean_loss: float) -> None:
     start = np.linspace(-mean_loss, mean_win, 21)[None].repeat(3, 0)
     expected = stepped_back(start, None, 1.0, -1.0, True, True)
-    assert drifting_money(mean_win, mean_loss, 20) == pytest.approx(expected, abs=1e-9)
+    assert numeric.drifting_money(mean_win, mean_loss, 20) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("game", [MatchGame(3, 4), MatchGame(2, 8), MatchGame(7, 5)])
@@ -92,20 +93,20 @@ def test_a_match_by_steps_back_in_time(game: MatchGame) -> None:
             assert expected is not None
             passed, dropped = mwc_after(cells, game, value), mwc_after(cells, game, -value)
             expected = stepped_back(start, expected, passed, dropped, game.away > value, game.opponent_away > value)
-    assert drifting_match(cells, game, CHANCES, points=20) == pytest.approx(expected, abs=1e-9)
+    assert numeric.drifting_match(cells, game, CHANCES, points=20) == pytest.approx(expected, abs=1e-9)
 
 
 def test_in_a_match_it_is_the_algorithm_of_keith() -> None:
     for away, opponent_away in ((2, 3), (3, 4), (4, 4), (5, 3), (9, 11)):
         game = MatchGame(away, opponent_away)
-        found = drifting_match(published_met().cells, game, CHANCES, points=400)
+        found = numeric.drifting_match(published_met().cells, game, CHANCES, points=400)
         assert found == pytest.approx(match_formulas(game, 1, 400), abs=2 / 400)
 
 
 def test_a_player_too_good_to_double_does_not_cash() -> None:
     """2-away, 8-away: a gammon wins the match, so that playing on is worth more than the formula's cash everywhere."""
     cells, game = published_met().cells, MatchGame(2, 8)
-    found = drifting_match(cells, game, CHANCES, points=400)[OWNED]
+    found = numeric.drifting_match(cells, game, CHANCES, points=400)[OWNED]
     dead = dead_curve(cells, game, 1, shares_of(CHANCES))
     assert found == pytest.approx(np.linspace(dead.lose, dead.win, 401), abs=1e-9)
     assert 0.0016 < (found - match_formulas(game, 1, 400)[0]).max() < 0.0018
@@ -114,16 +115,16 @@ def test_a_player_too_good_to_double_does_not_cash() -> None:
 def test_nobody_doubles_in_the_crawford_game() -> None:
     cells, game = published_met().cells, MatchGame(1, 4, True)
     dead = dead_curve(cells, game, 1, shares_of(CHANCES))
-    assert drifting_match(cells, game, CHANCES, points=10) == pytest.approx(
+    assert numeric.drifting_match(cells, game, CHANCES, points=10) == pytest.approx(
         np.linspace(dead.lose, dead.win, 11)[None].repeat(3, 0)
     )
 
 
 def test_jumps_that_become_smaller_lead_to_it() -> None:
-    expected = drifting_money(1.3, 1.2, 200)
+    expected = numeric.drifting_money(1.3, 1.2, 200)
     errors = []
     for volatility in (0.08, 0.04, 0.02):
-        found = solve_jumps(1.3, 1.2, volatility, points=200)
+        found = numeric.solve_jumps(1.3, 1.2, volatility, points=200)
         errors.append(np.abs(np.stack([found.owned, found.centered, found.opponent_owned]) - expected).max())
     assert errors[0] > 1.8 * errors[1] > 1.8 * 1.6 * errors[2]
     assert errors[2] < errors[0] / 3
@@ -131,12 +132,70 @@ def test_jumps_that_become_smaller_lead_to_it() -> None:
 
 def test_invalid_grids_and_mean_points_are_refused() -> None:
     met, message = published_met().cells, "expected a grid of 2 to 10,000 intervals, got "
-    grids = (1, 0, -5, MOST_POINTS + 1)
+    grids = (1, 0, -5, numeric.MOST_POINTS + 1)
     all_raise(
         InvalidParameterError,
         [
-            *((partial(drifting_money, points=points), message) for points in grids),
-            *((partial(drifting_match, met, MatchGame(2, 2), CHANCES, points=points), message) for points in grids),
-            (partial(drifting_money, 4.0), "expected mean points of a win from 1 to 3, got 4"),
+            *((partial(numeric.drifting_money, points=points), message) for points in grids),
+            *(
+                (partial(numeric.drifting_match, met, MatchGame(2, 2), CHANCES, points=points), message)
+                for points in grids
+            ),
+            (partial(numeric.drifting_money, 4.0), "expected mean points of a win from 1 to 3, got 4"),
         ],
     )
+
+
+NUMERIC = [
+    (1.25, 1.25, 0.113, "double-exponential", (0.2664, 0.7336, 0.6682, 0.6415, 0.8408)),
+    (1.25, 1.25, 0.113, "normal", (0.2622, 0.7378, 0.6807, 0.6557, 0.8363)),
+    (1.4, 1, 0.1, "double-exponential", (0.1807, 0.6673, 0.6090, 0.5834, 0.7552)),
+    (1, 1, 0.1, "normal", (0.2094, 0.7906, 0.7342, 0.7109, 1)),
+    (1, 1, 0.1, "double-exponential", (0.2137, 0.7863, 0.7180, 0.6909, 1)),
+    (1, 1, 0.4, "double-exponential", (0.2367, 0.7633, 0.5801, 0.5573, 1)),
+    # published as of volatility 0.4: that of a normal distribution with standard deviation 0.5, rounded
+    (1, 1, 0.5 * sqrt(2 / pi), "normal", (0.2314, 0.7686, 0.5878, 0.5607, 1)),
+]
+
+
+@pytest.mark.parametrize(("mean_win", "mean_loss", "volatility", "jumps", "published"), NUMERIC)
+def test_published_numeric_points(
+    mean_win: float, mean_loss: float, volatility: float, jumps: str, published: tuple[float, ...]
+) -> None:
+    solved = numeric.solve_jumps(mean_win, mean_loss, volatility, jumps=jumps)
+    first, again = solved.points(), solved.points(CubeOwner.ON_ROLL)
+    found = again.take_point, again.cash_point, again.double_point, first.double_point, again.too_good_point
+    assert np.round(found, 4).tolist() == list(published)
+
+
+def test_the_formulas_are_not_the_limit_of_small_jumps() -> None:
+    """Small double-exponential jumps lower the slope of an owned cube half as much again as the formula says."""
+    formula = 3**2 / (4 * 0.75 * 2.25)
+    solved = numeric.solve_jumps(1.25, 1.25, 0.04)
+    slope = (solved.owned[25] + 1.25) / 0.25
+    assert 1.35 < (3 - slope) / 0.04 / formula < 1.45
+
+
+def test_solved_equities_are_means_over_jumps() -> None:
+    """By plain summation over a fine grid of jumps, away from the ends."""
+    volatility = 0.06
+    solved = numeric.solve_jumps(1.2, 1.3, volatility, points=400)
+    sizes = np.linspace(-0.6, 0.6, 24_001)
+    weights = np.exp(-np.abs(sizes) / volatility)
+    weights /= weights.sum()
+    doubled = np.minimum(2 * solved.opponent_owned, 1)
+    after = np.maximum(solved.owned, doubled)
+    for chance in (0.45, 0.5, 0.55):
+        places = chance + sizes
+        inside = np.interp(places, solved.chances, after)
+        slopes = np.where(places < 0, (after[1] - after[0]) * 400 * places, 0)
+        slopes += np.where(places > 1, (after[-1] - after[-2]) * 400 * (places - 1), 0)
+        assert np.interp(chance, solved.chances, solved.owned) == pytest.approx(
+            (weights * (inside + slopes)).sum(), abs=2e-4
+        )
+
+
+def test_points_that_are_never_reached() -> None:
+    solved = numeric.solve_jumps(1, 1, 0.1)
+    assert replace(solved, opponent_owned=solved.opponent_owned / 3).points().cash_point == NEVER
+    assert replace(solved, owned=solved.owned / 3).points().take_point == 0

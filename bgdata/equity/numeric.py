@@ -1,0 +1,250 @@
+"""Models of the cube solved on grids, without the formulas of `curves`.
+
+`drifting_money` and `drifting_match` solve the live cube: the winning chance drifts without jumps, and either player
+turns the cube when it likes.
+
+Between decisions the equity E of a winning chance P at a time t solves sigma^2 / 2 d2E/dP2 + dE/dt = 0, the equation of
+a diffusion without a trend. A player who may double holds E from below by what a double is worth, and its opponent from
+above. Long before the end of time E depends on neither t nor sigma: it is straight wherever nobody turns the cube. That
+E is found here on a grid, by successive over-relaxation with the bounds imposed at every point (Cryer 1971), as
+American options are priced. The formulas of `curves` and `match_cube` for a live cube should come out, up to the
+width of the grid: decisions can change only at its points.
+
+They do, but for scores at which who is ahead would rather play for a gammon than cash: Keith's formula cashes.
+
+Source: Computational Backgammon, "Full match equity tables" (2012), which found so that Keith's algorithm is the live
+cube.
+
+`solve_jumps` solves the jump model on a grid, without the approximation of `curves`, to check it and to measure its
+error.
+
+The cube is turned only after a jump, by the player who may and should. So the equity at a winning chance p is the mean,
+over jumps, of the equity after the jump with the best cube action:
+
+    owned    mean of max(owned, min(2 x opponent_owned, 1))
+    centered mean of the same with centered, held from below by max(2 x owned, -1)
+
+Games end at chances 0 and 1, where they are worth -L and W. Beyond these, equity continues linearly, with slopes that
+make the mean over jumps from 0 and from 1 equal to -L and W. Equity is linear between the N + 1 points of the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import erf, exp, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.equity.curves import NEVER, Points, situation_rows
+from bgdata.equity.match_cube import Cells, MatchGame, dead_curve, mwc_after, shares_of
+from bgdata.errors import InvalidParameterError
+from bgdata.game.match import CubeOwner
+from bgdata.kernel import kernel
+
+OWNED, CENTERED, OPPONENT_OWNED = range(3)  # rows
+POINTS = 200  # intervals of the grid
+MOST_POINTS = 10_000
+MOST_ROUNDS, SETTLED = 100_000, 1e-12
+JUMPS = ("double-exponential", "normal")
+Equities = NDArray[np.float64]
+Sides = Equities
+"""float64[3, N + 1]: equities of the player on roll at winning chances 0, 1/N, ..., 1, with the cube owned, centered,
+and owned by the opponent."""
+
+
+class Turn(NamedTuple):
+    """What turning the cube leads to: the equities once it is turned and taken are `factor` times those of the rows
+    OPPONENT_OWNED, after a double by the player on roll, and OWNED, after one by the opponent."""
+
+    factor: float
+    passed: float  # equity of the player on roll if the opponent passes
+    dropped: float  # if it passes itself
+    doubles: bool  # whether the player on roll gains anything by a higher cube, and may turn it
+    is_doubled: bool  # the same of the opponent
+
+
+def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = POINTS) -> Sides:
+    """Equities in money play, in points per unit cube, from mean points of a win and of a loss.
+
+    Raises InvalidParameterError for mean points beyond 1 to 3, or a grid of less than 2 or more than MOST_POINTS
+    intervals.
+
+    >>> drifting_money(points=10)[:, 5].round(6).tolist()
+    [0.25, 0.0, -0.25]
+    """
+    check_grid(points)
+    ((_, win, loss),) = situation_rows(0.5, mean_win, mean_loss)[0].tolist()
+    sides = np.linspace(-loss, win, points + 1)[None].repeat(3, 0)
+    settle(sides, sides, Turn(2.0, 1.0, -1.0, True, True))
+    return sides
+
+
+def drifting_match(
+    cells: Cells, game: MatchGame, chances: NDArray[np.floating], cube_value: int = 1, points: int = POINTS
+) -> Sides:
+    """mwc in a match, from the cells of a match equity table, with the shares of gammons of chances[0:5]. In the
+    Crawford game nobody turns the cube. Raises InvalidParameterError for a grid out of range.
+    """
+    check_grid(points)
+    shares, value = shares_of(chances), cube_value
+    while value < max(game.away, game.opponent_away) and not game.is_crawford:
+        value *= 2
+    dead = dead_curve(cells, game, value, shares)
+    sides = np.linspace(dead.lose, dead.win, points + 1)[None].repeat(3, 0)
+    while value > cube_value:
+        value //= 2
+        dead, doubled = dead_curve(cells, game, value, shares), sides
+        sides = np.linspace(dead.lose, dead.win, points + 1)[None].repeat(3, 0)
+        passed, dropped = mwc_after(cells, game, value), mwc_after(cells, game, -value)
+        settle(sides, doubled, Turn(1.0, passed, dropped, game.away > value, game.opponent_away > value))
+    return sides
+
+
+def check_grid(points: int) -> None:
+    """Raise InvalidParameterError for a grid of too few or too many intervals."""
+    if not 2 <= points <= MOST_POINTS:
+        raise InvalidParameterError(f"expected a grid of 2 to {MOST_POINTS:,} intervals, got {points:,}")
+
+
+@kernel()
+def settle(sides: Sides, turned: Sides, turn: Turn) -> None:
+    """Fills sides[0:3, point], whose ends stay as they are, with what they are long before the end of time;
+    turned[0:3, point], which may be the same array, is the equity once the cube is turned."""
+    last = sides.shape[1] - 1
+    relaxation = 2.0 / (1.0 + np.sin(np.pi / last))
+    for _ in range(MOST_ROUNDS):
+        change = 0.0
+        for point in range(1, last):
+            doubled = min(turn.factor * turned[OPPONENT_OWNED, point], turn.passed)
+            was_doubled = max(turn.factor * turned[OWNED, point], turn.dropped)
+            for row in range(3):
+                mean = 0.5 * (sides[row, point - 1] + sides[row, point + 1])
+                value = sides[row, point] + relaxation * (mean - sides[row, point])
+                if turn.doubles and row != OPPONENT_OWNED:
+                    value = max(value, doubled)
+                if turn.is_doubled and row != OWNED:
+                    value = min(value, was_doubled)
+                change = max(change, abs(value - sides[row, point]))
+                sides[row, point] = value
+        if change < SETTLED:
+            break
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedJumps:
+    """No-double equities of the player on roll, float64[N + 1], at winning chances 0, 1/N, ..., 1."""
+
+    chances: Equities
+    owned: Equities
+    centered: Equities
+    opponent_owned: Equities
+
+    def points(self, owner: CubeOwner = CubeOwner.CENTERED) -> Points:
+        """Where decisions change, for a cube that is centered or owned by the player on roll."""
+        now = {CubeOwner.CENTERED: self.centered, CubeOwner.ON_ROLL: self.owned}[owner]
+        doubled = np.minimum(2 * self.opponent_owned, 1.0)
+        return Points(
+            take_point=self._first(2 * self.owned + 1),
+            double_point=self._first(doubled - now),
+            cash_point=self._first(2 * self.opponent_owned - 1),
+            too_good_point=self._first(now - 1),
+        )
+
+    def _first(self, gains: Equities) -> float:
+        """The least winning chance from which a gain that begins below 0 is not; NEVER."""
+        crossings = np.flatnonzero((gains[:-1] < 0) & (gains[1:] >= 0))
+        if not len(crossings):
+            return 0.0 if gains[0] >= 0 else NEVER
+        place = int(crossings[0])
+        share = gains[place] / (gains[place] - gains[place + 1])
+        return float(self.chances[place] + share * (self.chances[place + 1] - self.chances[place]))
+
+
+def solve_jumps(
+    mean_win: float,
+    mean_loss: float,
+    volatility: float,
+    *,
+    jumps: str = "double-exponential",
+    points: int = 100,
+    is_jacoby: bool = False,
+) -> SolvedJumps:
+    """Equities of the jump model by iteration, for mean points of a win and of a loss from 1 to 3; if `is_jacoby`, a
+    game that ends with a centered cube is worth 1 point.
+
+    `volatility` is the mean absolute size of a jump, up to 0.5; `jumps` their distribution, one of JUMPS; `points` N.
+    Raises InvalidParameterError.
+    """
+    for name, value in (("a win", mean_win), ("a loss", mean_loss)):
+        if not 1 <= value <= 3:
+            raise InvalidParameterError(f"expected mean points of {name} from 1 to 3, got {value:g}")
+    if not 0 < volatility <= 0.5:
+        raise InvalidParameterError(f"expected a jump volatility above 0 and up to 0.5, got {volatility:g}")
+    if jumps not in JUMPS:
+        raise InvalidParameterError(f"expected jumps that are {' or '.join(JUMPS)}, got {jumps}")
+    if points < 2 / volatility or points < 10:
+        least = max(10, int(np.ceil(2 / volatility)))
+        raise InvalidParameterError(f"expected a grid of at least {least} points for such jumps, got {points}")
+    mean = mean_over_jumps(points, _second_integral(jumps, volatility))
+    chances = np.linspace(0.0, 1.0, points + 1)
+    dead = chances * (mean_win + mean_loss) - mean_loss
+    ends = np.array([-mean_loss, mean_win])
+
+    def next_sides(sides: Equities) -> Equities:
+        owned, other = sides
+        return np.stack([np.maximum(owned, np.minimum(2 * other, 1)), np.minimum(other, np.maximum(2 * owned, -1))])
+
+    owned, other = iterate(mean, next_sides, np.stack([dead, dead]), ends)
+
+    def next_centered(sides: Equities) -> Equities:
+        held = np.minimum(sides, np.maximum(2 * owned, -1))
+        return np.asarray(np.where(np.minimum(2 * other, 1) > sides, np.minimum(2 * other, 1), held))
+
+    (centered,) = iterate(mean, next_centered, dead[None], np.array([-1.0, 1.0]) if is_jacoby else ends)
+    return SolvedJumps(chances, owned, centered, other)
+
+
+def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
+    """float64[k, N + 1]: where equities equal the means of the decided ones, with given values at both ends."""
+    equities = start
+    for _ in range(MOST_ROUNDS):
+        after = decided(equities)
+        after[:, [0, -1]] = ends
+        following = after @ mean.T
+        change = np.abs(following - equities).max()
+        equities = np.asarray(following)
+        if change < SETTLED:
+            break
+    return equities
+
+
+def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities:
+    """float64[N + 1, N + 1]: the weights that make the mean after a jump from grid point i out of equities at k.
+
+    `integral` is the second integral of the density of jumps: means over straight pieces are its differences.
+    """
+    step = 1 / points
+    at = np.array([integral(distance * step) for distance in range(-points - 1, points + 2)])
+    place = np.arange(points + 1)
+    apart = place[None, :] - place[:, None] + points + 1
+    weights: Equities = (at[apart + 1] - 2 * at[apart] + at[apart - 1]) / step
+    # half pieces at the ends, with all that lies beyond as if it were there
+    weights[:, 0] = (at[apart[:, 1]] - at[apart[:, 0]]) / step
+    weights[:, -1] = 1 - (at[apart[:, -1]] - at[apart[:, -2]]) / step
+    # and what equity gains beyond by its slope there, which makes the means from both ends come out
+    beyond = np.stack([-at[apart[:, 0]], at[apart[:, -1]] - (1 - place * step)], axis=1)
+    wanted = np.zeros((2, points + 1))
+    wanted[0, 0] = wanted[1, -1] = 1
+    slopes = np.linalg.solve(beyond[[0, -1]], wanted - weights[[0, -1]])
+    return np.asarray(weights + beyond @ slopes)
+
+
+def _second_integral(jumps: str, volatility: float) -> Callable[[float], float]:
+    """The integral of the distribution function of a jump, from minus infinity: of z, it is the mean of (z - jump)+."""
+    if jumps == "normal":
+        sd = volatility * sqrt(pi / 2)
+        return lambda z: z * (1 + erf(z / sd / sqrt(2))) / 2 + sd / sqrt(2 * pi) * exp(-z * z / (2 * sd * sd))
+    return lambda z: max(z, 0.0) + volatility / 2 * exp(-abs(z) / volatility)
