@@ -3,6 +3,10 @@
 Most boards differ little from one that was evaluated shortly before, such as another play of the same position: the
 first layer of a network is updated from that of the nearest among the last ones. Later layers are computed for a few
 boards at a time. The values are the same, to the last bit, as computed from the beginning.
+
+Plays are chosen by cubeless equity, or by the value with the cube: that of the position before the roll and before the
+cube is turned, both sides turning it best. It is exact in money play where an exact table covers both sides, elsewhere
+by a model of the cube from the five chances. To choose by it takes 1.01 to 1.11 times as long.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The value of each of the 21 rolls: the basis of luck, and of rollouts that subtract it.
+"""The value of each of the 21 rolls: the basis of luck, of rollouts that subtract it, of networks that look ahead in a
+kernel, and of local volatility.
 
 The luck of a roll is its value, that of the position after the best play, less the mean of the values of all 21 rolls,
 found by the same player at the same ply: so it averages to zero exactly, however well it plays (Zare, "A Measure of
