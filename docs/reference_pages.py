@@ -173,6 +173,7 @@ def tables_of(kind: Dataset[Any]) -> str:
 def kind_page(kind: Dataset[Any]) -> str:
     """Everything that a kind declares."""
     facts = [("revision", str(kind.revision)), ("source", kind.source), ("licence", kind.licence)]
+    facts.append(("made again", kind.made_again))
     if kind.defaults:
         facts.append(("default variants", ", ".join(f"`{kind.slug(each)}`" for each in kind.defaults)))
     if kind.takes_files:

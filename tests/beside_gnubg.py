@@ -27,7 +27,7 @@ from bgdata.formats.lines import read_bytes
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import Match
 from bgdata.formats.sgf import parse_sgf
-from bgdata.matches.analysis.totals import Score, rating, totals_of
+from bgdata.matches.acts import Score, rating, totals_of
 from bgdata.matches.steps import judge_all, situations
 from bgdata.store.progress import Silence
 from tests.oracles import ask_gnubg

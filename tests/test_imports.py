@@ -26,7 +26,8 @@ ROOT = Path(__file__).parents[1]
 ROOMS = {"kinds", "commands", "pages"}
 HEAVY = ("dask", "duckdb", "numba", "pandas", "prefect", "pyarrow")
 
-EXCEPTION_CLASSES = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
+CLASSES = inspect.getmembers(errors, inspect.isclass)
+EXCEPTION_CLASSES = {name: value for name, value in CLASSES if issubclass(value, Exception)}
 # other people's packages, by the modules of ours that may import them
 VECTORS = {  # written for LLVM
     "bgdata.bearoff.lowest",

@@ -349,23 +349,23 @@ class Scale:
             self.scale, self.offset = (1.0, float(-LOST)) if integer else (STEPS / limit, STEPS + 0.5)
         self.integer = integer
 
-    def stored(self, values: NDArray[Any]) -> NDArray[Any]:
+    def encode(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the recursion as they are stored."""
         found = np.empty(len(values), self.dtype)
         fill_stored(values, self.scale, self.offset, found)
         return found
 
-    def finished(self, is_full: NDArray[np.bool_], *, is_won: bool) -> NDArray[Any]:
+    def encode_finished(self, is_full: NDArray[np.bool_], *, is_won: bool) -> NDArray[Any]:
         """Stored values of a player who has finished, or whose opponent has; `is_full` where a gammon was lost."""
         if self.integer:
-            return self.stored(np.full(len(is_full), float(WON if is_won else LOST)))
-        return self.stored(np.where(is_full, 2.0, 1.0) * (1.0 if is_won else -1.0))
+            return self.encode(np.full(len(is_full), float(WON if is_won else LOST)))
+        return self.encode(np.where(is_full, 2.0, 1.0) * (1.0 if is_won else -1.0))
 
 
 def first_row(window: Window, scale: Scale) -> NDArray[Any]:
     """[positions, 4] by opponent index: the player on roll has finished."""
     row = np.empty((len(window.slots.order), len(COLUMNS)), scale.dtype)
-    row[window.slots.order] = scale.finished(window.is_full, is_won=True)[:, None]
+    row[window.slots.order] = scale.encode_finished(window.is_full, is_won=True)[:, None]
     return row
 
 
@@ -376,7 +376,7 @@ def layer_rows(
     the first column and the stored values of all blocks, for columns solved together."""
     slots = window.slots
     begin, end = slots.layer_start[layer : layer + 2].tolist()
-    lost = scale.finished(window.is_full[begin:end], is_won=False)
+    lost = scale.encode_finished(window.is_full[begin:end], is_won=False)
     rows = np.empty((min(ROWS, end - begin), len(slots.order), len(COLUMNS)), scale.dtype)
     for first in range(0, end - begin, ROWS):
         count = min(ROWS, end - begin - first)
@@ -427,8 +427,7 @@ def equity_rows(
                     layers[on_roll] = np.empty(
                         block_place(slots, on_roll, slots.most_pips, len(COLUMNS))[1], scale.dtype
                     )
-                values = solved.values[place : place + end - begin]
-                fill_stored(values, scale.scale, scale.offset, layers[on_roll][begin:end])
+                layers[on_roll][begin:end] = scale.encode(solved.values[place : place + end - begin])
             advance(len(solved.values) // len(COLUMNS))
         for layer in finished_layers(slots, totals):
             yield from layer_rows(window, layer, [(0, layers.pop(layer))], scale)

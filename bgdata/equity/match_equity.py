@@ -123,16 +123,16 @@ class MatchEquity:
     @property
     def asymmetry(self) -> float:
         """The largest deviation from 1 of the sum of the chances of both sides at a score."""
-        return float(np.nanmax(self._crooked))
+        return float(np.nanmax(self._asymmetries))
 
     @property
-    def _crooked(self) -> NDArray[np.float64]:
+    def _asymmetries(self) -> NDArray[np.float64]:
         swapped: NDArray[np.float64] = np.abs(self.cells + self.cells.transpose(0, 2, 1) - 1)[:, 1:, 1:]
         return swapped
 
     def crooked_cell(self) -> str:
         """The score with the largest deviation of that sum, in words."""
-        part, row, column = np.unravel_index(int(np.nanargmax(self._crooked)), self._crooked.shape)
+        part, row, column = np.unravel_index(int(np.nanargmax(self._asymmetries)), self._asymmetries.shape)
         away, opponent_away = int(row) + 1, int(column) + 1
         here, there = self.cells[part, away, opponent_away], self.cells[part, opponent_away, away]
         when = " post-crawford" if part else ""

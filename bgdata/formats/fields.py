@@ -22,7 +22,7 @@ from bgdata.game.board import CHECKERS, Flaw
 from bgdata.game.codec import Boards, parse_key20s, parse_position_ids
 from bgdata.kernel import kernel
 
-BLANKS = 32  # separator of `split_fields`: runs of spaces and tabs
+BLANKS = 32  # separator of fields: runs of spaces and tabs
 COMMA = 44
 NO_NUMBER = -128  # form of a text that is no finite number
 PLAIN = 127  # form of a number that is written as shortly as possible
@@ -68,14 +68,21 @@ _NOTATIONS: dict[int, tuple[str, str, Callable[[Bytes], tuple[Boards, Bytes]]]] 
 }
 
 
-@dataclass(frozen=True)
 class Fields:
-    """Fields of lines: field f is `data[starts[f]:ends[f]]`; line k has fields `first[k]` to `first[k + 1] - 1`."""
+    """Fields of lines: field f is `data[starts[f]:ends[f]]`; line k has fields `first[k]` to `first[k + 1] - 1`.
 
-    data: Bytes
-    first: Places
-    starts: Places
-    ends: Places
+    They are between runs of spaces and tabs, or between commas with blanks around them taken off; a line of spaces and
+    tabs alone has none. Methods that take rows (line indexes) quarantine in `ledger` those that break a rule.
+    """
+
+    def __init__(self, lines: Lines, separator: int = BLANKS) -> None:
+        self.lines, self.ledger = lines, Ledger(lines)
+        self.data = np.frombuffer(lines.data, np.uint8)
+        self.first = np.zeros(len(lines) + 1, np.int64)
+        _fill_field_counts(self.data, lines.starts, lines.ends, separator, self.first[1:])
+        np.cumsum(self.first, out=self.first)
+        self.starts, self.ends = np.empty(self.first[-1], np.int64), np.empty(self.first[-1], np.int64)
+        _fill_fields(self.data, lines.starts, lines.ends, separator, self.first, self.starts, self.ends)
 
     @property
     def counts(self) -> Places:
@@ -98,7 +105,7 @@ class Fields:
         same: NDArray[np.bool_] = (letters == np.frombuffer(text, np.uint8)).all(axis=1)
         return np.asarray(same & (self.widths(places) == len(text)))
 
-    def numbers(self, places: Places) -> tuple[Numbers, Forms]:
+    def values(self, places: Places) -> tuple[Numbers, Forms]:
         """(values, forms) of the fields at these places, in the shape of `places`.
 
         Decimal numbers in ASCII, exponents allowed; anything else, `nan` and `inf` included, has form NO_NUMBER.
@@ -113,50 +120,26 @@ class Fields:
                 values[index], forms[index] = 0, NO_NUMBER
         return values.reshape(places.shape), forms.reshape(places.shape)
 
-
-def split_fields(lines: Lines, separator: int = BLANKS) -> Fields:
-    """The fields of every line: between runs of spaces and tabs, or between commas with blanks around them taken off.
-
-    A line of spaces and tabs alone has no field.
-    """
-    data = np.frombuffer(lines.data, np.uint8)
-    first = np.zeros(len(lines) + 1, np.int64)
-    _fill_field_counts(data, lines.starts, lines.ends, separator, first[1:])
-    np.cumsum(first, out=first)
-    starts, ends = np.empty(first[-1], np.int64), np.empty(first[-1], np.int64)
-    _fill_fields(data, lines.starts, lines.ends, separator, first, starts, ends)
-    return Fields(data, first, starts, ends)
-
-
-class FieldReader:
-    """The lines of a file, their fields and ledger; methods quarantine the rows (line indexes) that break a rule."""
-
-    def __init__(self, lines: Lines, separator: int = BLANKS) -> None:
-        self.lines = lines
-        self.ledger = Ledger(lines)
-        self.fields = split_fields(lines, separator)
-
     def set_comments_aside(self) -> None:
         """Count blank lines and those whose first field begins with '#' as comments."""
-        fields = self.fields
-        is_blank = fields.counts == 0
+        is_blank = self.counts == 0
         self.ledger.set_aside(np.flatnonzero(is_blank))
         filled = np.flatnonzero(~is_blank)
-        self.ledger.set_aside(filled[fields.data[fields.starts[fields.first[filled]]] == _HASH])
+        self.ledger.set_aside(filled[self.data[self.starts[self.first[filled]]] == _HASH])
 
     def with_fields(self, rows: Places, expected: int, words: str = "") -> tuple[Places, Places]:
         """(rows that have so many fields, int64[rows, expected] their places); `words` say what the fields are."""
-        counts = self.fields.counts[rows]
+        counts = self.counts[rows]
         for count in np.unique(counts[counts != expected]).tolist():
             self.ledger.reject(rows[counts == count], f"expected {expected} fields{words}, got {count}")
         rows = rows[counts == expected]
-        return rows, self.fields.first[rows, np.newaxis] + np.arange(expected)
+        return rows, self.first[rows, np.newaxis] + np.arange(expected)
 
     def boards(self, rows: Places, places: Places, width: int = 20) -> Boards:
         """int8[rows, 26] of 20-letter keys, or of Position IDs, which have 14."""
         expected, words, parse = _NOTATIONS[width]
-        self.ledger.reject(rows[self.fields.widths(places) != width], f"expected a {expected}")
-        boards, flaws = parse(self.fields.letters(places, width))
+        self.ledger.reject(rows[self.widths(places) != width], f"expected a {expected}")
+        boards, flaws = parse(self.letters(places, width))
         self.reject_flaws(rows, flaws, words)
         return boards
 
@@ -167,7 +150,7 @@ class FieldReader:
 
     def numbers(self, rows: Places, places: Places, names: tuple[str, ...]) -> tuple[Numbers, Forms]:
         """(values, forms), [rows, names]."""
-        values, forms = self.fields.numbers(places)
+        values, forms = self.values(places)
         for column, name in enumerate(names):
             self.ledger.reject(rows[forms[:, column] == NO_NUMBER], f"expected a number as {name}")
         return values, forms

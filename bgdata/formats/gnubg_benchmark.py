@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.formats.fields import NO_NUMBER, NOISY, PLAIN, FieldReader, Forms, Numbers, Places, format_number
+from bgdata.formats.fields import NO_NUMBER, NOISY, PLAIN, Fields, Forms, Numbers, Places, format_number
 from bgdata.formats.lines import Intake, check_mask, comment_text, split_lines
 from bgdata.game.codec import Boards, format_key20s
 
@@ -220,20 +220,19 @@ def parse_gnubg_benchmark(data: bytes) -> Benchmark:
     return _Reader(data).read()
 
 
-class _Reader(FieldReader):
+class _Reader(Fields):
     """Knows the kinds of all lines; one method for each kind of line, which checks and returns its table."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(split_lines(data))
-        fields = self.fields
-        filled = np.flatnonzero(fields.counts)
-        first = fields.first[filled]
-        self.kinds = np.zeros(len(fields.counts), "S2")  # the first field if it is a known kind of line, else empty
+        filled = np.flatnonzero(self.counts)
+        first = self.first[filled]
+        self.kinds = np.zeros(len(self.counts), "S2")  # the first field if it is a known kind of line, else empty
         for kind in _KINDS:
-            self.kinds[filled[fields.is_text(first, kind)]] = kind
+            self.kinds[filled[self.is_text(first, kind)]] = kind
         is_unknown = self.kinds[filled] == b""
-        is_comment = fields.data[fields.starts[first]] == ord("#")
-        self.ledger.set_aside(np.flatnonzero(fields.counts == 0))
+        is_comment = self.data[self.starts[first]] == ord("#")
+        self.ledger.set_aside(np.flatnonzero(self.counts == 0))
         self.ledger.set_aside(filled[is_unknown & is_comment])
         expected = ", ".join(kind.decode() for kind in _KINDS)
         self.ledger.reject(filled[is_unknown], f"expected a line of {expected} or a comment")
@@ -250,7 +249,7 @@ class _Reader(FieldReader):
         return Benchmark(
             self.ledger,
             settings=self._settings(),
-            comments=self._texts(self.ledger.comments[self.fields.counts[self.ledger.comments] > 0]),
+            comments=self._texts(self.ledger.comments[self.counts[self.ledger.comments] > 0]),
             seeds=seeds,
             decisions=decisions,
             plays=replace(plays, rollouts=np.array(rollout_indexes, np.int64)),
@@ -266,14 +265,14 @@ class _Reader(FieldReader):
 
     def _dice(self, rows: Places, places: Places) -> NDArray[np.int8]:
         """int8[rows, 2]; rejects rows with other than two dice from 1 to 6."""
-        dice = self.fields.letters(places.ravel(), 1).reshape(-1, 2) - np.uint8(ord("0"))
-        is_die = (dice >= 1) & (dice <= 6) & (self.fields.widths(places) == 1)
+        dice = self.letters(places.ravel(), 1).reshape(-1, 2) - np.uint8(ord("0"))
+        is_die = (dice >= 1) & (dice <= 6) & (self.widths(places) == 1)
         self.ledger.reject(rows[~is_die.all(axis=1)], "expected dice from 1 to 6")
         return dice.astype(np.int8)
 
     def _seeds(self) -> Seeds:
         rows, places = self._places(b"r")
-        values, forms = self.fields.numbers(places[:, 1])
+        values, forms = self.values(places[:, 1])
         seeds = np.where(forms == 0, values, 0).astype(np.int64)
         for row in np.flatnonzero(forms == PLAIN).tolist():  # too many digits for a double
             text = self.lines[rows[row]].split()[1]
@@ -301,9 +300,9 @@ class _Reader(FieldReader):
         boards = self.boards(rows, places[:, 1])
         values, forms = self.numbers(rows, places[:, 2:4], ("no-double percentage", "double-take percentage"))
         self.ledger.reject(rows[((values < 0) | (values > 100)).any(axis=1)], "expected percentages from 0 to 100")
-        is_action = np.any([self.fields.is_text(places[:, 4], action) for action in _ACTIONS], axis=0)
+        is_action = np.any([self.is_text(places[:, 4], action) for action in _ACTIONS], axis=0)
         self.ledger.reject(rows[~is_action], "expected one of TG, D/T, D/D, ND as cube action")
-        actions, lines = self.fields.letters(places[:, 4], 3).view("S3").reshape(-1), rows + 1
+        actions, lines = self.letters(places[:, 4], 3).view("S3").reshape(-1), rows + 1
         table = CubeRollouts(lines, boards, values, forms, actions, self._seeds_of(lines, seeds))
         return table.select(self.ledger.is_row(rows))
 
@@ -317,15 +316,15 @@ class _Reader(FieldReader):
     def _decisions(self, seeds: Seeds) -> tuple[BenchmarkDecisions, BenchmarkPlays]:
         """Both tables; the links of plays to rollouts are not there yet."""
         rows = np.flatnonzero(self.kinds == b"m")
-        counts = self.fields.counts[rows]
+        counts = self.counts[rows]
         is_good = (counts >= 6) & (counts % 2 == 0)
         for count in np.unique(counts[~is_good]).tolist():
             self.ledger.reject(rows[counts == count], f"expected 4 fields and two for each play, got {count}")
         rows = rows[is_good]
-        first = self.fields.first[rows]
+        first = self.first[rows]
         boards = self.boards(rows, first + 1)
         dice = self._dice(rows, first[:, np.newaxis] + np.arange(2, 4))
-        n_plays = (self.fields.counts[rows] - 4) // 2
+        n_plays = (self.counts[rows] - 4) // 2
         first_plays = np.cumsum(n_plays) - n_plays
         plays = self._plays(rows, first, n_plays, first_plays)
         lines, keep = rows + 1, self.ledger.is_row(rows)
@@ -340,7 +339,7 @@ class _Reader(FieldReader):
         lines, ranks = rows[owners], np.arange(len(owners)) - first_plays[owners]
         places = first[owners] + 4 + 2 * ranks
         boards = self.boards(lines, places)
-        numbers, forms = self.fields.numbers(places + 1)
+        numbers, forms = self.values(places + 1)
         losses = np.where(ranks == 0, 0, numbers)
         equities = numbers[first_plays][owners] - losses if len(rows) else numbers
         self.ledger.reject(lines[(forms == NO_NUMBER) & (ranks == 0)], "expected a number as equity")
@@ -370,7 +369,7 @@ class _Reader(FieldReader):
 
     def _settings(self) -> tuple[Text, ...]:
         rows = np.flatnonzero(self.kinds == b"s")
-        self.ledger.reject(rows[self.fields.counts[rows] % 2 == 0], "expected pairs of a name and a value")
+        self.ledger.reject(rows[self.counts[rows] % 2 == 0], "expected pairs of a name and a value")
         return self._texts(rows[self.ledger.is_row(rows)])
 
     def _texts(self, rows: Places) -> tuple[Text, ...]:

@@ -132,9 +132,6 @@ class Match:
         return next((name for name in named if name.lower() not in ("", "backgammon")), None)
 
 
-GameCheck = Callable[[Match, Game], Game | Flaw]
-
-
 def breaks(match: Match) -> list[tuple[Note, ...]]:
     """For each game, notes of what is missing before or after it: games, a result, points between the scores, the end
     of the match.
@@ -185,7 +182,7 @@ class MatchFile(Intake):
 
     matches: tuple[Match, ...]
 
-    def quarantine_games(self, check: GameCheck) -> MatchFile:
+    def quarantine_games(self, check: Callable[[Match, Game], Game | Flaw]) -> MatchFile:
         """The file with the games that `check` returns. Where it returns a flaw, the line that has it is quarantined
         for its reason, and the other lines of the game refer to that line.
 

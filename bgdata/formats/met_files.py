@@ -146,6 +146,11 @@ def format_met(table: MetTable) -> list[bytes]:
         raise UsageError(f"expected a table of chances to write, got {table.name}, which has parameters of a formula")
     if "--" in table.notice or table.notice.endswith("-"):
         raise UsageError(f"expected a notice without two hyphens side by side, got {table.notice!r}")
+
+    def row(chances: NDArray[np.float64]) -> list[str]:
+        texts = [np.format_float_positional(chance, unique=True, trim="-") for chance in chances]
+        return ["    <row>", *(f"      <me>{text}</me>" for text in texts), "    </row>"]
+
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         '<!DOCTYPE met PUBLIC "-//GNU Backgammon//DTD Match Equity Tables//EN" "met.dtd">',
@@ -157,22 +162,17 @@ def format_met(table: MetTable) -> list[bytes]:
         f"    <length>{len(before)}</length>",
         "  </info>",
         '  <pre-crawford-table type="explicit">',
-        *(line for row in before for line in _row(row)),
+        *(line for each in before for line in row(each)),
         "  </pre-crawford-table>",
     ]
     both = table.is_symmetric or np.array_equal(own, other)
     for player, chances in (("both", own),) if both else (("0", own), ("1", other)):
         lines += [
             f'  <post-crawford-table type="explicit" player="{player}">',
-            *_row(chances),
+            *row(chances),
             "  </post-crawford-table>",
         ]
     return [f"{line}\n".encode() for line in [*lines, "</met>"]]
-
-
-def _row(chances: NDArray[np.float64]) -> list[str]:
-    texts = [np.format_float_positional(chance, unique=True, trim="-") for chance in chances]
-    return ["    <row>", *(f"      <me>{text}</me>" for text in texts), "    </row>"]
 
 
 def _extent(lines: Lines) -> tuple[int, int]:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.errors import InvalidPositionError, UsageError
-from bgdata.formats.fields import COMMA, NOISY, ROUNDED, FieldReader, Numbers
+from bgdata.formats.fields import COMMA, NOISY, ROUNDED, Fields, Numbers
 from bgdata.formats.lines import (
     Ledger,
     Lines,
@@ -99,9 +99,9 @@ def parse_gnubg_training(data: bytes) -> PositionRows:
 
 
 def _parse_block(lines: Lines) -> PositionRows:
-    reader = FieldReader(lines)
-    reader.set_comments_aside()
-    return _labelled_rows(reader, " (key and five chances)", 20)
+    fields = Fields(lines)
+    fields.set_comments_aside()
+    return _labelled_rows(fields, " (key and five chances)", 20)
 
 
 def parse_wildbg_csv(data: bytes) -> PositionRows:
@@ -111,23 +111,23 @@ def parse_wildbg_csv(data: bytes) -> PositionRows:
     Otherwise quarantined are: other than six fields, an ID that is no legal position, and chances that are no numbers
     or break a rule, as in `parse_gnubg_training`.
     """
-    reader = FieldReader(split_lines(data), COMMA)
-    reader.set_comments_aside()
-    first, expected = reader.ledger.rows[:1], WILDBG_HEADING.encode().split(b",")
-    columns = [column.strip(b" \t") for column in reader.lines[int(first[0])].split(b",")] if first.size else []
+    fields = Fields(split_lines(data), COMMA)
+    fields.set_comments_aside()
+    first, expected = fields.ledger.rows[:1], WILDBG_HEADING.encode().split(b",")
+    columns = [column.strip(b" \t") for column in fields.lines[int(first[0])].split(b",")] if first.size else []
     if columns == expected:
-        reader.ledger.set_aside(first)
+        fields.ledger.set_aside(first)
     elif columns[:1] == expected[:1]:
-        reader.ledger.reject(reader.ledger.rows, f"expected the heading {WILDBG_HEADING} or none")
-    return _labelled_rows(reader, " (position id and five chances)", 14)
+        fields.ledger.reject(fields.ledger.rows, f"expected the heading {WILDBG_HEADING} or none")
+    return _labelled_rows(fields, " (position id and five chances)", 14)
 
 
-def _labelled_rows(reader: FieldReader, words: str, width: int) -> PositionRows:
+def _labelled_rows(fields: Fields, words: str, width: int) -> PositionRows:
     """Rows of a position, in so many letters, and five chances."""
-    ledger = reader.ledger
-    rows, places = reader.with_fields(ledger.rows, 6, words)
-    boards = reader.boards(rows, places[:, 0], width)
-    chances, _ = reader.chances(rows, places[:, 1:], boards, ROUNDED)
+    ledger = fields.ledger
+    rows, places = fields.with_fields(ledger.rows, 6, words)
+    boards = fields.boards(rows, places[:, 0], width)
+    chances, _ = fields.chances(rows, places[:, 1:], boards, ROUNDED)
     kept = ledger.is_row(rows)
     return PositionRows(ledger, rows[kept] + 1, boards[kept], chances[kept].astype(np.float32))
 
@@ -138,16 +138,16 @@ def parse_bgsage_rollouts(data: bytes) -> PositionRows:
     Quarantined are: other than 31 fields, a board that is not legal, chances that are no numbers, outside their range
     or out of order by more than noise explains (`fields.NOISY`).
     """
-    reader = FieldReader(split_lines(data))
-    reader.set_comments_aside()
-    ledger = reader.ledger
-    rows, places = reader.with_fields(ledger.rows, _SLOTS + 5, " (a board and five chances)")
-    values, forms = reader.fields.numbers(places[:, :_SLOTS])
+    fields = Fields(split_lines(data))
+    fields.set_comments_aside()
+    ledger = fields.ledger
+    rows, places = fields.with_fields(ledger.rows, _SLOTS + 5, " (a board and five chances)")
+    values, forms = fields.values(places[:, :_SLOTS])
     is_integer = ((forms == 0) & (abs(values) <= CHECKERS)).all(axis=1)
     ledger.reject(rows[~is_integer], f"expected integers from -{CHECKERS} to {CHECKERS} as a board")
     boards = np.where(is_integer[:, np.newaxis], values, 0).astype(np.int8)
-    reader.reject_flaws(rows, board_flaws(boards), "board")
-    chances, _ = reader.chances(rows, places[:, _SLOTS:], boards, NOISY)
+    fields.reject_flaws(rows, board_flaws(boards), "board")
+    chances, _ = fields.chances(rows, places[:, _SLOTS:], boards, NOISY)
     kept = ledger.is_row(rows)
     return PositionRows(ledger, rows[kept] + 1, boards[kept], chances[kept])
 
@@ -159,8 +159,8 @@ def parse_bgsage_entries(data: bytes) -> PositionRows:
     over, but for `eval_level`, `tier`, `cube_owner` and `jacoby`: none may say other than a rollout to the end,
     cubeless and without the Jacoby rule. The other rules are those of `parse_bgsage_rollouts`.
     """
-    reader = FieldReader(split_lines(data))
-    ledger, lines = reader.ledger, reader.lines
+    fields = Fields(split_lines(data))
+    ledger, lines = fields.ledger, fields.lines
     ledger.set_aside([index for index in range(len(lines)) if not lines[index].strip()])
     rows = ledger.rows
     values = np.zeros((len(rows), _SLOTS + 2 + 5))
@@ -170,9 +170,9 @@ def parse_bgsage_entries(data: bytes) -> PositionRows:
         except ValueError as error:  # of `_entry`
             ledger.reject([index], str(error))
     boards = values[:, :_SLOTS].astype(np.int8)
-    reader.reject_flaws(rows, board_flaws(boards), "board")
+    fields.reject_flaws(rows, board_flaws(boards), "board")
     chances = np.ascontiguousarray(values[:, _SLOTS + 2 :])
-    reader.reject_chance_flaws(rows, boards, chances, NOISY)
+    fields.reject_chance_flaws(rows, boards, chances, NOISY)
     kept = ledger.is_row(rows)
     equities, errors = values[kept, _SLOTS], values[kept, _SLOTS + 1]
     return PositionRows(ledger, rows[kept] + 1, boards[kept], chances[kept], equities=equities, standard_errors=errors)
@@ -215,9 +215,9 @@ def parse_position_list(data: bytes) -> PositionRows:
     26 integers may have commas between them. Text is read as `plain_text` reads it. Blank lines, those that begin with
     '#', and a first line that begins with `position_id` count as comments.
     """
-    reader = FieldReader(split_lines(plain_text(data)), COMMA)
-    reader.set_comments_aside()
-    lines, ledger, fields = reader.lines, reader.ledger, reader.fields
+    fields = Fields(split_lines(plain_text(data)), COMMA)
+    fields.set_comments_aside()
+    lines, ledger = fields.lines, fields.ledger
     rows = ledger.rows
     if rows.size and fields.is_text(fields.first[rows[:1]], HEADING.encode())[0]:
         ledger.set_aside(rows[:1])
@@ -225,7 +225,7 @@ def parse_position_list(data: bytes) -> PositionRows:
     places = fields.first[rows]
     is_id = fields.widths(places) == 14
     boards = np.zeros((len(rows), _SLOTS), np.int8)
-    boards[is_id] = reader.boards(rows[is_id], places[is_id], 14)
+    boards[is_id] = fields.boards(rows[is_id], places[is_id], 14)
     for index in np.flatnonzero(~is_id).tolist():
         try:
             boards[index] = parse_identifier(_first_column(decode_text(lines[rows[index]])))[0].board

@@ -164,9 +164,7 @@ class _State:
                 if self.game.is_crawford:
                     raise self.error(turn, "expected no double in the Crawford game")
                 self.offer(turn, 2 * self.cube.value)
-            case (
-                TurnKind.BEAVER
-            ):  # the other side turns the cube at once and keeps it, or the first side turns it again
+            case TurnKind.BEAVER:  # the other side turns the cube at once and keeps it, or the first one turns it again
                 if turn.player != self.answers or self.match.length:
                     raise self.error(turn, "expected a beaver in answer to a double in money play")
                 self.offer(turn, 4 * self.cube.value)
@@ -199,7 +197,7 @@ class _State:
         if not turn.checker_moves and plays[0].moves and says_no_move:
             raise self.error(turn, f"expected {plays[0]}, the only legal play, got {shown(turn.text)}")
         try:
-            play = find_play(moves_text(turn), plays) if turn.checker_moves else plays[0]
+            play = find_play(_moves_text(turn), plays) if turn.checker_moves else plays[0]
         except IllegalPlayError as error:
             raise self.error(turn, str(error)) from error
         if turn.text and turn.checker_moves:
@@ -235,7 +233,7 @@ class _State:
             return game.points
         right_winner, sizes = self.possible_ends(winner)
         full = {size * self.cube.value for size in sizes}
-        counted = set(map(self.counted, full))
+        counted = set(map(self.count_points, full))
         if winner == right_winner and game.points in full | counted:
             if game.points not in full:
                 text = f"{game.points} points are what the match lacked: the game was worth more"
@@ -253,7 +251,7 @@ class _State:
         self.notes.append(Note(game.result_line, text))
         return points
 
-    def counted(self, points: int) -> int:
+    def count_points(self, points: int) -> int:
         """How many of these points count: no more than the winner lacks in the match."""
         return min(points, self.match.length - self.game.score[self.game.winner or 0]) if self.match.length else points
 
@@ -263,7 +261,7 @@ class _State:
             return None
         _, sizes = self.possible_ends(self.game.winner)
         full = [size * self.cube.value for size in sorted(sizes)]
-        return points if points in full else next(each for each in full if self.counted(each) == points)
+        return points if points in full else next(each for each in full if self.count_points(each) == points)
 
     def possible_ends(self, winner: int) -> tuple[int, set[int]]:
         """(winner, possible sizes: 1 to 3) by the last position; `winner` if only the record tells it."""
@@ -297,8 +295,7 @@ class _State:
         return InvalidGameError(f"{reason}, in line {turn.line}: {self.match.players[turn.player]} {turn.kind}")
 
 
-def moves_text(turn: Turn) -> str:
-    """The checker moves of a turn in the usual notation."""
+def _moves_text(turn: Turn) -> str:
     names = {BAR_POINT: "bar", OFF_POINT: "off"}
     steps = [
         f"{names.get(move.from_point, move.from_point)}/{names.get(move.to_point, move.to_point)}"

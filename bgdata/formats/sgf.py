@@ -214,31 +214,22 @@ class _Turns:
         """(winner, points) of the result, None where it is not known; a resignation becomes the loser's last turn."""
         if values is None or values[0] in _UNKNOWN_RESULTS:
             return None, None
-        if found := _RESIGNED.fullmatch(values[0]):
-            return self.add_resignation(found[1]), None
-        found = _RESULT.fullmatch(values[0])
-        if found is None:
+        resigned, found = _RESIGNED.fullmatch(values[0]), _RESULT.fullmatch(values[0])
+        if not (resigned or found):
             raise ValueError("expected a result such as W+2 or B+4R")
-        return self.add_resignation(found[1]) if found[3] else _PLAYERS[found[1]], int(found[2])
-
-    def add_resignation(self, colour: str) -> int:
-        """The other side resigns; the winner."""
-        winner = _PLAYERS[colour]
-        self.turns.append(Turn(1 - winner, TurnKind.RESIGN, line=self.line))
-        return winner
+        winner = _PLAYERS[values[0][0]]
+        if resigned or (found and found[3]):
+            self.turns.append(Turn(1 - winner, TurnKind.RESIGN, line=self.line))
+        return winner, int(found[2]) if found else None
 
 
 def _checker_moves(player: int, letters: str) -> tuple[RecordedMove, ...]:
     """Checker moves of letter pairs, in the points of the player."""
-    points = [_point(player, letter) for letter in letters]
+    ends, places = {"y": BAR_POINT, "z": OFF_POINT}, [ord(letter) - ord("a") for letter in letters]
+    points = [
+        ends.get(letter, 24 - place if player else place + 1) for letter, place in zip(letters, places, strict=True)
+    ]
     moves = tuple(RecordedMove(*pair) for pair in zip(points[::2], points[1::2], strict=True))
     if any(move.from_point <= move.to_point for move in moves):
         raise ValueError("expected checker moves from a higher point to a lower one")
     return moves
-
-
-def _point(player: int, letter: str) -> int:
-    if letter in "yz":
-        return BAR_POINT if letter == "y" else OFF_POINT
-    place = ord(letter) - ord("a")
-    return 24 - place if player else place + 1

@@ -120,7 +120,8 @@ class _GzipUnpacker:
 
 
 def _pieces(source: _Source) -> Iterator[bytes]:
-    """The content, in pieces of at most CHUNK_BYTES. Raises CorruptFileError."""
+    """The content, in pieces of at most CHUNK_BYTES. Raises CorruptFileError, also where it begins as no text does: an
+    archive, or something packed twice."""
     data = source.chunk()
     packing = packing_of(data)
     head = b""
@@ -128,7 +129,14 @@ def _pieces(source: _Source) -> Iterator[bytes]:
     for piece in _streams(source, data, packing) if packing else plain:
         if len(head) < HEAD_BYTES:
             head = (head + piece)[:HEAD_BYTES]
-            check_head(head, packing, source.path)
+            found = packing_of(head) if packing else None
+            for place, mark, name in _ARCHIVES:
+                found = name if head[place : place + len(mark)] == mark else found
+            if found:
+                raise CorruptFileError(
+                    f"expected text in {source.path}, plain or packed once with gzip or bzip2, "
+                    f"found {found}{f' in {packing}' if packing else ''}; unpack it first"
+                )
         yield piece
 
 
@@ -161,19 +169,6 @@ def packing_of(head: bytes) -> str | None:
     if head.startswith(b"\x1f\x8b\x08"):
         return _GZIP
     return _BZIP2 if head.startswith(b"BZh") and head[4:10] in _BZIP2_BLOCKS else None
-
-
-def check_head(head: bytes, packing: str | None, path: str | os.PathLike[str]) -> None:
-    """Raise CorruptFileError where content begins as no text does: an archive, or something packed twice."""
-    found = packing_of(head) if packing else None
-    for place, mark, name in _ARCHIVES:
-        if head[place : place + len(mark)] == mark:
-            found = name
-    if found:
-        where = f" in {packing}" if packing else ""
-        raise CorruptFileError(
-            f"expected text in {path}, plain or packed once with gzip or bzip2, found {found}{where}; unpack it first"
-        )
 
 
 def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +15,6 @@ from bgdata.errors import MissingTableError, MissingWarehouseError, UsageError, 
 from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command(name="import")
@@ -127,20 +123,15 @@ def print_report(table: Table, form: str = "table", *, err: bool = False) -> Non
     if reasons:
         click.echo('  see them: bgdata query "from quarantine"', err=err)
     if counts.get(NOTES):
-        print_notes(table, err=err)
+        from bgdata.matches.kinds.matches_compute import note_texts
+
+        notes = note_texts(table.arrays())
+        many = "s" * (len(notes) != 1)
+        click.echo(f"{len(notes):,} note{many} on games that were repaired, read leniently or lack something", err=err)
+        for note in notes[:FIRST_NOTES]:
+            click.echo(f"  {note}", err=err)
+        if len(notes) > FIRST_NOTES:
+            click.echo(f"  ... and {len(notes) - FIRST_NOTES:,} more", err=err)
+        click.echo('  see them: bgdata query "from game_notes"', err=err)
     for warning in manifest.warnings:
         click.echo(f"warning: {warning}", err=True)
-
-
-def print_notes(table: Table, *, err: bool) -> None:
-    """Print how many notes there are on what was repaired, read leniently or is missing, and the first of them."""
-    from bgdata.matches.kinds.matches_compute import note_texts
-
-    notes = note_texts(table.arrays())
-    count = f"{len(notes):,} note{'s' * (len(notes) != 1)}"
-    click.echo(f"{count} on games that were repaired, read leniently or lack something", err=err)
-    for note in notes[:FIRST_NOTES]:
-        click.echo(f"  {note}", err=err)
-    if len(notes) > FIRST_NOTES:
-        click.echo(f"  ... and {len(notes) - FIRST_NOTES:,} more", err=err)
-    click.echo('  see them: bgdata query "from game_notes"', err=err)

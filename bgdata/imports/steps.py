@@ -56,31 +56,25 @@ def fetch_file(warehouse: Warehouse, file: Published, progress: Progress) -> Pat
     """Download a file into `raw/` of the warehouse, unless it is there, and check it. Raises DownloadError,
     StorageError, CorruptFileError, or DigestMismatchError for a file whose hash is not the known one."""
     path = download(file.address, warehouse.root / RAW / file.name, progress)
-    check_published(warehouse, file, path)
-    progress.note(f"{file.name}: {path.stat().st_size:,} bytes, as it should be")
-    return path
-
-
-def check_published(warehouse: Warehouse, file: Published, path: Path) -> None:
-    """Compare a file with its published hash, or with the hash that was pinned when it was first fetched."""
     if file.content_sha256:
-        expected, found = file.content_sha256, unpacked_hash(path)
-    else:
+        expected, found = file.content_sha256, _unpacked_hash(path)
+    else:  # that was pinned when it was first fetched
         pins = {pin.name: pin.sha256 for pin in load_pins(warehouse.lock)}
         found = sha256_file(path)
         expected = pins.get(file.name, found)
         if file.name not in pins:
-            unpacked_hash(path)
+            _unpacked_hash(path)
             save_pin(warehouse.lock, PinnedFile(file.name, file.address, path.stat().st_size, found))
     if found != expected:
         raise DigestMismatchError(
             f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...; delete it and fetch it again"
         )
+    progress.note(f"{file.name}: {path.stat().st_size:,} bytes, as it should be")
+    return path
 
 
-def unpacked_hash(path: Path) -> str:
-    """SHA-256 of the uncompressed content. Raises CorruptFileError for a file that is cut off or not compressed at
-    all."""
+def _unpacked_hash(path: Path) -> str:
+    """SHA-256 of the uncompressed content. Raises CorruptFileError for a file that is cut off or not compressed."""
     try:
         facts = unpack(path, lambda _: None)
     except CorruptFileError as error:
@@ -134,7 +128,13 @@ def files_at(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: P
         if not path.is_dir():
             found.append(path)
             continue
-        inside = [each for each in sorted(path.rglob("*")) if is_importable(warehouse, path, each)]
+        inside = [
+            each
+            for each in sorted(path.rglob("*"))
+            if each.is_file()
+            and not any(part.startswith(".") for part in each.relative_to(path).parts)
+            and not each.resolve().is_relative_to(warehouse.root.resolve())
+        ]
         wanted = [each for each in inside if unpacked_name(each.name.lower()).endswith(endings or "")]
         if not wanted:
             what = f"files that end in {', '.join(endings)}" if endings else "a file"
@@ -146,12 +146,6 @@ def files_at(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: P
             )
         found += wanted
     return found
-
-
-def is_importable(warehouse: Warehouse, folder: Path, path: Path) -> bool:
-    """Whether a path in a folder is a file that is not hidden, and none of the warehouse's own."""
-    is_hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return path.is_file() and not is_hidden and not path.resolve().is_relative_to(warehouse.root.resolve())
 
 
 def check_version(warehouse: Warehouse, version: str, progress: Progress, *, seed: int = 0) -> list[str]:

@@ -15,9 +15,8 @@ from bgdata.formats.matches import Game, Match, TurnKind, breaks
 from bgdata.formats.replay import ReplayedTurn, replay_game
 from bgdata.game.match import Cube, MatchScore, Money, Stakes
 from bgdata.imports.steps import STANDARD_INPUT
-from bgdata.matches.analysis.acts import Act, ActKind, JudgedGame, RecordedGame
-from bgdata.matches.analysis.judged import judge_game, whole_game
-from bgdata.matches.analysis.outlook import Analyst
+from bgdata.matches.acts import Act, ActKind, JudgedGame, RecordedGame
+from bgdata.matches.judging import Analyst, judge_game, whole_game
 from bgdata.matches.kinds.matches import DATASET as MATCHES
 from bgdata.selfplay.series import CubefulRules
 from bgdata.store.progress import Progress

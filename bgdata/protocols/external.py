@@ -220,7 +220,7 @@ class _MatchRecord:
             if score != (0, 0) or not self.is_open:
                 return self.is_open
             wanted = _state_of(question)  # the board of a game that begins, or of the one that goes on
-            if self._state is None or wanted == self._state or self._reached(wanted) or self._record.has(wanted):
+            if self._state is None or wanted == self._state or self._ways_to(wanted) or self._record.has(wanted):
                 return True
             return wanted != _FIRST and not _beginnings(wanted)
         return all(now >= before for now, before in zip(question.scores, score, strict=True))
@@ -238,7 +238,7 @@ class _MatchRecord:
 
     def add(self, question: Question, reply: str) -> None:
         """What gnubg has done before it asked this, and what it was answered."""
-        if question == self._last and not self._reached(
+        if question == self._last and not self._ways_to(
             _state_of(question)
         ):  # it has not understood, or its user went back to it
             self._record.take_back(self._turns_before)
@@ -266,7 +266,7 @@ class _MatchRecord:
 
     def _add_theirs(self, question: Question) -> None:
         wanted = _state_of(question)
-        plays = self._reached(wanted)
+        plays = self._ways_to(wanted)
         if plays:
             self._add_play(plays)
         elif wanted != self._state and (self._state is not None or wanted != _FIRST):
@@ -278,7 +278,7 @@ class _MatchRecord:
             is_beaver = question.is_beaver or question.stakes.cube.owner == CubeOwner.OPPONENT
             self._record.add_cube(1, TurnKind.BEAVER if is_beaver else TurnKind.DOUBLE, 2 * question.stakes.cube.value)
 
-    def _reached(self, wanted: State) -> list[tuple[Roll, Play]]:
+    def _ways_to(self, wanted: State) -> list[tuple[Roll, Play]]:
         """The rolls and plays of gnubg that lead to this state, likeliest first."""
         if self._state is None:
             return _beginnings(wanted)

@@ -226,10 +226,10 @@ class UbgiEngine:
         return self._match.stakes
 
     def _best_move(self, decisions: Decisions, position: Position) -> list[str]:
-        play, infos = self._ranked(decisions, position)
+        play, infos = self._rank(decisions, position)
         return [*infos, f"bestmove {format_moves(play)}"]
 
-    def _ranked(self, decisions: Decisions, position: Position) -> tuple[Play, list[str]]:
+    def _rank(self, decisions: Decisions, position: Position) -> tuple[Play, list[str]]:
         """The best play, and the info lines of the best plays."""
         if self._roll is None:
             raise refusal("bad_state", "missing dice")
@@ -253,7 +253,7 @@ class UbgiEngine:
         return [f"info cube {told} error {error:.6f}", f"bestcube {best}"]
 
     def _best_turn(self, decisions: Decisions, position: Position) -> list[str]:
-        play, infos = self._ranked(decisions, position)
+        play, infos = self._rank(decisions, position)
         cube = "double" if decisions.doubles(position, self._stakes) else "nodouble"
         return [*infos, f"bestturn cube={cube} move={format_moves(play)}"]
 

@@ -66,12 +66,9 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
 
 
 def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype that the header of a .npy file of this size states; raises ValueError for any header that is not
-    written like ours.
-
-    The text is matched, not evaluated as NumPy does: it may come from a stranger, and Python's parser occasionally
-    fails when several threads use it (cpython issue 106905).
-    """
+    """Shape and dtype that the header of a .npy file of this size states. Raises ValueError for one that is not written
+    like ours. The text is matched, not evaluated as NumPy does: it may come from a stranger, and Python's parser
+    occasionally fails when several threads use it (cpython issue 106905)."""
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
         raise ValueError(f"format {version}")
@@ -91,12 +88,8 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
 
 
 def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
-    """The bytes of an open file, mapped read-only for as long as they are referenced; where `is_random`, no page is
-    read ahead of those that are used.
-
-    Python's own `mmap` keeps a file descriptor for each map, of which a process may have a thousand, and a player needs
-    ten.
-    """
+    """The bytes of an open file, mapped read-only while they are referenced; where `is_random`, no page is read ahead.
+    Python's own `mmap` keeps a file descriptor for each map, of which a process may have a thousand."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong]

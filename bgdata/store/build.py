@@ -31,6 +31,7 @@ from bgdata.errors import (
     UsageError,
 )
 from bgdata.process import free_memory, keep, keeping
+from bgdata.store import storage
 from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Build, Computed, Dataset, Estimate, ImportedDataset, Input, TableShape
@@ -59,17 +60,6 @@ from bgdata.store.manifest import (
 from bgdata.store.names import check_name
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
-from bgdata.store.storage import (
-    is_want,
-    locked,
-    make_folder,
-    publish,
-    remove_folder,
-    sha256_file,
-    storage_errors,
-    sync,
-    write_file,
-)
 from bgdata.store.table import Table, install, published_version
 from bgdata.store.versions import Versions, deleting, input_digests
 
@@ -240,7 +230,7 @@ def _make(plan: Plan) -> Table:
     published = None if plan.force else published_version(kind, plan.parameters, plan.key)
     if published is None:
         check_estimate(plan)
-    with locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+    with storage.locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
         # without the lock an input could be deleted between this look and the build
         with deleting(warehouse):  # whoever deletes from now on sees that this build is running
             for role, table in plan.inputs.items():
@@ -293,10 +283,10 @@ def _build_alone(plan: Plan) -> Table:
         plan.progress.note(
             f"{plan.title}: begins anew in {plan.elsewhere}; what a stopped build kept elsewhere is deleted"
         )
-    with storage_errors("create", staging):
+    with storage.storage_errors("create", staging):
         if (staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
-            remove_folder(staging)
-        make_folder(staging)
+            storage.remove_folder(staging)
+        storage.make_folder(staging)
         tidy(staging)
         for partial in staging.glob(".*.partial"):
             partial.unlink()
@@ -304,7 +294,7 @@ def _build_alone(plan: Plan) -> Table:
         saved = _compute_arrays(plan)
     except BgdataError:
         if plan.files and not (staging / COMPUTED).exists():  # nothing of it is finished, and may never be
-            remove_folder(staging)
+            storage.remove_folder(staging)
         raise
     try:
         manifest = _finish(plan, saved)
@@ -313,7 +303,7 @@ def _build_alone(plan: Plan) -> Table:
     except Exception:  # of values that no build would publish, whatever found it out
         (staging / COMPUTED).unlink(missing_ok=True)  # the next build computes the arrays anew
         raise
-    publish(staging, plan.place / manifest.version)
+    storage.publish(staging, plan.place / manifest.version)
     where = f", in {plan.place}" if plan.elsewhere else ""
     seconds = time.perf_counter() - begin  # the manifest has those of computing alone
     plan.progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {seconds:.1f} s{where}")
@@ -340,10 +330,8 @@ def _install_published(plan: Plan, published: Table) -> Table:
 
 
 def _compute_arrays(plan: Plan) -> dict[str, Any]:
-    """Save every declared array in the staging folder, unless a killed build got that far.
-
-    Returns `seconds`, and the SHA-256 of the file of every array as `arrays`.
-    """
+    """Save every declared array in the staging folder, unless a killed build got that far. Returns `seconds`, and the
+    SHA-256 of the file of every array as `arrays`."""
     job = Job(plan.staging, plan.progress, plan.files,
               title=plan.title, strict=plan.strict, recipe=plan.key, executor=plan.executor)  # fmt: skip
     computed = _load_computed(plan)
@@ -356,12 +344,12 @@ def _compute_arrays(plan: Plan) -> dict[str, Any]:
         plan.kind.computation.compute(Build(plan.parameters, plan.inputs, plan.warehouse, job))
         seconds = time.perf_counter() - start
         paths = {entry.name: plan.staging / f"{entry.name}.npy" for entry in plan.kind.arrays_of(plan.parameters)}
-        with storage_errors("write", plan.staging):
+        with storage.storage_errors("write", plan.staging):
             for path in paths.values():
-                sync(path)
-        hashes = {name: sha256_file(path) for name, path in paths.items()}
+                storage.sync(path)
+        hashes = {name: storage.sha256_file(path) for name, path in paths.items()}
         computed = {"seconds": seconds, "arrays": hashes, "recipe": plan.key}
-        write_file(plan.staging / COMPUTED, seal_record(computed))
+        storage.write_file(plan.staging / COMPUTED, seal_record(computed))
     job.clear_checkpoints()
     return computed
 
@@ -377,7 +365,7 @@ def _load_computed(plan: Plan) -> dict[str, Any] | None:
             raise CorruptFileError(f"expected arrays of recipe {plan.key[:12]} beside {marker}, found those of another")
         intact_arrays(plan.staging, computed["arrays"])
     except (CorruptFileError, DigestMismatchError, MissingTableError, StorageError) as error:
-        if is_want(error):
+        if storage.is_want(error):
             raise
         plan.progress.note(f"{error}; the finished arrays are damaged and computed again")
         marker.unlink()
@@ -394,7 +382,7 @@ def _finish(plan: Plan, saved: Mapping[str, Any]) -> Manifest:
     computed = Computed(parameters, arrays)
     rows = write_tables(kind, computed, staging, plan.progress, digest=digest, recipe_key=plan.key)
     run_sql_checks(plan.warehouse.kinds.sql, kind, parameters, staging)
-    hashes = {shape.file: sha256_file(staging / shape.file) for shape in kind.tables_of(parameters)}
+    hashes = {shape.file: storage.sha256_file(staging / shape.file) for shape in kind.tables_of(parameters)}
     hashes |= {f"{name}.npy": found for name, found in saved["arrays"].items()}
     software = {name: installed_version(name) for name in ("bgdata", "numpy", "numba", "pyarrow", "duckdb")}
     software |= {"python": platform.python_version(), "sources": sources_here(kind)}
@@ -469,10 +457,8 @@ def write_tables(
 
 
 def check_estimate(plan: Plan) -> None:
-    """Raise TooLargeError when the build would not fit into memory or onto the disk.
-
-    What a killed build of the recipe has left there is used or replaced by this one, so it counts as free.
-    """
+    """Raise TooLargeError when the build would not fit into memory or onto the disk. What a killed build of the recipe
+    has left there counts as free: it is used or replaced."""
     estimate = plan.kind.estimate(plan.parameters)
     folder = next(path for path in (plan.place, *plan.place.absolute().parents) if path.exists())
     disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
@@ -522,10 +508,10 @@ def refresh_catalog(warehouse: Versions) -> None:
 
 def mend_catalog(warehouse: Versions) -> None:
     """Rebuild the catalog where versions came or went since it was written."""
-    from bgdata.store.catalog import is_stale
+    from bgdata.store import catalog
 
-    if is_stale(warehouse):
-        refresh_catalog(warehouse)
+    if catalog.is_stale(warehouse):
+        catalog.write_catalog(warehouse)
 
 
 def _source_commit() -> str:

@@ -172,7 +172,10 @@ def fill_catalog(
     shapes: dict[str, TableShape] = {}  # a shared table is declared by several kinds
     selects: dict[str, list[str]] = {}
     for kind in warehouse.kinds.values():
-        for shape in (each for each in kind.tables if _is_wanted(each, wanted)):
+        for shape in kind.tables:
+            is_variant = wanted is not None and any(name.startswith(f"{shape.name}_") for name in wanted)
+            if wanted is not None and not is_variant and shape.name not in wanted:
+                continue
             shapes.setdefault(shape.name, shape)
             for table in (each for each in current if each.folder.parts[-3] == kind.name):
                 if not _is_stored(kind, shape, table):
@@ -202,11 +205,6 @@ def fill_catalog(
         if wanted is None or script.creates & wanted:
             connection.execute(script.text)
     sql.run(connection, "lookups", "views", wanted=wanted)
-
-
-def _is_wanted(shape: TableShape, wanted: frozenset[str] | None) -> bool:
-    """Whether a table, or that of one of its variants, is among the names that a query needs; all are for None."""
-    return wanted is None or shape.name in wanted or any(name.startswith(f"{shape.name}_") for name in wanted)
 
 
 def is_readable(table: Table) -> bool:
@@ -451,11 +449,9 @@ def _version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:
                 if name == CURRENT:
                     yield variant, name
                 elif is_name("version", name):
-                    yield from (
-                        (variant / name, file)
-                        for file in _names_in(variant / name)
-                        if file == MANIFEST or file.endswith(".parquet")
-                    )
+                    for file in _names_in(variant / name):
+                        if file == MANIFEST or file.endswith(".parquet"):
+                            yield variant / name, file
 
 
 def _names_in(folder: Path) -> list[str]:

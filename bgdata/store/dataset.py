@@ -153,6 +153,11 @@ class Computed(Generic[P_co]):
     arrays: Mapping[str, Array]
 
 
+ANYWHERE = "bit for bit, on any machine"
+FROM_INPUTS = "bit for bit from the same inputs, on any machine"
+BY_PLAYERS = "bit for bit by players of ours; other programs may answer otherwise on another machine"
+
+
 class Dataset(ABC, Generic[P]):
     """A kind of dataset, declared: what it holds, what it is made from, and which variants there are."""
 
@@ -161,6 +166,7 @@ class Dataset(ABC, Generic[P]):
     summary: ClassVar[str]
     source: ClassVar[str]  # where the method or the data come from
     licence: ClassVar[str] = "CC0-1.0"
+    made_again: ClassVar[str] = ANYWHERE  # what holds of a version that is computed again by the same code
     columns: ClassVar[tuple[Column, ...]]  # of the main table, which is named like the kind; see TableShape
     key: ClassVar[tuple[str, ...]]
     main_table: ClassVar[str] = ""  # name of the main table where it is not that of the kind

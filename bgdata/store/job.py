@@ -141,11 +141,8 @@ class Job:
                     remove_folder(old)
 
     def _restore(self, state: Mapping[str, Array]) -> int:
-        """Load the newest usable checkpoint into `state`; returns the number of steps it has done.
-
-        A damaged one is named and deleted. One of another recipe, which can only have been put here by hand, is named
-        and skipped.
-        """
+        """Load the newest usable checkpoint into `state`; returns the number of steps it has done. A damaged one is
+        named and deleted, one of another recipe, put here by hand, is named and skipped."""
         for folder in sorted(self.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = read_sealed(folder / _STATE)

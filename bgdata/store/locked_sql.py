@@ -96,7 +96,7 @@ def reading_query(sql: str) -> str:
         return ""
     if len(statements) > 1:
         raise QueryError(f"expected one query, got {len(statements)} statements: {shown(sql)}")
-    explain, query = "", without_semicolons(statements[0].query)
+    explain, query = "", _without_semicolons(statements[0].query)
     if statements[0].type != duckdb.StatementType.SELECT and (found := EXPLAIN.match(query)):
         explain, query = found[1] + " ", query[found.end() :]
     # a SELECT can write (`with a as (copy ...)`), and DuckDB allows that at the top level only: as a subquery it cannot
@@ -112,8 +112,7 @@ def reading_query(sql: str) -> str:
     )
 
 
-def without_semicolons(statement: str) -> str:
-    """A statement without what ends it."""
+def _without_semicolons(statement: str) -> str:
     text = statement.encode()  # places are those of bytes
     for place, kind in reversed(duckdb.tokenize(statement)):
         if kind != duckdb.token_type.comment:

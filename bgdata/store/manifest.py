@@ -133,8 +133,7 @@ def _seal(values: dict[str, Any]) -> bytes:
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
-    """JSON with sorted keys, so equal values are equal bytes. Raises ValueError for a number that JSON does not have:
-    such a manifest would be published and never read."""
+    """JSON with sorted keys: equal values are equal bytes. Raises ValueError for a number that JSON does not have."""
     separators = (",", ":") if indent is None else None
     return (json.dumps(value, sort_keys=True, indent=indent, separators=separators, allow_nan=False) + "\n").encode()
 

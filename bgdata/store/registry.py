@@ -109,9 +109,9 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
         given = self.modules.values()
         names = {each for each in given if isinstance(each, str)}
         names |= {base.__module__ for each in given if not isinstance(each, str) for base in type(each).__mro__}
-        found = set()
-        for package in {name.rpartition(".")[0] for name in names} - {""}:
-            found |= {path for folder in import_module(package).__path__ for path in Path(folder).rglob("*.py")}
+        packages = {name.rpartition(".")[0] for name in names} - {""}
+        folders = {folder for package in packages for folder in import_module(package).__path__}
+        found = {path for folder in folders for path in Path(folder).rglob("*.py")}
         for name in names:
             module = sys.modules.get(name)
             spec = None if module or "." in name else find_spec(name)

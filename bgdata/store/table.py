@@ -149,10 +149,8 @@ def published_folder(folder: Path, parameters: Parameters, variant: str) -> Path
 
 
 def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> Table | None:
-    """The version of a recipe that comes with the package, or None; its recipe key must be the same.
-
-    Raises ManifestFormatError if its manifest is damaged.
-    """
+    """The version of a recipe that comes with the package, or None; its recipe key must be the same. Raises
+    ManifestFormatError if its manifest is damaged."""
     folder = kind.published(parameters)
     if folder is None or load_manifest(folder).recipe_key != key:
         return None
@@ -169,10 +167,8 @@ def is_published(kind: Dataset[Any], table: Table) -> bool:
 
 
 def install(table: Table, staging: Path, target: Path) -> Table:
-    """Copy a version to `target` by way of the folder `staging`, the manifest last; returns the copy.
-
-    Raises MissingTableError, CorruptFileError or DigestMismatchError for a file that is not as its manifest says.
-    """
+    """Copy a version to `target` by way of the folder `staging`, the manifest last; returns the copy. Raises
+    MissingTableError, CorruptFileError or DigestMismatchError for a file that is not as its manifest says."""
     table.check_sizes()
     names = [entry.name for entry in table.manifest.files]
     with storage_errors("write", staging):

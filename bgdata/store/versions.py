@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,11 +162,9 @@ class Versions:
         return found
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
-        """Open a version; the current one unless named.
-
-        Raises UnknownKindError, MissingTableError, CorruptFileError where `current` names no version or one that is not
-        there, or StorageError where the disk is not there to which a link leads.
-        """
+        """Open a version; the current one unless named. Raises UnknownKindError, MissingTableError, CorruptFileError
+        where `current` names no version or one that is not there, or StorageError where a link leads to a disk that is
+        not there."""
         tables = {table.folder.name: table for table in self.versions(kind, variant)}
         wanted = version or self.pointer(kind, variant)
         if wanted is None and tables:
@@ -253,7 +251,12 @@ class Versions:
         key = None if any_recipe else self.recipe_key(kind, parameters, raw_files, inputs)
         if key is None and not any_recipe:
             return None
-        for table in self._by_preference(kind.name, kind.slug(parameters)):
+        variant = kind.slug(parameters)
+        tables = sorted(self.versions(kind.name, variant), key=_age, reverse=True)
+        with suppress(BgdataError):
+            current = self.pointer(kind.name, variant)
+            tables.sort(key=lambda table: table.folder.name != current)
+        for table in tables:
             try:
                 if any_recipe or table.manifest.recipe_key == key:
                     table.check_sizes()
@@ -263,15 +266,6 @@ class Versions:
                     raise
                 continue
         return None
-
-    def _by_preference(self, kind: str, variant: str) -> list[Table]:
-        """The versions of a variant: the current one, then the others from the newest."""
-        tables = sorted(self.versions(kind, variant), key=_age, reverse=True)
-        try:
-            pointer = self.pointer(kind, variant)
-        except BgdataError:
-            pointer = None
-        return sorted(tables, key=lambda table: table.folder.name != pointer)
 
     def recipe_key(
         self,
@@ -289,13 +283,9 @@ class Versions:
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
         """The tables that a variant is computed from, by role, or None while one is missing."""
-        found: dict[str, Table] = {}
-        for role, wanted in kind.inputs(parameters).items():
-            table = self.find_input(wanted)
-            if table is None:
-                return None
-            found[role] = table
-        return found
+        found = {role: self.find_input(wanted) for role, wanted in kind.inputs(parameters).items()}
+        tables = {role: table for role, table in found.items() if table is not None}
+        return tables if len(tables) == len(found) else None
 
     def find_input(self, wanted: Input) -> Table | None:
         """The table of an input, or None where it is not built."""

@@ -11,20 +11,9 @@ from numpy.typing import NDArray
 
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.evaluation.answers import NETWORK_CLASSES
+from bgdata.evaluation.networks import inference
 from bgdata.evaluation.networks.contact_inputs import UNIT
-from bgdata.evaluation.networks.inference import (
-    ACTIVATION,
-    FIRST_SUM,
-    FIRST_WEIGHT,
-    LATER_WEIGHT,
-    LAYERS,
-    OUTPUTS,
-    RECTIFIED_LIMIT,
-    RECTIFIED_UNIT,
-    SIZES,
-    Activation,
-    Networks,
-)
+from bgdata.evaluation.networks.inference import ACTIVATION, LAYERS, SIZES, Activation, Networks
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import input_count
 from bgdata.game.random import random_bits, random_stream
@@ -58,7 +47,7 @@ def new_networks(
     shapes = np.zeros((len(input_sets), SIZES + layers), np.int64)
     biases, scales = 0, [np.empty(0, np.float32)]
     for row, input_set, units in zip(shapes, input_sets, hidden, strict=True):
-        sizes = (*units, OUTPUTS)
+        sizes = (*units, inference.OUTPUTS)
         row[: SIZES + len(sizes)] = [
             *(input_set, input_count(input_set), sum(map(len, scales)), biases, activation, len(sizes)),
             *sizes,
@@ -199,8 +188,8 @@ def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed:
     views = layer_views(networks, which)
     hidden = inputs / UNIT  # all of this is exact in 64 bits: they are the units that a player has
     for place, (weights, biases) in enumerate(found[:-1]):
-        units = np.floor((hidden @ weights.astype(np.float64) + biases) * RECTIFIED_UNIT + 0.5)
-        hidden = np.clip(units, 0, RECTIFIED_LIMIT) / RECTIFIED_UNIT
+        units = np.floor((hidden @ weights.astype(np.float64) + biases) * inference.RECTIFIED_UNIT + 0.5)
+        hidden = np.clip(units, 0, inference.RECTIFIED_LIMIT) / inference.RECTIFIED_UNIT
         is_idle = ~hidden.any(axis=0)
         views[place][0][:, is_idle], views[place][1][is_idle] = new[place][0][:, is_idle], 0
         views[place + 1][0][is_idle] = 0
@@ -225,7 +214,7 @@ def units_of(row: list[int]) -> list[int]:
 
 def _layer_units(activation: Activation, place: int) -> tuple[int, int]:
     """What a weight and a bias of 1 are in the integers of players, in the layer number `place` from 0."""
-    return (LATER_WEIGHT, activation.later_sum) if place else (FIRST_WEIGHT, FIRST_SUM)
+    return (inference.LATER_WEIGHT, activation.later_sum) if place else (inference.FIRST_WEIGHT, inference.FIRST_SUM)
 
 
 def _layers_of(networks: Networks, which: int) -> list[Layer]:

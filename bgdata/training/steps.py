@@ -69,22 +69,18 @@ def chosen_parameters(
 
 
 def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool) -> dict[str, Any]:
-    """The parameters for what is learned from, and with `guard` for the benchmarks whose positions are left out. Raises
-    UsageError and MissingTableError."""
-    return {
-        "labels": tuple(weighted_labels(warehouse, text) for text in labels),
-        "guard": tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else (),
-    }
-
-
-def weighted_labels(warehouse: Warehouse, text: str) -> WeightedLabels:
-    """The versions that `KIND[/VARIANT[/VERSION]][:WEIGHT]` stands for, and their weight."""
-    place, _, weight = text.partition(":")
-    try:
-        share = float(weight or 1)
-    except ValueError:
-        raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {shown(text)}") from None
-    return WeightedLabels(tuple(map(VersionRef.parse, labelled_versions(warehouse, place))), share)
+    """The parameters for what is learned from, each text `KIND[/VARIANT[/VERSION]][:WEIGHT]`, and with `guard` for the
+    benchmarks whose positions are left out. Raises UsageError and MissingTableError."""
+    found = []
+    for text in labels:
+        place, _, weight = text.partition(":")
+        try:
+            share = float(weight or 1)
+        except ValueError:
+            raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {shown(text)}") from None
+        found.append(WeightedLabels(tuple(map(VersionRef.parse, labelled_versions(warehouse, place))), share))
+    left_out = tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else ()
+    return {"labels": tuple(found), "guard": left_out}
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import InvalidParameterError, ManifestFormatError
 from bgdata.kernel import threads
 from bgdata.kinds import all_kinds
-from bgdata.store import build, job
+from bgdata.store import job, storage
 from bgdata.store.arrays import values_digest
 from bgdata.store.build import folder_bytes
 from bgdata.store.dataset import Dataset
@@ -238,7 +238,7 @@ def test_estimates_have_room_for_checkpoints(
 
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     measuring(job, "remove_folder")  # of checkpoints, when the next one is whole or the last is not needed
-    measuring(build, "publish")  # with Parquet files, which come when checkpoints are gone
+    measuring(storage, "publish")  # with Parquet files, which come when checkpoints are gone
     warehouse.build(name, parameters)
     estimate, most = warehouse.kind(name).estimate(parameters), max(max(held["remove_folder"]), max(held["publish"]))
     assert most <= estimate.building_bytes + 2 * HEADERS_BYTES

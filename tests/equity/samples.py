@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.equity.doubling import Strategy, best_action, check_chances, check_money, money_equities
+from bgdata.equity.kinds.match_equity import PUBLISHED_RATE, PUBLISHED_ROW
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.equity.met_induction import induced_table
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import Array
-
-# mwc of the trailer, 1- to 12-away, as the blog Computational Backgammon published it on 14 March 2012
-POST_CRAWFORD = [0.5, 0.486, 0.319, 0.306, 0.187, 0.1775, 0.113, 0.106, 0.0675, 0.063, 0.0405, 0.0375]
+from tests.reference.cube import MatchTwin
 
 
 def random_chances(count: int, seed: int) -> NDArray[np.float64]:
@@ -55,4 +54,13 @@ def decide_money(
 @cache
 def published_met() -> MatchEquity:
     """The table to 12-away that follows from the published row."""
-    return induced_table("published", POST_CRAWFORD, 0.276)
+    return induced_table("published", PUBLISHED_ROW, PUBLISHED_RATE)
+
+
+def match_twin(away: int, opponent_away: int, shares: list[float]) -> MatchTwin:
+    """The slow twin at a score of the published table."""
+
+    def mwc(own: int, other: int, is_post_crawford: bool) -> float:
+        return published_met().mwc(own, other, is_post_crawford=is_post_crawford)
+
+    return MatchTwin(mwc, away, opponent_away, shares)

@@ -24,8 +24,7 @@ from bgdata.equity.match_equity import decided_cells
 from bgdata.equity.numeric import JUMPS, solve_jumps
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
-from tests.equity.samples import published_met, random_chances
-from tests.reference.cube import MatchTwin
+from tests.equity.samples import match_twin, published_met, random_chances
 from tests.reference.jump_match import solved_match
 from tests.together import all_raise
 
@@ -208,11 +207,7 @@ def test_a_long_match_is_money() -> None:
 @pytest.mark.parametrize(("away", "opponent_away", "cube", "owner"), SCORES)
 def test_the_formulas_for_matches_are_near_the_solution(away: int, opponent_away: int, cube: int, owner: int) -> None:
     """Within some thousandths of mwc on average, and twice as near as a cube without jumps."""
-
-    def mwc(own: int, other: int, is_post_crawford: bool) -> float:
-        return published_met().mwc(own, other, is_post_crawford=is_post_crawford)
-
-    twin, game = MatchTwin(mwc, away, opponent_away, [0.26, 0, 0.26, 0]), MatchGame(away, opponent_away)
+    twin, game = match_twin(away, opponent_away, [0.26, 0, 0.26, 0]), MatchGame(away, opponent_away)
     exact = solved_match(twin, cube, 0.1, 100)[owner]
     shares, gaps = shares_of(GAME_CHANCES), []
     for strategy in (jump(0.1), janowski(1)):

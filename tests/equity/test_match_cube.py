@@ -13,8 +13,7 @@ from bgdata.equity.curves import NEVER
 from bgdata.equity.doubling import NOT_ALLOWED, Action, CubeEquities, best_action, janowski, money_equities
 from bgdata.equity.match_cube import MatchGame, match_equities, match_points, mwc_after
 from bgdata.game.match import MatchScore
-from tests.equity.samples import published_met, random_chances
-from tests.reference.cube import MatchTwin
+from tests.equity.samples import match_twin, published_met, random_chances
 from tests.together import each
 
 OWNERS = {0: "centered", 1: "on_roll", 2: "opponent"}
@@ -37,18 +36,11 @@ def shares(chances: list[float]) -> list[float]:
     return [part / total if total else 0.0 for part, total in zip(gammons, whole, strict=True)]
 
 
-def found_twin(away: int, opponent_away: int, chances: list[float]) -> MatchTwin:
-    def mwc(own: int, other: int, is_post_crawford: bool) -> float:
-        return published_met().mwc(own, other, is_post_crawford=is_post_crawford)
-
-    return MatchTwin(mwc, away, opponent_away, shares(chances))
-
-
 @each(("away", "opponent_away", "cube", "owner"), STAKES)
 def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
     indexes = 0.6, 0.8
     for row in random_sample():
-        slow, win = found_twin(away, opponent_away, row.tolist()), float(row[0])
+        slow, win = match_twin(away, opponent_away, shares(row.tolist())), float(row[0])
         found = match_equities(
             janowski(*indexes), published_met().cells, MatchGame(away, opponent_away), cube, owner, row
         )
@@ -69,7 +61,7 @@ def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
 def test_a_live_cube_at_every_score() -> None:
     for away, opponent_away in product(range(1, 13), repeat=2):
         chances = random_sample()[(away + opponent_away) % len(random_sample())]
-        game, twin = MatchGame(away, opponent_away), found_twin(away, opponent_away, chances.tolist())
+        game, twin = MatchGame(away, opponent_away), match_twin(away, opponent_away, shares(chances.tolist()))
         for cube, owner in ((1, 0), (2, 1), (2, 2), (4, 1)):
             found = match_equities(janowski(1), published_met().cells, game, cube, owner, chances)
             expected = twin.live(cube, OWNERS[owner], float(chances[0]))

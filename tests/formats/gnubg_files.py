@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from bgdata.formats.gnubg_bearoff import GnubgOneSided, open_gnubg_bearoff
+from bgdata.formats.gnubg_bearoff import GnubgHypergammon, GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
+
+Table = TypeVar("Table", GnubgOneSided, GnubgTwoSided, GnubgHypergammon)
 
 
 def header(name: str) -> bytes:
@@ -80,7 +83,12 @@ FILES = {
 }
 
 
-def open_one_sided(tmp_path: Path, has_gammon: bool = True, is_compressed: bool = True) -> GnubgOneSided:
-    opened = open_gnubg_bearoff(write_bytes(tmp_path, one_sided_bytes(has_gammon, is_compressed)))
-    assert isinstance(opened, GnubgOneSided)
+def open_as(kind: type[Table], path: Path) -> Table:
+    """A file that is of this kind."""
+    opened = open_gnubg_bearoff(path)
+    assert isinstance(opened, kind)
     return opened
+
+
+def open_one_sided(tmp_path: Path, has_gammon: bool = True, is_compressed: bool = True) -> GnubgOneSided:
+    return open_as(GnubgOneSided, write_bytes(tmp_path, one_sided_bytes(has_gammon, is_compressed)))

@@ -15,10 +15,10 @@ from bgdata.formats.fields import (
     NOISY,
     PLAIN,
     ROUNDED,
+    Fields,
     Tolerance,
     chance_flaws,
     format_number,
-    split_fields,
 )
 from bgdata.formats.lines import split_lines
 from tests.game.strategies import boards
@@ -36,8 +36,8 @@ number_texts = st.one_of(
 
 
 def parsed(texts: list[str]) -> tuple[list[float], list[int]]:
-    fields = split_fields(split_lines(" ".join(texts).encode()))
-    values, forms = fields.numbers(np.arange(len(texts)))
+    fields = Fields(split_lines(" ".join(texts).encode()))
+    values, forms = fields.values(np.arange(len(texts)))
     return values.tolist(), forms.tolist()
 
 
@@ -46,7 +46,7 @@ def parsed(texts: list[str]) -> tuple[list[float], list[int]]:
 def test_fields_equal_their_twin(data: bytes) -> None:
     lines = split_lines(data)
     for separator in (BLANKS, COMMA):
-        fields = split_fields(lines, separator)
+        fields = Fields(lines, separator)
         found = [
             [data[fields.starts[place] : fields.ends[place]] for place in range(first, last)]
             for first, last in zip(fields.first[:-1], fields.first[1:], strict=True)
@@ -107,11 +107,11 @@ def test_no_form_changes_a_value(text: str) -> None:
 
 
 def test_letters_and_texts_of_fields() -> None:
-    fields = split_fields(split_lines(b"abc de\n"))
+    fields = Fields(split_lines(b"abc de\n"))
     assert fields.letters(np.array([1, 0]), 2).tobytes() == b"deab"
     assert fields.letters(np.array([1]), 4).tobytes() == b"de\0\0"
     assert fields.widths(np.array([0, 1])).tolist() == [3, 2]
-    with_zeros = split_fields(split_lines(b"m m\0 mm \0\n"))
+    with_zeros = Fields(split_lines(b"m m\0 mm \0\n"))
     assert with_zeros.is_text(np.arange(4), b"m").tolist() == [True, False, False, False]
 
 

@@ -45,6 +45,7 @@ from tests.formats.gnubg_files import (
     ace_point_gammon,
     header,
     one_sided_bytes,
+    open_as,
     open_one_sided,
     two_sided_bytes,
     write_bytes,
@@ -105,7 +106,12 @@ def test_header_that_no_file_has_cannot_be_made() -> None:
 
 
 @VARIANTS
-def test_one_sided_files_are_read_and_written(tmp_path: Path, has_gammon: bool, is_compressed: bool) -> None:
+@pytest.mark.parametrize("blocks", [(1 << 16, 1 << 22), (5, 3 * 32)])
+def test_one_sided_files_are_read_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gammon: bool, is_compressed: bool, blocks: tuple[int, int]
+) -> None:
+    for name, size in zip(("_BLOCK", "_BLOCK_VALUES"), blocks, strict=True):
+        monkeypatch.setattr(gnubg_bearoff, name, size)
     table = open_one_sided(tmp_path, has_gammon, is_compressed)
     counts, gammon = table.read_all()
     assert (len(table), table.points, table.checkers) == (16, 1, 15)
@@ -125,15 +131,6 @@ def test_one_sided_files_are_read_and_written(tmp_path: Path, has_gammon: bool, 
     assert (tmp_path / "again.bd").read_bytes() == one_sided_bytes(has_gammon, is_compressed)
 
 
-@VARIANTS
-def test_one_sided_blocks_join(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gammon: bool, is_compressed: bool
-) -> None:
-    monkeypatch.setattr(gnubg_bearoff, "_BLOCK", 5)
-    monkeypatch.setattr(gnubg_bearoff, "_BLOCK_VALUES", 3 * 32)
-    test_one_sided_files_are_read_and_written(tmp_path, has_gammon, is_compressed)
-
-
 def test_one_sided_chances_and_mean(tmp_path: Path) -> None:
     table = open_one_sided(tmp_path)
     assert table.probe_chances(3)[:4] == pytest.approx([0, 1 / 6, 5 / 6, 0], abs=1 / 65535)
@@ -148,8 +145,7 @@ def test_compressed_distribution_may_have_a_hole_and_fill_all_rolls(tmp_path: Pa
     counts[15] = 0
     counts[15, [0, 31]] = 1, 65534
     write_one_sided(tmp_path / "x.bd", 1, counts, None, compressed=True)
-    table = open_gnubg_bearoff(tmp_path / "x.bd")
-    assert isinstance(table, GnubgOneSided)
+    table = open_as(GnubgOneSided, tmp_path / "x.bd")
     assert table.probe_counts(15).tolist() == counts[15].tolist()
 
 
@@ -157,8 +153,7 @@ def test_normal_variant_gives_the_density_at_integers(tmp_path: Path) -> None:
     moments = np.zeros((16, 4), np.float32)
     moments[15] = 2, 0.25, 1, 0
     path = write_bytes(tmp_path, header("gnubg-OS-01-15-1-0-1") + moments.tobytes())
-    table = open_gnubg_bearoff(path)
-    assert isinstance(table, GnubgOneSided)
+    table = open_as(GnubgOneSided, path)
     assert table.moments.tolist() == moments.tolist()
     assert table.mean_rolls(15) == 2
     assert table.probe_chances(15)[2] == pytest.approx(4 / np.sqrt(2 * np.pi))  # above 1: not normalised
@@ -186,8 +181,7 @@ def test_indexes_of_numpy_do_not_wrap_around(tmp_path: Path) -> None:
     counts = np.zeros((816, ROLLS), np.uint16)  # 3 points
     counts[:, 1] = CHANCE_SCALE
     write_one_sided(tmp_path / "x.bd", 3, counts, None, compressed=True)
-    table = open_gnubg_bearoff(tmp_path / "x.bd")
-    assert isinstance(table, GnubgOneSided)
+    table = open_as(GnubgOneSided, tmp_path / "x.bd")
     found = table.probe_counts(np.uint8(255))  # type: ignore[arg-type]
     assert found.tolist() == table.probe_counts(255).tolist()
 
@@ -196,8 +190,7 @@ def test_indexes_of_numpy_do_not_wrap_around(tmp_path: Path) -> None:
 def test_wrong_sum_names_file_and_position(tmp_path: Path, has_gammon: bool, is_compressed: bool) -> None:
     data = bytearray(one_sided_bytes(has_gammon, is_compressed))
     data[-2 if is_compressed or not has_gammon else -62] ^= 1  # last value, or the gammon part's chance of one roll
-    table = open_gnubg_bearoff(write_bytes(tmp_path, bytes(data)))
-    assert isinstance(table, GnubgOneSided)
+    table = open_as(GnubgOneSided, write_bytes(tmp_path, bytes(data)))
     table.probe_counts(14, is_gammon=has_gammon)
     for look_up in (lambda: table.probe_counts(15, is_gammon=has_gammon), table.read_all):
         with pytest.raises(
@@ -211,8 +204,7 @@ def test_wrong_sum_names_file_and_position(tmp_path: Path, has_gammon: bool, is_
 def test_damaged_index_table_is_noticed(tmp_path: Path, place: int, value: int) -> None:
     data = bytearray(one_sided_bytes(True, True))
     data[40 + 8 * 7 + place] = value
-    table = open_gnubg_bearoff(write_bytes(tmp_path, bytes(data)))
-    assert isinstance(table, GnubgOneSided)
+    table = open_as(GnubgOneSided, write_bytes(tmp_path, bytes(data)))
     with pytest.raises(CorruptFileError, match="position 7"):
         table.probe_counts(7, is_gammon=place >= 6)
     with pytest.raises(CorruptFileError, match="position 7"):
@@ -224,8 +216,7 @@ def test_damaged_index_table_is_noticed(tmp_path: Path, place: int, value: int) 
 
 @pytest.mark.parametrize("columns", [4, 1])
 def test_two_sided_files_are_read_and_written(tmp_path: Path, columns: int) -> None:
-    table = open_gnubg_bearoff(write_bytes(tmp_path, two_sided_bytes(columns)))
-    assert isinstance(table, GnubgTwoSided)
+    table = open_as(GnubgTwoSided, write_bytes(tmp_path, two_sided_bytes(columns)))
     assert (len(table), table.points, table.checkers) == (4, 1, 3)
     assert table.codes.shape == (4, 4, columns)
     assert table.codes[:, :, 0].tolist() == TWO_SIDED_ROWS
@@ -244,8 +235,7 @@ def test_two_sided_files_are_read_and_written(tmp_path: Path, columns: int) -> N
 
 @each("pair", [(-1, 0), (0, 4), (4, 0), (0, -1)])
 def test_two_sided_indexes_are_checked(tmp_path: Path, pair: tuple[int, int]) -> None:
-    table = open_gnubg_bearoff(write_bytes(tmp_path, two_sided_bytes(4)))
-    assert isinstance(table, GnubgTwoSided)
+    table = open_as(GnubgTwoSided, write_bytes(tmp_path, two_sided_bytes(4)))
     with pytest.raises(NotCoveredError, match="from 0 to 3"):
         table.probe(*pair)
     with pytest.raises(NotCoveredError, match="from 0 to 3"):
@@ -256,8 +246,7 @@ def test_two_sided_columns_are_named_in_order_and_blocks_join(tmp_path: Path, mo
     codes = np.random.default_rng(1).integers(0, 65536, (6, 6, 4)).astype(np.uint16)
     monkeypatch.setattr(gnubg_bearoff, "_BLOCK_VALUES", 2 * 24)
     write_two_sided(tmp_path / "x.bd", 2, 2, codes)
-    table = open_gnubg_bearoff(tmp_path / "x.bd")
-    assert isinstance(table, GnubgTwoSided)
+    table = open_as(GnubgTwoSided, tmp_path / "x.bd")
     assert (table.codes == codes).all()
     found = table.probe(4, 5)
     named = [found.cubeless, found.owned, found.centered, found.opponent_owned]
@@ -270,8 +259,7 @@ def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
     record = b"".join(number.to_bytes(3, "little") for number in numbers) + b"\0"
     place = 28 * (24 * 26 + 7)
     data = bytes(place) + record + bytes(28 * 26 * 26 - place - 28)
-    table = open_gnubg_bearoff(write_bytes(tmp_path, header("gnubg-H1") + data))
-    assert isinstance(table, GnubgHypergammon)
+    table = open_as(GnubgHypergammon, write_bytes(tmp_path, header("gnubg-H1") + data))
     found = table.probe(24, 7)
     unit = 1 / 16777215
     assert table.probe(np.uint8(24), np.uint8(7)) == found  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ from bgdata.formats.gnubg_bearoff import (
     write_one_sided_normal,
     write_two_sided,
 )
-from tests.formats.gnubg_files import one_sided_bytes, two_sided_bytes
+from tests.formats.gnubg_files import one_sided_bytes, open_as, two_sided_bytes
 from tests.oracles import find_gnubg_tool, needs_gnubg_tool
 from tests.reference.gnubg_normal import normal_moments
 
@@ -81,24 +81,8 @@ def dumped_chances(text: str) -> np.ndarray:
     return percent
 
 
-def not_zero(counts: np.ndarray) -> dict[int, int]:
-    return {roll: count for roll, count in enumerate(counts.tolist()) if count}
-
-
 def dumped_equities(text: str) -> list[float]:
     return [float(number) for number in re.findall(rf": ({NUMBER})$", text, re.MULTILINE)]
-
-
-def one_sided(path: Path) -> GnubgOneSided:
-    table = open_gnubg_bearoff(path)
-    assert isinstance(table, GnubgOneSided)
-    return table
-
-
-def two_sided(path: Path) -> GnubgTwoSided:
-    table = open_gnubg_bearoff(path)
-    assert isinstance(table, GnubgTwoSided)
-    return table
 
 
 def write_again(source: Path, target: Path) -> None:
@@ -139,39 +123,10 @@ def test_files_made_by_hand_are_gnubg_files(make_file: MakeFile, options: str, d
     assert make_file(options).read_bytes() == data
 
 
-@needs_gnubg_tool("makebearoff")
-@pytest.mark.parametrize(
-    ("index", "counts", "gammon_counts", "mean"),
-    [
-        (0, {0: 65535}, {0: 65535}, 0),
-        (1, {1: 65535}, {0: 65535}, 1),
-        (6, {1: 49151, 2: 16384}, {0: 65535}, 1.25),
-        (26, {1: 10923, 2: 46369, 3: 8181, 4: 62}, {0: 65535}, 1.9601),
-        (637, {2: 4804, 3: 28084, 4: 30145, 5: 2462, 6: 40}, {0: 65535}, 3.4636),
-        (43691, {4: 8, 5: 571, 6: 6125, 7: 22488, 8: 29408, 9: 6565, 10: 358, 11: 12}, {1: 65535}, 7.555),
-        (38760, {4: 51, 5: 2277, 6: 14925, 7: 29993, 8: 18289}, {1: 65535}, 6.9795),
-        (
-            54263,
-            dict(enumerate([1, 16, 102, 555, 1911, 5444, 10775, 16459, 17144, 9574, 2913, 561, 74, 6], start=5)),
-            {1: 30947, 2: 29481, 3: 4499, 4: 539, 5: 64, 6: 5},
-            12.2663,
-        ),
-    ],
-)
-def test_spot_values_of_six_points(
-    make_file: MakeFile, index: int, counts: dict[int, int], gammon_counts: dict[int, int], mean: float
-) -> None:
-    table = one_sided(make_file("-o 6"))
-    assert not_zero(table.probe_counts(index)) == counts
-    assert not_zero(table.probe_counts(index, is_gammon=True)) == gammon_counts
-    assert table.mean_rolls(index) == pytest.approx(mean, abs=6e-5)
-    table.read_all()  # every record sums to 65535
-
-
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-o 4", "-o 4 -c", "-o 4 -g", "-o 4 -c -g", "-o 4 -n"])
 def test_one_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options: str) -> None:
-    table = one_sided(make_file(options))
+    table = open_as(GnubgOneSided, make_file(options))
     for player, opponent in [(0, 5), (9, 3700), (3875, 8), (3060, 3874), (1234, 2345)]:
         text = dump(table.path, player * len(table) + opponent)
         percent = dumped_chances(text)
@@ -191,7 +146,7 @@ def test_one_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-t 3x3", "-t 6x2", "-t 6x4"])
 def test_two_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options: str) -> None:
-    table = two_sided(make_file(options))
+    table = open_as(GnubgTwoSided, make_file(options))
     last = len(table) - 1
     for on_roll, opponent in [(last, last), (1, last), (last, 1), (last // 2, last // 3), (0, 7), (7, 0)]:
         expected = dumped_equities(dump(table.path, on_roll * len(table) + opponent))
@@ -200,7 +155,7 @@ def test_two_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options
 
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 def test_cubeless_file_holds_the_first_column(make_file: MakeFile) -> None:
-    cubeful, cubeless = two_sided(make_file("-t 3x3")), two_sided(make_file("-t 3x3 -C"))
+    cubeful, cubeless = open_as(GnubgTwoSided, make_file("-t 3x3")), open_as(GnubgTwoSided, make_file("-t 3x3 -C"))
     assert (cubeless.codes[:, :, 0] == cubeful.codes[:, :, 0]).all()
     assert cubeless.probe(19, 19).cubeless == pytest.approx(0.6204, abs=6e-5)
     # bearoffdump takes the equity of a cubeless file for a chance, and shows twice that minus one
@@ -208,26 +163,9 @@ def test_cubeless_file_holds_the_first_column(make_file: MakeFile) -> None:
 
 
 @needs_gnubg_tool("makebearoff")
-@pytest.mark.parametrize(
-    ("options", "record", "codes"),
-    [
-        ("-t 3x3", 399, [53098, 56392, 56303, 52626]),
-        ("-t 3x3", 354, [57522, 57696, 57696, 57522]),
-        ("-t 3x3", 381, [7282] * 4),
-        ("-t 3x3", 0, [65535] * 4),
-        ("-t 3x3", 20, [0] * 4),
-    ],
-)
-def test_two_sided_spot_values(make_file: MakeFile, options: str, record: int, codes: list[int]) -> None:
-    table = two_sided(make_file(options))
-    assert table.codes[divmod(record, len(table))].tolist() == codes
-    assert list(table.probe(*divmod(record, len(table)))) == [code / 32767.5 - 1 for code in codes]
-
-
-@needs_gnubg_tool("makebearoff")
 @pytest.mark.slow
 def test_two_sided_spot_values_of_six_checkers(make_file: MakeFile, tmp_path: Path) -> None:
-    table = two_sided(make_file("-t 6x6"))
+    table = open_as(GnubgTwoSided, make_file("-t 6x6"))
     for pair, codes in {
         (12, 12): [49488, 49605, 49605, 49487],
         (27, 27): [49445, 53140, 52530, 48516],
@@ -241,8 +179,7 @@ def test_two_sided_spot_values_of_six_checkers(make_file: MakeFile, tmp_path: Pa
 @needs_gnubg_tool("makehyper", "bearoffdump")
 def test_hypergammon_probe_says_what_bearoffdump_says(make_file: MakeFile) -> None:
     path = make_file("hyper 1")
-    table = open_gnubg_bearoff(path)
-    assert isinstance(table, GnubgHypergammon)
+    table = open_as(GnubgHypergammon, path)
     assert format_header(table.header) == path.read_bytes()[:40]
     found = table.probe(24, 24)
     assert found[:5] == pytest.approx([0.60158, 0.60158, 0.07959, 0.39842, 0.03315], abs=6e-6)

@@ -65,14 +65,14 @@ def test_line_ends(data: bytes, expected: list[bytes]) -> None:
     assert texts(data) == expected
 
 
-@given(st.lists(st.sampled_from([b"a", b"\n", b"\r", b"\r\n", b"\xef\xbb\xbf", b"\0", b" "])).map(b"".join))
+@given(
+    st.one_of(
+        st.lists(st.sampled_from([b"a", b"\n", b"\r", b"\r\n", b"\xef\xbb\xbf", b"\0", b" "])).map(b"".join),
+        st.binary(),
+    )
+)
 def test_split_equals_its_twin(data: bytes) -> None:
     assert texts(data) == lines_of(data)
-
-
-@given(st.binary())
-def test_nothing_but_line_ends_is_lost(data: bytes) -> None:
-    assert b"".join(texts(data)) == b"".join(lines_of(data))
 
 
 def test_text_of_a_line_is_printable_and_short() -> None:
@@ -103,14 +103,9 @@ def test_every_line_has_one_verdict() -> None:
     assert ledger.comments.tolist() == [2]
     assert ledger.quarantined == [Quarantined(1, "a", "expected no a"), Quarantined(5, "e", "expected something else")]
     assert str(ledger.quarantined[0]) == "line 1: expected no a, got 'a'"
-
-
-def test_a_copied_ledger_leaves_the_first_alone() -> None:
-    ledger = Ledger(split_lines(b"a\nb\n"))
     other = ledger.copy()
     other.reject([1], "expected no b")
-    assert ledger.counts.quarantined == 0
-    assert other.counts.quarantined == 1
+    assert (ledger.counts.quarantined, other.counts.quarantined) == (2, 3)
 
 
 @dataclass(frozen=True)
@@ -178,27 +173,18 @@ def test_several_packed_parts_are_one_file(tmp_path: Path) -> None:
         assert read_bytes(path) == TEXT
     (tmp_path / "empty").write_bytes(bz2.compress(b""))
     assert read_bytes(tmp_path / "empty") == b""
-
-
-def test_a_position_id_that_begins_like_bzip2_is_text(tmp_path: Path) -> None:
-    (tmp_path / "ids").write_bytes(b"BZh9AAAAAAAAAA\n")
+    (tmp_path / "ids").write_bytes(b"BZh9AAAAAAAAAA\n")  # a Position ID that begins as bzip2 does
     assert read_bytes(tmp_path / "ids") == b"BZh9AAAAAAAAAA\n"
 
 
-@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress])
-def test_damaged_packed_files_are_refused(tmp_path: Path, pack: object) -> None:
-    assert callable(pack)
+@each("pack", [bz2.compress, gzip.compress])
+def test_damaged_packed_files_are_refused(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     packed = pack(TEXT * 100)
-    for number, data in enumerate(
-        [packed[:-1], packed[:20], packed + b"more", packed[:-9] + b"\0\0\0\0\0" + packed[-4:]]
-    ):
-        path = tmp_path / str(number)
+    path = tmp_path / "x"
+    for data in (packed[:-1], packed[:20], packed + b"more", packed[:-9] + b"\0\0\0\0\0" + packed[-4:]):
         path.write_bytes(data)
-        with pytest.raises(
-            CorruptFileError, match=rf"expected packed data in {path}, found: .*; fetch it again"
-        ) as caught:
+        with pytest.raises(CorruptFileError, match=rf"^expected packed data in {path}, found: .*; fetch it again$"):
             read_bytes(path)
-        assert "\n" not in str(caught.value)
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import UsageError
-from bgdata.formats.lines import LineCounts
+from bgdata.formats.lines import LineCounts, is_utf8
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import BY_HAND, Flaw, Game, Match, Note, RecordedMove, Turn, TurnKind
 from tests.together import each
@@ -93,29 +93,16 @@ def test_the_other_columns_of_gnubg() -> None:
     assert game.turns[1] == Turn(0, TurnKind.PLAY, (5, 1))
     assert (game.winner, game.points) == (1, 1)
     # the take behind a beaver is not written, and a roll without padding runs into the next
-    game = game_of(
-        "  1) 31: 8/5 6/5                  Doubles => 2\n"
-        "  2)  Beavers => 4                 \n"
-        "  3) 63: 11: 8/7 8/7 6/5 6/5\n"
+    rows = (
+        "1) 31: 8/5 6/5                  Doubles => 2",
+        "2)  Beavers => 4                 ",
+        "3) 63: 11: 8/7 8/7 6/5 6/5",
     )
-    assert [(turn.player, turn.kind) for turn in game.turns] == [
-        (0, TurnKind.PLAY),
-        (1, TurnKind.DOUBLE),
-        (0, TurnKind.BEAVER),
-        (0, TurnKind.PLAY),
-        (1, TurnKind.PLAY),
-    ]
-    assert game.turns[2].cube_value == 4
-    assert len(game.turns[4].checker_moves) == 4
+    game = game_of("".join(f"  {row}\n" for row in rows))
+    assert [turn.player for turn in game.turns] == [0, 1, 0, 0, 1]
+    assert [str(turn.kind) for turn in game.turns] == ["play", "double", "beaver", "play", "play"]
+    assert (game.turns[2].cube_value, len(game.turns[4].checker_moves)) == (4, 4)
     assert (game.winner, game.points) == (None, None)
-
-
-def test_long_names_touch_each_other() -> None:
-    names = " abcdefghijklmnopqrstuvwxyz01 : 0zzzzzzzzzzzzzzzzzzzzzzzzzz : 3\n"
-    (match,) = parse_mat(f" 5 point match\n Game 1\n{names}".encode()).matches
-    assert match.players == ("abcdefghijklmnopqrstuvwxyz01", "zzzzzzzzzzzzzzzzzzzzzzzzzz")
-    assert match.games[0].score == (0, 3)
-    assert names in text_of(match)
 
 
 def test_files_of_other_programs() -> None:
@@ -225,20 +212,18 @@ def test_several_matches_in_a_file() -> None:
     ("said", "length", "is_jacoby"),
     [("On", 0, True), ("on", 0, True), ("Off", 0, False), ("", 0, False), ("On", 3, False)],
 )
-def test_the_jacoby_rule(said: str, length: int, is_jacoby: bool) -> None:
-    """As XG writes it above a money session, and of matches too."""
+def test_rules_among_info(said: str, length: int, is_jacoby: bool) -> None:
+    """As XG writes them above a money session, and of matches too."""
     text = f'; [Jacoby "{said}"]\n\n {length} point match\n'
     (match,) = parse_mat(text.encode()).matches
     assert match.is_jacoby == is_jacoby
     assert text_of(match) == f"{text}\n"
+    (match,) = parse_mat(f'; [Crawford "{said}"]\n{HEAD}{TWO}'.encode()).matches
+    assert match.games[0].is_crawford is (False if said == "Off" else None)
+    assert f'; [Crawford "{said}"]' in text_of(match)
 
 
-def test_names_that_are_not_utf8() -> None:
-    (match,) = parse_mat(HEAD.replace("Ann", "Änn").encode("latin-1")).matches
-    assert match.players[0] == "Änn Lee"
-
-
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         (b"O\x92Neil", "O\u2019Neil"),  # an apostrophe of Windows
@@ -247,21 +232,40 @@ def test_names_that_are_not_utf8() -> None:
         (b"Ann\xa0Lee", "Ann Lee"),
         ("Ann\u200dLee".encode(), "Ann Lee"),
         (b"Ann\x07", "Ann"),
+        ("Änn".encode("latin-1"), "Änn"),
+        (b"", ""),
     ],
 )
 def test_names_with_letters_of_windows_or_not_printable(name: bytes, expected: str) -> None:
-    file = parse_mat((HEAD + "  1) 31: 8/5 6/5\n").encode().replace(b"Ann Lee", name))
-    assert file.quarantined == []
-    assert file.matches[0].players == (expected, "Bo")
-    assert len(file.matches[0].games[0].turns) == 1
+    for text, players in ((HEAD + TWO, (expected, "Bo")), (HEAD.replace("Bo", "xx") + TWO, (expected, "xx"))):
+        file = parse_mat(text.encode().replace(b"Ann Lee", name))
+        assert (file.quarantined, file.matches[0].players) == ([], players)
+        (game,) = file.matches[0].games
+        note = "the names are not in UTF-8: they were read as text of Windows, code page 1252"
+        assert game.notes == ((Note(4, note),) if not is_utf8(name) else ())
+        assert len(game.turns) == 2
 
 
-def test_comments_need_not_be_printable() -> None:
+def test_text_around_games() -> None:
+    """Comments need not be printable; numbers of rows alone are blank; headings differ, and names may touch."""
     comments = b'; by\x00 me\n; [Site "a\x92b\x00c"]\n# \xe2\x80\x8d\n'
     file = parse_mat(comments + HEAD.encode() + b"; \x1b[1m\n  1) 31: 8/5 6/5\n")
-    assert file.quarantined == []
-    assert file.counts.comments == 4
+    assert (file.quarantined, file.counts.comments) == ([], 4)
     assert file.matches[0].info == (("Site", "a\u2019b c"),)
+    blank = parse_mat(f"{HEAD}{TWO}  2)\n      Wins 1 point\n  3)    \n".encode())
+    assert blank.counts == LineCounts(8, 5, 3, 0)
+    (old,) = parse_mat(HEAD.replace(" 5 point match", "Match of 5 points").encode()).matches
+    assert old.length == 5
+    names = " abcdefghijklmnopqrstuvwxyz01 : 0zzzzzzzzzzzzzzzzzzzzzzzzzz : 3\n"
+    (match,) = parse_mat(f" 5 point match\n Game 1\n{names}".encode()).matches
+    assert match.players == ("abcdefghijklmnopqrstuvwxyz01", "zzzzzzzzzzzzzzzzzzzzzzzzzz")
+    assert match.games[0].score == (0, 3)
+    assert names in text_of(match)
+    for data in (b"", b"\n", b"; x", b"\xff\xfe\0\0"):
+        assert parse_mat(data).matches == ()
+    for data in (EXAMPLE.encode("utf-16"), EXAMPLE.replace("\n", "\r").encode()):
+        found = parse_mat(data)
+        assert (found.quarantined, found.matches) == ([], parse_mat(EXAMPLE.encode()).matches)
 
 
 @pytest.mark.parametrize("end", [b"\x1a", b"\r\n\x1a", b"\n\x1a\x1a"])
@@ -277,23 +281,6 @@ def test_info_belongs_to_the_heading_before_it() -> None:
     file = parse_mat(f"{info.format(0)}{first}      Wins 1 point\n{info.format('x')}{second}".encode())
     assert [[value for _, value in match.info] for match in file.matches] == [["0", "1"], ["x", "2"]]
     assert file.quarantined == []
-
-
-def test_a_cube_above_1_at_the_beginning_cannot_be_written() -> None:
-    match = Match(("a", "b"), 0, (Game(1, (0, 0)), Game(2, (0, 0), cube_value=2)))
-    with pytest.raises(
-        UsageError,
-        match=r"^expected games that begin with a cube of 1, as a \.mat file cannot say another, "
-        r"got 2 in game 2 of 'a' and 'b'$",
-    ):
-        text_of(match)
-
-
-def test_a_winner_of_unknown_points_is_left_out() -> None:
-    turns = (Turn(0, TurnKind.PLAY, (3, 1)), Turn(1, TurnKind.RESIGN))
-    text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), turns, 0),)))
-    assert "Wins" not in text
-    assert parse_mat(text.encode()).matches[0].games[0].winner is None
 
 
 def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
@@ -313,15 +300,20 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
     assert file.counts == LineCounts(36, 29, 6, 1)
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"; x", b"\xff\xfe\0\0"])
-def test_files_without_a_match(data: bytes) -> None:
-    assert parse_mat(data).matches == ()
-
-
 def test_acts_without_words_are_left_out() -> None:
-    turns = (Turn(1, TurnKind.SETUP, text="CV[2]"), Turn(0, TurnKind.ROLL, (3, 1)), Turn(0, TurnKind.RESIGN))
+    rolled, resigned = Turn(0, TurnKind.ROLL, (3, 1)), Turn(0, TurnKind.RESIGN)
+    turns = Turn(1, TurnKind.SETUP, text="CV[2]"), rolled, resigned
     text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), turns, 1, 3),)))
     assert text.splitlines()[-2] == "  1) 31:                         Wins 3 points"
+    text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), (rolled, resigned), 0),)))  # a winner of unknown points
+    assert "Wins" not in text
+    assert parse_mat(text.encode()).matches[0].games[0].winner is None
+    with pytest.raises(
+        UsageError,
+        match=r"^expected games that begin with a cube of 1, as a \.mat file cannot say another, "
+        r"got 2 in game 2 of 'a' and 'b'$",
+    ):
+        text_of(Match(("a", "b"), 0, (Game(1, (0, 0)), Game(2, (0, 0), cube_value=2))))
 
 
 TWO = "  1) 31: 8/5 6/5                 64: 24/18 13/9\n"
@@ -345,10 +337,22 @@ def test_results_as_servers_write_them(rows: str, result: tuple[int, int]) -> No
     assert game.notes == ()
 
 
-def test_the_points_of_the_winner_count() -> None:
-    game = game_of(TWO + "  2)  Losses 3 point              Wins 1 point\n")
+@each(
+    ("cells", "kind", "note"),
+    [
+        (
+            "Losses 3 point              Wins 1 point",
+            TurnKind.PLAY,
+            "the loser loses 3 points and the winner wins 1: the latter are kept",
+        ),
+        ("Lost on time                Wins 1 point", TurnKind.RESIGN, "'Lost on time' is kept as a resignation"),
+    ],
+)
+def test_results_that_are_noted(cells: str, kind: TurnKind, note: str) -> None:
+    game = game_of(f"{TWO}  2)  {cells}\n")
     assert (game.winner, game.points, game.result_line) == (1, 1, 6)
-    assert game.notes == (Note(6, "the loser loses 3 points and the winner wins 1: the latter are kept"),)
+    assert game.turns[-1].kind is kind
+    assert game.notes == (Note(6, note),)
 
 
 TURNS = {
@@ -380,22 +384,6 @@ def test_turns_as_servers_write_them(row: str, expected: list[tuple[int, TurnKin
     game = game_of(f"{TWO}{row}\n")
     assert [(turn.player, turn.kind) for turn in game.turns[2:]] == expected
     assert game.flaw is None
-
-
-def test_a_forfeit_is_a_resignation_with_a_note() -> None:
-    game = game_of(TWO + "  2)  Lost on time                Wins 1 point\n")
-    assert game.turns[-1].kind is TurnKind.RESIGN
-    assert game.notes == (Note(6, "'Lost on time' is kept as a resignation"),)
-
-
-def test_a_number_of_a_row_alone_is_blank() -> None:
-    file = parse_mat(f"{HEAD}{TWO}  2)\n      Wins 1 point\n  3)    \n".encode())
-    assert file.counts == LineCounts(8, 5, 3, 0)
-
-
-def test_old_headings() -> None:
-    (match,) = parse_mat(HEAD.replace(" 5 point match", "Match of 5 points").encode()).matches
-    assert match.length == 5
 
 
 def games_of(*names: str) -> list[Game]:
@@ -431,13 +419,6 @@ def test_players_called_otherwise(names: str, score: tuple[int, int], note: str 
     assert [text for _, text in game.notes] == [note] * (note is not None)
 
 
-def test_players_without_a_name() -> None:
-    for names, players in (("  : 0      Bo : 0", ("", "Bo")), (" Ann : 0       : 0", ("Ann", ""))):
-        file = parse_mat(f" 5 point match\n Game 1\n{names}\n{TWO}".encode())
-        assert (file.quarantined, file.matches[0].players) == ([], players)
-        assert len(file.matches[0].games[0].turns) == 2
-
-
 def test_a_game_of_other_players_has_one_reason() -> None:
     text = f"{HEAD}{TWO}      Wins 1 point\n Game 2\n Cy : 0      Di : 0\n{TWO}      Wins 1 point\n"
     file = parse_mat(text.encode())
@@ -463,28 +444,6 @@ def test_a_position_set_by_hand_spoils_its_game_alone() -> None:
         (match,) = parse_mat(text.encode()).matches
         assert [each.flaw and each.flaw.line for each in match.games] == flaws
         assert {each.flaw.reason for each in match.games if each.flaw} == {BY_HAND}
-
-
-@pytest.mark.parametrize(("said", "expected"), [("Off", False), ("off", False), ("On", None)])
-def test_matches_without_the_crawford_rule(said: str, expected: bool | None) -> None:
-    (match,) = parse_mat(f'; [Crawford "{said}"]\n{HEAD}{TWO}'.encode()).matches
-    assert match.games[0].is_crawford is expected
-    assert f'; [Crawford "{said}"]' in text_of(match)
-
-
-def test_names_that_are_not_utf8_are_noted() -> None:
-    (match,) = parse_mat((HEAD + TWO).replace("Bo", "Kévin").encode("latin-1")).matches
-    assert match.players[1] == "Kévin"
-    assert match.games[0].notes == (
-        Note(4, "the names are not in UTF-8: they were read as text of Windows, code page 1252"),
-    )
-
-
-def test_text_of_other_systems() -> None:
-    expected = parse_mat(EXAMPLE.encode()).matches
-    for data in (EXAMPLE.encode("utf-16"), EXAMPLE.replace("\n", "\r").encode()):
-        file = parse_mat(data)
-        assert (file.quarantined, file.matches) == ([], expected)
 
 
 names = st.text("abcXYZ ä", min_size=1, max_size=20).map(str.strip).filter(bool)

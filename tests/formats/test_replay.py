@@ -142,16 +142,12 @@ def test_no_turn_behind_the_last_checker(kind: TurnKind) -> None:
 
 def test_doubles_and_redoubles() -> None:
     turns = turns_of("W[double]B[take]W[31hefe]B[double]W[take]B[31qtst]W[double]B[drop]", MATCH + "RE[W+4]")
-    assert cubes(turns) == [
-        "0 1 centered",
-        "0 1 centered",
-        "0 2 opponent",
-        "1 2 on_roll",
-        "1 2 on_roll",
-        "1 4 opponent",
-        "0 4 on_roll",
-        "0 4 on_roll",
-    ]
+    expected = (
+        "0 1 centered, 0 1 centered, 0 2 opponent, 1 2 on_roll, 1 2 on_roll, 1 4 opponent, 0 4 on_roll, 0 4 on_roll"
+    )
+    assert ", ".join(cubes(turns)) == expected
+    automatic = turns_of("W[double]B[take]", f"{MONEY}CV[2]RE[B+4R]")
+    assert cubes(automatic) == ["0 2 centered", "0 2 centered", "0 4 opponent"]
 
 
 # before each turn from the double on; the take behind a beaver (here in brackets) is not written to .mat files
@@ -192,12 +188,7 @@ def test_results_of_a_session() -> None:
             assert is_fine(match, other) != is_told
 
 
-def test_automatic_doubles() -> None:
-    turns = turns_of("W[double]B[take]", f"{MONEY}CV[2]RE[B+4R]")
-    assert cubes(turns) == ["0 2 centered", "0 2 centered", "0 4 opponent"]
-
-
-@pytest.mark.parametrize(
+@each(
     ("nodes", "cube_value"),
     [
         ("", 2),
@@ -211,15 +202,13 @@ def test_automatic_doubles() -> None:
     ],
 )
 def test_the_cube_after_the_last_turn(nodes: str, cube_value: int) -> None:
+    """The take of a beaver is not written in .mat files."""
     tree = f"(;{MONEY}CV[2]{nodes.replace('W[', ';W[').replace('B[', ';B[')})"
     (match,) = parse_sgf(tree.encode()).matches
     assert replay_game(match, match.games[0]).cube_value == cube_value
-
-
-@pytest.mark.parametrize(("result", "cube_value"), [("      Wins 4 points\n", 4), ("", 2)])
-def test_the_cube_after_a_beaver_whose_take_is_not_written(result: str, cube_value: int) -> None:
-    (match,) = parse_mat(f"{MAT_HEAD}  1)  Doubles => 2                Beavers => 4\n{result}".encode()).matches
-    assert replay_game(match, match.games[0]).cube_value == cube_value
+    for result, value in (("      Wins 4 points\n", 4), ("", 2)):
+        (match,) = parse_mat(f"{MAT_HEAD}  1)  Doubles => 2                Beavers => 4\n{result}".encode()).matches
+        assert replay_game(match, match.games[0]).cube_value == value
 
 
 def test_resignations() -> None:
@@ -231,9 +220,7 @@ def test_resignations() -> None:
         turns = turns_of("W[31hefe];PL[B]DI[63]", f"{MATCH}RE[{winner}+1R]")
         assert [turn.turn.kind for turn in turns] == [TurnKind.PLAY, TurnKind.ROLL, TurnKind.RESIGN]
         assert [turn.on_roll for turn in turns] == [0, 1, 1]
-
-
-def test_unfinished_games() -> None:
+    # unfinished games
     assert turns_of("") == []
     assert len(turns_of("W[31hefe]B[double]")) == 2
     assert [turn.turn.kind for turn in turns_of("W[31hefe];PL[B]DI[63]")] == [TurnKind.PLAY, TurnKind.ROLL]
@@ -242,8 +229,6 @@ def test_unfinished_games() -> None:
 def test_crawford() -> None:
     assert len(turns_of("W[31hefe]B[42qusu]", f"{MATCH}RU[Crawford:CrawfordGame]")) == 2
     assert len(turns_of("W[double]", f"{MATCH}RU[Crawford]")) == 1
-    with pytest.raises(InvalidGameError, match="expected no double in the Crawford game, in line 1: ann double"):
-        turns_of("W[double]", f"{MATCH}RU[Crawford:CrawfordGame]")
 
 
 PLAY = "expected the play of the player on roll"
@@ -252,6 +237,7 @@ UNPLAYED = "expected a play of {}, which has several, before the next turn"
 BY_HAND = "expected a game from the start position without changes by hand"
 DOUBLE = "expected a double of the player on roll who may turn the cube"
 BEAVER = "expected a beaver in answer to a double in money play"
+PLACE = r", in line 1: (ann|bob) \w+"
 BAD_GAMES = [
     ("W[31hefe]W[42hdfd]", PLAY),
     ("W[31hefe]B[double]B[42qusu]", PLAY),
@@ -282,41 +268,34 @@ BAD_GAMES = [
 ]
 
 
-@each(("text", "reason"), BAD_GAMES)
-def test_each_rule(text: str, reason: str) -> None:
-    with pytest.raises(InvalidGameError, match=f"^{reason}.*, in line 1: (ann|bob) "):
-        turns_of(text)
-
-
-BAD_MONEY_GAMES = [
-    ("W[double]B[double]B[take]", "expected a take of a double"),
-    ("W[double]B[double]B[drop]", "expected a pass of a double"),
-    ("W[double]B[double]B[double]", BEAVER),
-    ("W[double]B[double]W[take]W[double]", DOUBLE),
-    ("W[double]B[double]B[42qusu]", PLAY),
-]
-
-
-@pytest.mark.parametrize(("text", "reason"), BAD_MONEY_GAMES, ids=[text for text, _ in BAD_MONEY_GAMES])
-def test_each_rule_of_beavers(text: str, reason: str) -> None:
-    with pytest.raises(InvalidGameError, match=f"^{reason}, in line 1: (ann|bob) "):
-        turns_of(text, MONEY)
-
-
 RESULT = r"expected a result that follows from the last position and a cube of {}, got {} points for {}"
-BAD_RESULTS = [
-    ("W[double]B[drop]", "B+1", RESULT.format(1, 1, "bob")),
-    ("W[double]B[drop]", "W+2", RESULT.format(1, 2, "ann")),
-    ("W[double]B[take]", "W+3R", RESULT.format(2, 3, "ann")),
-    ("W[31hefe]", "W+4R", RESULT.format(1, 4, "ann")),
-    ("W[31hefe]", "W+0R", RESULT.format(1, 0, "ann")),
+BAD_RECORDS = [
+    ("W[double]B[double]B[take]", MONEY, f"expected a take of a double{PLACE}"),
+    ("W[double]B[double]B[drop]", MONEY, f"expected a pass of a double{PLACE}"),
+    ("W[double]B[double]B[double]", MONEY, f"{BEAVER}{PLACE}"),
+    ("W[double]B[double]W[take]W[double]", MONEY, f"{DOUBLE}{PLACE}"),
+    ("W[double]B[double]B[42qusu]", MONEY, f"{PLAY}{PLACE}"),
+    ("W[double]B[drop]", f"{MATCH}RE[B+1]", RESULT.format(1, 1, "bob")),
+    ("W[double]B[drop]", f"{MATCH}RE[W+2]", RESULT.format(1, 2, "ann")),
+    ("W[double]B[take]", f"{MATCH}RE[W+3R]", RESULT.format(2, 3, "ann")),
+    ("W[31hefe]", f"{MATCH}RE[W+4R]", RESULT.format(1, 4, "ann")),
+    ("W[31hefe]", f"{MATCH}RE[W+0R]", RESULT.format(1, 0, "ann")),
+    ("W[double]", f"{MATCH}CV[2]", "expected a game that begins with a cube of 1, got 2"),
+    ("W[double]", f"{MONEY}CV[0]", "expected a power of two as cube value, got 0"),
+    ("W[double]", f"{MONEY}CV[3]", "expected a power of two as cube value, got 3"),
+    ("W[double]", f"{MONEY}CV[{1 << 21}]", "expected a game that begins with a cube of 1, got 2097152"),
+    ("W[double]", f"{MONEY}CV[{1 << 20}]", "expected a cube of at most 1048576, in line 1: ann double"),
+    ("W[31hefe]", f"{MATCH}RU[Crawford:Nackgammon]", "expected backgammon, got a record of 'Nackgammon'"),
+    ("W[31hefe]", f"{MATCH}RU[Crawford:Hypergammon3]", "expected backgammon, got a record of 'Hypergammon3'"),
+    ("", MATCH.replace("ws:0", "ws:7"), "expected scores below the 7 points of the match, got 7-0"),
+    ("W[double]", f"{MATCH}RU[Crawford:CrawfordGame]", f"expected no double in the Crawford game{PLACE}"),
 ]
 
 
-@pytest.mark.parametrize(("text", "result", "reason"), BAD_RESULTS)
-def test_wrong_results(text: str, result: str, reason: str) -> None:
+@each(("text", "root", "reason"), [*((text, MATCH, f"{reason}.*{PLACE}") for text, reason in BAD_GAMES), *BAD_RECORDS])
+def test_each_rule(text: str, root: str, reason: str) -> None:
     with pytest.raises(InvalidGameError, match=f"^{reason}$"):
-        turns_of(text, f"{MATCH}RE[{result}]")
+        turns_of(text, root)
 
 
 def test_the_resigner_loses() -> None:
@@ -324,21 +303,6 @@ def test_the_resigner_loses() -> None:
     for blanks, is_right in (("      ", True), (" " * 34, False)):
         (match,) = parse_mat(text.format(blanks).encode()).matches
         assert is_fine(match, match.games[0]) == is_right
-
-
-@pytest.mark.parametrize(
-    ("cube", "root", "reason"),
-    [
-        (2, MATCH, "expected a game that begins with a cube of 1, got 2"),
-        (0, MONEY, "expected a power of two as cube value, got 0"),
-        (3, MONEY, "expected a power of two as cube value, got 3"),
-        (1 << 21, MONEY, "expected a game that begins with a cube of 1, got 2097152"),
-        (1 << 20, MONEY, "expected a cube of at most 1048576, in line 1: ann double"),
-    ],
-)
-def test_invalid_cubes_are_refused(cube: int, root: str, reason: str) -> None:
-    with pytest.raises(InvalidGameError, match=f"^{reason}$"):
-        turns_of("W[double]", f"{root}CV[{cube}]")
 
 
 MAT_HEAD = " 0 point match\n Game 1\n ann : 0                        bob : 0\n"
@@ -446,19 +410,6 @@ def test_plays_that_the_record_calls_illegal() -> None:
     assert game.notes == (Note(4, "says 'Illegal play (8/5 6/5)', but the play is legal"),)
     with pytest.raises(InvalidGameError, match=r"^expected a legal play"):
         settled("  1) 31: Illegal play (8/4 6/5)\n")
-
-
-@each(
-    ("record", "reason"),
-    [
-        (f"{MATCH}RU[Crawford:Nackgammon]", "expected backgammon, got a record of 'Nackgammon'"),
-        (f"{MATCH}RU[Crawford:Hypergammon3]", "expected backgammon, got a record of 'Hypergammon3'"),
-        (MATCH.replace("ws:0", "ws:7"), "expected scores below the 7 points of the match, got 7-0"),
-    ],
-)
-def test_records_that_are_refused(record: str, reason: str) -> None:
-    with pytest.raises(InvalidGameError, match=f"^{reason}$"):
-        turns_of("W[31hefe]B[64aglp]", record)
 
 
 def test_the_line_of_the_cause_is_quarantined_for_it() -> None:

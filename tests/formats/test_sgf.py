@@ -84,21 +84,57 @@ def test_the_analysis_can_be_had() -> None:
     assert nodes[3]["C"] == ["with ) and ( and ] inside"]
 
 
-def test_the_main_line_is_read() -> None:
-    (match,) = parse_sgf(f"(;{ROOT}(;W[31hefe];B[21lnab])(;W[21mlff]))".encode()).matches
-    assert [turn.dice for turn in match.games[0].turns] == [(3, 1), (2, 1)]
+def one(text: str) -> Match:
+    """The match of one tree: what stands in its root, and its nodes."""
+    file = parse_sgf(f"(;{ROOT}{text})".encode())
+    assert file.quarantined == []
+    (match,) = file.matches
+    return match
 
 
-def test_the_cube_goes_on_from_where_it_was() -> None:
-    text = f"(;{ROOT}CV[2];W[double];B[take];B[double];W[take];W[double])"
-    (match,) = parse_sgf(text.encode()).matches
-    assert [turn.cube_value for turn in match.games[0].turns] == [4, None, 8, None, 16]
+def test_trees() -> None:
+    """The main line is read, with the cube as it goes on; a result that is not known, or for how many points."""
+    assert [turn.dice for turn in one("(;W[31hefe];B[21lnab])(;W[21mlff])").games[0].turns] == [(3, 1), (2, 1)]
+    cubes = one("CV[2];W[double];B[take];B[double];W[take];W[double]").games[0].turns
+    assert [turn.cube_value for turn in cubes] == [4, None, 8, None, 16]
+    for result in ("?", "Void", ""):
+        (game,) = one(f"RE[{result}];W[31hefe]").games
+        assert (game.winner, game.points, len(game.turns)) == (None, None, 1)
+    for result in ("W+R", "W+Resign", "B+R", "B+Resign"):
+        (game,) = one(f"RE[{result}];W[31hefe]").games
+        winner = "WB".index(result[0])
+        assert (game.winner, game.points, game.turns[-1]) == (winner, None, Turn(1 - winner, TurnKind.RESIGN))
 
 
-def test_crawford() -> None:
-    rules = [None, "", "Crawford", "Crawford:CrawfordGame"]
-    found = [parse_sgf(f"(;{ROOT}{'' if rule is None else f'RU[{rule}]'})".encode()) for rule in rules]
-    assert [file.matches[0].games[0].is_crawford for file in found] == [None, False, False, True]
+@each(
+    ("root", "is_crawford", "variation"),
+    [
+        ("", None, None),
+        ("RU[]", False, None),
+        ("RU[Crawford]", False, None),
+        ("RU[Crawford:CrawfordGame]", True, None),
+        ("AP[GNU Backgammon:1.07.001]", False, None),  # which leaves RU out where no rule is on
+        ("AP[x]", None, None),
+        ("RU[Crawford:Nackgammon]", False, "Nackgammon"),
+        ("RU[Jacoby:Hypergammon1]", False, "Hypergammon1"),
+    ],
+)
+def test_rules_of_a_match(root: str, is_crawford: bool | None, variation: str | None) -> None:
+    match = one(f"{root};W[31hefe]")
+    assert (match.games[0].is_crawford, match.variation) == (is_crawford, variation)
+
+
+def test_text_of_other_systems() -> None:
+    tree = f"(;{ROOT};W[31hefe])\n(;{ROOT})\n"
+    for data in (tree.encode("utf-16"), tree.replace("\n", "\r").encode()):
+        assert [len(game.turns) for match in parse_sgf(data).matches for game in match.games] == [1, 0]
+    names = {b"\xe4": "ä", b"O\x92Neil": "O\u2019Neil", b"\x81x": "\x81x"}  # the last is no letter of Windows
+    for name, expected in names.items():
+        (match,) = parse_sgf(f"(;{ROOT})".encode().replace(b"PW[a]", b"PW[" + name + b"]")).matches
+        assert match.players[0] == expected
+    for text in ("", "\n", "\ufeff", " \t\n"):
+        file = parse_sgf(text.encode())
+        assert (file.matches, file.counts) == ((), LineCounts(0, 0, 0, 0))
 
 
 @pytest.mark.parametrize(
@@ -131,24 +167,6 @@ def test_another_rule_begins_another_session() -> None:
         ([3], False),
         ([4], True),
     ]
-
-
-@pytest.mark.parametrize("result", ["?", "Void", ""])
-def test_results_that_are_not_known(result: str) -> None:
-    file = parse_sgf(f"(;{ROOT}RE[{result}];W[31hefe])".encode())
-    assert file.quarantined == []
-    (game,) = file.matches[0].games
-    assert (game.winner, game.points, len(game.turns)) == (None, None, 1)
-
-
-@pytest.mark.parametrize("result", ["W+R", "W+Resign", "B+R", "B+Resign"])
-def test_resignations_for_unknown_points(result: str) -> None:
-    file = parse_sgf(f"(;{ROOT}RE[{result}];W[31hefe])".encode())
-    assert file.quarantined == []
-    (game,) = file.matches[0].games
-    winner = "WB".index(result[0])
-    assert (game.winner, game.points) == (winner, None)
-    assert game.turns[-1] == Turn(1 - winner, TurnKind.RESIGN)
 
 
 def test_other_matches_begin_where_players_length_or_number_change() -> None:
@@ -204,13 +222,6 @@ def test_each_rule(tree: str, reason: str) -> None:
     assert file.counts == LineCounts(2, 1, 0, 1)
 
 
-def test_a_bad_game_does_not_end_the_match() -> None:
-    trees = [f"(;{ROOT.replace('game:0', f'game:{number}')})" for number in range(3)]
-    file = parse_sgf(f"{trees[0]}\n{trees[1].replace('GM[6]', '')}\n{trees[2]}".encode())
-    assert [game.number for game in file.matches[0].games] == [1, 3]
-    assert [bad.line for bad in file.quarantined] == [2]
-
-
 @pytest.mark.parametrize("cut", [")", "])", "]", "6]", "["])
 def test_a_game_that_does_not_end_takes_no_other_with_it(cut: str) -> None:
     """Not even where its last value goes on into the next game."""
@@ -239,55 +250,8 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
     assert [(bad.line, bad.reason) for bad in rest.quarantined] == [(13, "expected more than 3 games")]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        (b"\xe4", "ä"),
-        (b"O\x92Neil", "O\u2019Neil"),  # an apostrophe of Windows
-        (b"\x81x", "\x81x"),  # no letter of Windows
-    ],
-)
-def test_text_that_is_not_utf8(name: bytes, expected: str) -> None:
-    (match,) = parse_sgf(f"(;{ROOT})".encode().replace(b"PW[a]", b"PW[" + name + b"]")).matches
-    assert match.players[0] == expected
-
-
-@pytest.mark.parametrize("text", ["", "\n", "\ufeff", " \t\n"])
-def test_files_without_a_match(text: str) -> None:
-    file = parse_sgf(text.encode())
-    assert (file.matches, file.counts) == ((), LineCounts(0, 0, 0, 0))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["[" * 200_000, "(" * 200_000, "(;A" * 100_000, f"(;{ROOT}" + "[\\" * 100_000],
-    ids=["values", "trees", "nodes", "escapes"],
-)
+@each("text", ["[" * 200_000, "(" * 200_000, "(;A" * 100_000, f"(;{ROOT}" + "[\\" * 100_000])
 def test_hostile_text_takes_no_longer(text: str) -> None:
     assert parse_sgf(text.encode()).counts.rows == 0
-
-
-def test_value_without_end_is_refused() -> None:
     with pytest.raises(ValueError, match="at the end of the tree"):
         parse_sgf_nodes(b"(;DT[2005][\\[\\[\\")
-
-
-def test_gnubg_leaves_rules_out_where_none_is_on() -> None:
-    """A match of gnubg without RU is one without the Crawford rule; another program may just not say."""
-    for program, expected in (("GNU Backgammon:1.07.001", False), ("x", None)):
-        (match,) = parse_sgf(f"(;{ROOT}AP[{program}];W[31hefe])".encode()).matches
-        assert match.games[0].is_crawford is expected
-
-
-def test_another_game_is_kept_as_the_variation() -> None:
-    for rules, variation in (("Crawford:Nackgammon", "Nackgammon"), ("Jacoby:Hypergammon1", "Hypergammon1")):
-        (match,) = parse_sgf(f"(;{ROOT}RU[{rules}])".encode()).matches
-        assert match.variation == variation
-    (match,) = parse_sgf(f"(;{ROOT}RU[Crawford])".encode()).matches
-    assert match.variation is None
-
-
-def test_text_of_other_systems() -> None:
-    tree = f"(;{ROOT};W[31hefe])\n(;{ROOT})\n"
-    for data in (tree.encode("utf-16"), tree.replace("\n", "\r").encode()):
-        assert [len(game.turns) for match in parse_sgf(data).matches for game in match.games] == [1, 0]

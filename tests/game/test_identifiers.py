@@ -77,7 +77,7 @@ def test_identifiers_of_the_start() -> None:
     }
 
 
-def test_what_an_identifier_cannot_hold() -> None:
+def test_match_that_an_identifier_cannot_hold_is_refused() -> None:
     resigned = MatchState(resigned=1, to_decide=Side.TOP)
     with pytest.raises(InvalidScoreError, match="expected no resignation in an xgid"):
         identify(START, resigned)

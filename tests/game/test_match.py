@@ -51,7 +51,7 @@ def test_score_after_a_game(before: MatchScore, points: int, after: MatchScore |
     assert before.after_game(points) == after
 
 
-def test_who_may_double() -> None:
+def test_player_who_may_double() -> None:
     assert Stakes(Money(is_jacoby=True)).may_double
     assert not Stakes(MatchScore(1, 3, is_crawford=True)).may_double
     taken = Stakes(MatchScore(5, 3)).after_take()

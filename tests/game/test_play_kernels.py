@@ -101,7 +101,7 @@ def test_millions_of_positions_of_games() -> None:
 
 @pytest.mark.slow
 @exhaustive
-def test_what_tens_of_millions_of_plays_keep() -> None:
+def test_tens_of_millions_of_plays_keep_checkers_and_pips() -> None:
     for first in range(0, 20_000, 1000):
         games = random_game_positions(1000, seed=4, first=first)
         offsets, after_play = batch_plays(games.boards, games.rolls)

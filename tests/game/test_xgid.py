@@ -146,6 +146,6 @@ def test_invalid_xgids_are_refused(text: str, rule: str) -> None:
         ({"match": MatchState(cube_value=4), "max_cube": 2}, "a cube of at most 2, got 4"),
     ],
 )
-def test_what_an_xgid_cannot_hold(fields: dict[str, Any], rule: str) -> None:
+def test_match_that_an_xgid_cannot_hold_is_refused(fields: dict[str, Any], rule: str) -> None:
     with pytest.raises(InvalidScoreError, match=f"^expected {rule}"):
         Xgid(START, **fields)

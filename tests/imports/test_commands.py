@@ -6,6 +6,7 @@ import bz2
 import hashlib
 import json
 import re
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -146,15 +147,6 @@ def test_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
 
 
-def test_one_file(server: Server, root: Path) -> None:
-    name = serve_training(server)
-    result = run(root, "fetch", "gnubg", name, "--address", server.address)
-    assert result.stdout == f"next: bgdata import gnubg_training {root}/raw/{name}\n"
-    assert result.stderr == f"{name}: {len(TRAINING):,} bytes, as it should be\n"
-    assert (root / "raw" / name).read_bytes() == TRAINING
-    assert server.requests == [(f"/{name}", "")]
-
-
 @pytest.mark.parametrize("knows_ranges", [True, False])
 def test_cut_and_resumed(server: Server, root: Path, knows_ranges: bool) -> None:
     name = serve_training(server)
@@ -173,25 +165,19 @@ def test_cut_and_resumed(server: Server, root: Path, knows_ranges: bool) -> None
     assert server.requests == [(f"/{name}", wanted) for wanted in ranges]
 
 
-def test_a_partial_file_that_is_whole(server: Server, root: Path) -> None:
+@pytest.mark.parametrize("more", [b"", b"more"])
+def test_partial_files_that_are_whole_or_too_long(server: Server, root: Path, more: bytes) -> None:
+    """Where it is too long the file has changed since: begun anew."""
     name = serve_training(server)
     partial = root / "raw" / f"{name}.partial"
     partial.parent.mkdir(parents=True)
-    partial.write_bytes(TRAINING)
-    fetch(root, server, name)
+    partial.write_bytes(TRAINING + more)
+    result = run(root, "fetch", "gnubg", name, "--address", server.address)
+    assert result.stdout == f"next: bgdata import gnubg_training {root}/raw/{name}\n"
+    assert result.stderr == f"{name}: {len(TRAINING):,} bytes, as it should be\n"
     assert (root / "raw" / name).read_bytes() == TRAINING
-    assert len(server.requests) == 1
-
-
-def test_a_partial_file_that_is_too_long(server: Server, root: Path) -> None:
-    """The file has changed since: begun anew."""
-    name = serve_training(server)
-    partial = root / "raw" / f"{name}.partial"
-    partial.parent.mkdir(parents=True)
-    partial.write_bytes(TRAINING + b"more")
-    fetch(root, server, name)
-    assert (root / "raw" / name).read_bytes() == TRAINING
-    assert [wanted for _, wanted in server.requests] == [f"bytes={len(TRAINING) + 4}-", ""]
+    asked = [wanted for _, wanted in server.requests]
+    assert asked == [f"bytes={len(TRAINING) + len(more)}-", *[""] * bool(more)]
 
 
 def test_a_benchmark_of_another_hash(server: Server, root: Path) -> None:
@@ -253,35 +239,29 @@ def test_an_invalid_archive_is_not_pinned(server: Server, root: Path, data: byte
     assert path.read_bytes() == TRAINING
 
 
-def test_a_damaged_lock(server: Server, root: Path) -> None:
-    root.mkdir()
-    (root / "warehouse.lock").write_text("junk")
-    assert fails(root, server, serve_training(server)).startswith("expected a lock file in ")
-    assert (root / "warehouse.lock").read_text() == "junk"
-
-
-def test_not_found(server: Server, root: Path) -> None:
+def test_places_that_nothing_comes_from_or_goes_to(server: Server, root: Path) -> None:
     name = "contact.bm.bz2"
     assert fails(root, server, name) == f"cannot download {server.address}/{name}: the server says 404 Not Found"
     assert list((root / "raw").iterdir()) == []
-
-
-def test_offline(root: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{unused.getsockname()[1]}"
-    message = error_of(run(root, "fetch", "gnubg", "race.bm.bz2", "--address", address), 1)
-    assert re.fullmatch(
-        rf"cannot download {address}/race\.bm\.bz2: \[Errno \d+\] Connection refused; "
-        "nothing else needs the network, and the same command goes on later",
-        message,
-    )
-
-
-@pytest.mark.parametrize("address", ["nonsense", "http://", "http://[", "ftp://", "http://a b", "http://127.0.0.1:x"])
-def test_invalid_addresses_are_refused(root: Path, address: str) -> None:
-    message = error_of(run(root, "fetch", "gnubg", "race.bm.bz2", "--address", address), 1)
-    assert message.startswith(f"cannot download {address.rstrip('/')}/race.bm.bz2: ")
+        offline = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    for address in (offline, "nonsense", "http://", "http://[", "ftp://", "http://a b", "http://127.0.0.1:x"):
+        message = error_of(run(root, "fetch", "gnubg", name, "--address", address), 1)
+        assert message.startswith(f"cannot download {address.rstrip('/')}/{name}: ")
+        assert address != offline or re.search(
+            r"/contact\.bm\.bz2: \[Errno \d+\] Connection refused; "
+            "nothing else needs the network, and the same command goes on later$",
+            message,
+        )
+    lock, folder = root / "warehouse.lock", root / "raw"
+    lock.write_text("junk")
+    assert fails(root, server, serve_training(server)).startswith("expected a lock file in ")
+    assert lock.read_text() == "junk"
+    lock.unlink()
+    shutil.rmtree(folder)
+    folder.write_text("")
+    assert fails(root, server, "race-train-data.bz2").startswith(f"cannot write {root}/raw/race-train-data.bz2: ")
 
 
 def test_unknown_names_are_refused(root: Path) -> None:
@@ -290,12 +270,6 @@ def test_unknown_names_are_refused(root: Path) -> None:
     assert message.endswith(", got 'race.bm'")
     assert run(root, "fetch", "wildbg").exit_code == 2
     assert not root.exists()
-
-
-def test_a_folder_that_is_a_file(server: Server, root: Path) -> None:
-    root.mkdir()
-    (root / "raw").write_text("")
-    assert fails(root, server, serve_training(server)).startswith(f"cannot write {root}/raw/race-train-data.bz2: ")
 
 
 def test_the_library(server: Server, tmp_path: Path) -> None:

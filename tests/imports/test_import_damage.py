@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
-from bgdata.errors import CorruptFileError, MissingTableError, NoRowsError, StorageError, UsageError
+from bgdata.errors import MissingTableError, NoRowsError, StorageError, UsageError
 from bgdata.game.position import START
 from bgdata.measures.kinds.shared import benchmarks_compute as _benchmarks
 from bgdata.store.progress import Silence
@@ -150,19 +150,6 @@ def test_no_file_there(imports: Imports) -> None:
         imports.build("positions", [imports.file("x", "")][:0], name="x")
     with pytest.raises(UsageError, match="expected no files for bearoff_gammon, which is computed, got x"):
         imports.warehouse.build("bearoff_gammon", RaceParameters(3), files=[Path("x")])
-    assert list(imports.warehouse.versions()) == []
-
-
-@each_kind
-def test_packed_files_that_are_not_whole(memory_path: Path, kind: str) -> None:
-    imports = Imports(memory_path)
-    (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
-    packed = bz2.compress(path.read_bytes())
-    for content in (packed[:-1], packed + b"x", packed[:20] + b"x" + packed[21:]):
-        with pytest.raises(
-            CorruptFileError, match=r"expected packed data in .*contact\.bz2, found: .*; fetch it again"
-        ):
-            imports.build(kind, [imports.file("contact.bz2", content)])
     assert list(imports.warehouse.versions()) == []
 
 

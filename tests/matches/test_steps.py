@@ -12,7 +12,7 @@ from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import JACOBY, Game, Match
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.matches.analysis.acts import ActKind
+from bgdata.matches.acts import ActKind
 from bgdata.matches.steps import judge_all, situations, with_crawford
 from bgdata.store.progress import Silence
 from tests.equity.samples import published_met

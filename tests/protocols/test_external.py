@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -209,18 +210,22 @@ def test_wrong_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> None
     assert replies[2] == REFUSED + "expected lines of at most 4096 bytes, got a longer one"
 
 
-def test_half_a_line_at_the_end(pair: tuple[socket.socket, Talk]) -> None:
-    _, error = said_to(simple_player(), GOOD + b"board:gnubg:ro", pair)
-    assert error == "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'"
-
-
-def test_silent_program_ends_the_session(pair: tuple[socket.socket, Talk]) -> None:
-    theirs, talk = pair
-    theirs.sendall(b"board:half")
-    with pytest.raises(
-        ExternalProgramError, match=r"expected a line of gnubg within 0.05 s, got none, only 'board:half'"
-    ):
-        list(simple_player().exchanges(talk, 0.05))
+@each(
+    ("sent", "is_closed", "reason"),
+    [
+        (b"board:half", False, r"expected a line of gnubg within 0.05 s, got none, only 'board:half'"),
+        (GOOD + b"board:gnubg:ro", True, "expected gnubg to end its last line, found it gone after 'board:gnubg:ro'"),
+        (GOOD, True, "expected gnubg to listen, found it gone"),
+    ],
+)
+def test_programs_that_are_silent_or_gone(sent: bytes, is_closed: bool, reason: str) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(sent)
+        if is_closed:
+            (theirs.close if sent == GOOD else partial(theirs.shutdown, socket.SHUT_WR))()
+        with pytest.raises(ExternalProgramError, match=reason):
+            list(simple_player().exchanges(Talk(ours.fileno(), ours.fileno(), "gnubg"), 30 if is_closed else 0.05))
 
 
 @each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
@@ -235,14 +240,6 @@ def test_lines_without_end_that_ask_nothing(lines: bytes) -> None:
             list(simple_player().exchanges(Talk(ours.fileno(), ours.fileno(), "gnubg"), 30))
         ours.shutdown(socket.SHUT_WR)
         reader.join()
-
-
-def test_disconnected_program_ends_the_session(pair: tuple[socket.socket, Talk]) -> None:
-    theirs, talk = pair
-    theirs.sendall(GOOD)
-    theirs.close()
-    with pytest.raises(ExternalProgramError, match="expected gnubg to listen, found it gone"):
-        list(simple_player().exchanges(talk, 30))
 
 
 # games

@@ -126,15 +126,12 @@ def test_all_that_happens_in_games_happens(decisions: Decisions) -> None:
     assert len(directions) == 2
 
 
-def test_an_invitation_is_joined(decisions: Decisions) -> None:
+def test_invitations_are_joined(decisions: Decisions) -> None:
     with FibsServer(5, invites="3") as server:
         player, told = played(server, decisions, Wish())
     assert player.record
     check_record(server, player.record)
     assert told[0] == f"3-point match with {OPPONENT}"
-
-
-def test_an_unlimited_match_is_left(decisions: Decisions) -> None:
     with FibsServer(6, invites="unlimited") as server:
         player, told = played(server, decisions, Wish(OPPONENT, games=3))
     assert player.record
@@ -155,30 +152,24 @@ def test_others_are_not_joined(decisions: Decisions) -> None:
 # what servers refuse, and do wrong
 
 
-def test_a_wrong_password(decisions: Decisions) -> None:
-    words = "expected the server to let ann in, found a wrong name or password"
-    with FibsServer(1) as server, session(server, decisions) as (player, _):
-        with pytest.raises(EngineRefusedError, match=words):
-            player.log_in("wrong")
-        assert server.heard == ["login bgdata 1008 ann wrong"]
-
-
-@pytest.mark.parametrize(
-    "said",
-    ["** There is no one called mary.", "** mary is refusing games.", "** mary is already playing with someone else."],
+@each(
+    ("said", "length", "words"),
+    [
+        ("** There is no one called mary.", 3, r"the server refused: .*mary"),
+        ("** mary is refusing games.", 3, r"the server refused: .*mary"),
+        ("** mary is already playing with someone else.", 3, r"the server refused: .*mary"),
+        ("", None, "There's no saved match with mary"),
+    ],
 )
-def test_an_invitation_that_is_refused(decisions: Decisions, said: str) -> None:
+def test_invitations_that_are_refused(decisions: Decisions, said: str, length: int | None, words: str) -> None:
     with FibsServer(1, refuses=said) as server, session(server, decisions) as (player, _):
         player.log_in(PASSWORD)
-        with pytest.raises(EngineRefusedError, match=r"the server refused: .*mary"):
-            player.play(Wish(OPPONENT, True, 3))
-
-
-def test_a_saved_match_that_is_not_there(decisions: Decisions) -> None:
+        with pytest.raises(EngineRefusedError, match=words):
+            player.play(Wish(OPPONENT, True, length))
     with FibsServer(1) as server, session(server, decisions) as (player, _):
-        player.log_in(PASSWORD)
-        with pytest.raises(EngineRefusedError, match="There's no saved match with mary"):
-            player.play(Wish(OPPONENT, True))
+        with pytest.raises(EngineRefusedError, match="to let ann in, found a wrong name or password"):
+            player.log_in("wrong")
+        assert server.heard == ["login bgdata 1008 ann wrong"]
 
 
 @pytest.mark.parametrize(

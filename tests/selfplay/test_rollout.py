@@ -451,11 +451,6 @@ def test_no_play_has_more_games_than_the_limit() -> None:
     assert seen == [[2, 2]]
 
 
-def test_wrong_limits_of_rounds() -> None:
-    with pytest.raises(UsageError, match="expected a multiple of 36 trials"):
-        rolled_while_open([], Limits(50))
-
-
 def test_error_of_a_difference() -> None:
     """Against many draws of pairs that share much, where one side has more than the other."""
     generator = np.random.default_rng(1)

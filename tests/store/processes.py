@@ -57,7 +57,8 @@ def run_all(works: Iterable[tuple[Any, ...]]) -> None:
     started = [start(*work) for work in works]
     for process in started:
         process.join(60)
-    assert {process.exitcode for process in started} == {0}
+    codes = {process.exitcode for process in started}
+    assert codes == {0}, f"expected exit code 0 of all, found {codes}; None of one that hangs"
 
 
 def barrier(parties: int) -> Any:

@@ -239,7 +239,7 @@ def test_missing_current_versions_are_not_empty_tables(memory_path: Path, how: C
     how(toys.build("squares", TEN).folder)
     with toys.connect() as own, duckdb.connect(str(toys.catalog), read_only=True) as plain:
         for client in (own, plain):
-            with pytest.raises(duckdb.Error, match=r"squares/10 is not there: "):
+            with pytest.raises(duckdb.Error, match=r"squares/10\S* is (not there|damaged): "):
                 client.sql("select count(*) from squares").fetchall()
             assert client.sql("select count(*) from squares where variant = '20'").fetchall() == [(20,)]
     with pytest.raises(BgdataError, match="squares/10"):

@@ -49,7 +49,7 @@ def test_steps_follow_each_other(warehouse: Warehouse) -> None:
         build_score(warehouse, PLAN, network.name)
 
 
-def test_who_cannot_be_the_start(warehouse: Warehouse) -> None:
+def test_start_that_is_no_network_is_refused(warehouse: Warehouse) -> None:
     with pytest.raises(UnknownPlayerError, match="expected network, network/NAME or network/NAME/VERSION, got pubeval"):
         build_corpus(warehouse, replace(PLAN, start="pubeval"))
     with pytest.raises(MissingTableError, match="no network/none in "):

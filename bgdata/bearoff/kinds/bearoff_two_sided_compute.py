@@ -56,7 +56,7 @@ def solve_in_parts(
     groups = parameters.column_groups
     slots = all_slots(parameters.points, parameters.checkers)
     with closing(Parts(job, scale, groups)) as parts:
-        done = parts.done()
+        done = parts.count_done()
         if not done:
             clear_parts(job)
         first = 0  # batch of a group
@@ -271,7 +271,7 @@ def solve_rows(parameters: TwoSidedParameters, indexes: list[int], progress: Pro
             two_sided.release(window, totals.stop)
         for slot, row in rows.items():
             row[0] = -2.0 if window.is_full[slot] else -1.0
-    found = {int(slots.order[slot]): scale.stored(row.ravel()).reshape(row.shape) for slot, row in rows.items()}
+    found = {int(slots.order[slot]): scale.encode(row.ravel()).reshape(row.shape) for slot, row in rows.items()}
     if 0 in found:
         found[0] = two_sided.first_row(window, scale)
     return found

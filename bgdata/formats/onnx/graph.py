@@ -146,15 +146,15 @@ class Value:
         """[n, 1]: of [n, k] the number in this column, [n, 1]."""
         return self.graph.add("GatherElements", [self, column], axis=1)
 
-    def turned(self) -> Value:
+    def transpose(self) -> Value:
         """[k, n]: numbers [n, k] with the positions last."""
         return self.graph.add("Transpose", [self], perm=[1, 0])
 
-    def shaped(self, *sizes: int) -> Value:
+    def reshape(self, *sizes: int) -> Value:
         """The same numbers in another shape; -1 is what is left."""
         return self.graph.add("Reshape", [self, self.graph.constant(np.array(sizes))])
 
 
-def joined(values: Sequence[Value], axis: int = 1) -> Value:
+def concat(values: Sequence[Value], axis: int = 1) -> Value:
     """Values one after another."""
     return values[0].graph.add("Concat", values, axis=axis)

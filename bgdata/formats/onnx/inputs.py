@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bgdata.evaluation.networks.contact_inputs import MOST, SIDE_INPUTS, UNIT, stuck_checkers
 from bgdata.evaluation.networks.inputs import OFF_INPUTS, RACE_SIDE_INPUTS
 from bgdata.evaluation.networks.shots import LAST_SQUARE, REACH, escape_counts
-from bgdata.formats.onnx.graph import Value, joined
+from bgdata.formats.onnx.graph import Value, concat
 from bgdata.game.board import CHECKERS
 
 SLOTS = np.arange(26)
@@ -78,7 +78,7 @@ class Side(NamedTuple):
         """The same boards, seen by the other side."""
         return Side(self.theirs, self.ours)
 
-    def weighed(self, weights: np.ndarray) -> Value:
+    def weigh(self, weights: np.ndarray) -> Value:
         """int32[n, 1]: the sum of own points' weights over the checkers."""
         return self.ours @ weights.reshape(26, 1)
 
@@ -102,9 +102,9 @@ def lowest(points: Value, nothing: int) -> Value:
 def by_side(inputs: Callable[[Side], Value], side: Side, count: int) -> Value:
     """[n, 2 * count]: the inputs [n, count] of each side, in one row for each board."""
     other = side.other()
-    both = Side(joined([side.ours, other.ours], axis=0), joined([side.theirs, other.theirs], axis=0))
-    halves = inputs(both).shaped(2, -1, count)
-    return halves.graph.add("Transpose", [halves], perm=[1, 0, 2]).shaped(-1, 2 * count)
+    both = Side(concat([side.ours, other.ours], axis=0), concat([side.theirs, other.theirs], axis=0))
+    halves = inputs(both).reshape(2, -1, count)
+    return halves.graph.add("Transpose", [halves], perm=[1, 0, 2]).reshape(-1, 2 * count)
 
 
 def contact_inputs(side: Side) -> Value:
@@ -118,24 +118,24 @@ def contact_side(side: Side) -> Value:
     ahead, bar, off = side.ours.take(SLOTS[::-1]), side.bar, side.off
     blots, landings = side.theirs.equals(1) & FIELD, (side.theirs <= 1) & FIELD
     sets = ((ahead > 0) & FIELD, ahead.equals(1) & FIELD, bar, blots, landings)
-    movers = Movers(*(each.turned() for each in sets))
+    movers = Movers(*(each.transpose() for each in sets))
     hitting, hitting_two, pips = shot_counts(movers)
     # points are made by checkers that are not two on one of the points 1 to 7
-    sources = movers.checkers & (~ahead.turned().equals(2) | (SLOTS[:, None] < 18))
+    sources = movers.checkers & (~ahead.transpose().equals(2) | (SLOTS[:, None] < 18))
     made = movers.checkers & ~movers.singles
     new_points = point_counts(sources, sources & made, movers.singles, made, movers)
     making, on_blot = (chances(bar.equals(0).where(each, 0)) for each in new_points)
     home_blots, exposed_blots, unlinked = weak_points(side, own_made)
-    lead = side.other().weighed(SLOTS) - side.weighed(SLOTS)
+    lead = side.other().weigh(SLOTS) - side.weigh(SLOTS)
     behind = (-lead).at_least(0).at_most(MOST)
     to_pass = (side.ours * (side.ours.like(SLOTS) - side.front).at_least(0)).total()
-    outside = side.weighed(np.maximum(SLOTS - 6, 0))
+    outside = side.weigh(np.maximum(SLOTS - 6, 0))
     anchors = own_made & (SLOTS >= 18)
     is_back_game = (own_made & (SLOTS >= 19)).total() >= 2
-    return joined(
+    return concat(
         [
             *(UNIT * (off - _MOST_OFF * part).at_least(0).at_most(_MOST_OFF) // _MOST_OFF for part in range(3)),
-            (side.weighed(SLOTS) // 2).at_most(MOST),
+            (side.weigh(SLOTS) // 2).at_most(MOST),
             lead.at_least(0).at_most(MOST),
             (to_pass // 2).at_most(MOST),
             off.equals(0).where((outside // 2).at_most(MOST), 0),
@@ -190,13 +190,13 @@ def blocks(side: Side, own_made: Value) -> list[Value]:
     rolls = (escape_rolls(own_made) + UNIT * own_made.to(np.int32)).at_most(36)  # nobody stands on a made point
     squares = rolls.take(np.arange(LAST_SQUARE + 1))
     reached = (front <= np.arange(LAST_SQUARE + 1)).where(squares, 36)
-    runs = (beyond.to(np.int32) @ _WINDOWS.reshape(26, -1)).shaped(-1, len(_RUNS), 26)
+    runs = (beyond.to(np.int32) @ _WINDOWS.reshape(26, -1)).reshape(-1, len(_RUNS), 26)
     near = [own_made & (front < SLOTS) & (front + reach >= SLOTS) for reach in (6, REACH)]
     closed = ((side.theirs > 1) & _HOME).total()
     return [
         chances(36 - reached.smallest()),
         chances(36 - squares.smallest()),
-        64 * (runs >= _RUNS[:, None]).any(2).total().shaped(-1, 1) // 6,
+        64 * (runs >= _RUNS[:, None]).any(2).total().reshape(-1, 1) // 6,
         64 * (beyond.to(np.int32) @ _SIX_WINDOWS).largest() // 6,
         4 * (near[0].total() + near[1].total()),
         chances(closed * closed),
@@ -206,11 +206,11 @@ def blocks(side: Side, own_made: Value) -> list[Value]:
 
 def shape(side: Side) -> list[Value]:
     """timing to moment."""
-    far = side.weighed(np.where((SLOTS >= 7) & (SLOTS <= 17), SLOTS - 6, 0))
-    near = Side((side.ours - 2).at_least(0), side.theirs).weighed(np.where((SLOTS >= 3) & (SLOTS <= 6), SLOTS - 2, 0))
-    low = side.weighed((SLOTS == 1) | (SLOTS == 2)).at_most(11)
+    far = side.weigh(np.where((SLOTS >= 7) & (SLOTS <= 17), SLOTS - 6, 0))
+    near = Side((side.ours - 2).at_least(0), side.theirs).weigh(np.where((SLOTS >= 3) & (SLOTS <= 6), SLOTS - 2, 0))
+    low = side.weigh((SLOTS == 1) | (SLOTS == 2)).at_most(11)
     checkers = side.checkers.at_least(1)
-    behind = (side.ours.like(SLOTS) - side.weighed(SLOTS) // checkers).at_least(0)
+    behind = (side.ours.like(SLOTS) - side.weigh(SLOTS) // checkers).at_least(0)
     moment = (side.ours * behind * behind).total() // checkers
     return [(far + near).at_most(MOST), low * low, moment.at_most(MOST)]
 
@@ -222,21 +222,21 @@ def race_inputs(side: Side) -> Value:
 
 def race_side(side: Side) -> Value:
     """int32[n, 30]: the inputs of one side."""
-    pips, left, off = side.weighed(SLOTS), side.checkers, side.off
-    lead = (side.other().weighed(SLOTS) - pips).at_least(0)
-    outside_pips = side.weighed(np.maximum(SLOTS - 6, 0))
+    pips, left, off = side.weigh(SLOTS), side.checkers, side.off
+    lead = (side.other().weigh(SLOTS) - pips).at_least(0)
+    outside_pips = side.weigh(np.maximum(SLOTS - 6, 0))
     empty = ((side.ours <= 0) & _HOME).total()
     is_gammon = off.equals(0).to(np.int32)
-    back, back_pips = side.weighed(SLOTS > 18), side.weighed(np.maximum(SLOTS - 18, 0))
+    back, back_pips = side.weigh(SLOTS > 18), side.weigh(np.maximum(SLOTS - 18, 0))
     lowest_point = lowest((side.ours > 0) & _HOME, 25).at_most(6)
-    return joined(
+    return concat(
         [
             UNIT * (off > np.arange(OFF_INPUTS)).to(np.int32),
             pips.at_most(3 * UNIT),
             (2 * lead).at_most(MOST),
             (4 * UNIT * lead // pips.at_least(1)).at_most(MOST),
-            8 * side.weighed(SLOTS > 6),
-            (4 * side.weighed(_QUARTERS)).at_most(MOST),
+            8 * side.weigh(SLOTS > 6),
+            (4 * side.weigh(_QUARTERS)).at_most(MOST),
             outside_pips.at_most(MOST),
             (4 * pips // left.at_least(1)).at_most(MOST),
             (left > 0).where(UNIT * empty // 6, 0),
@@ -273,15 +273,15 @@ def places(distances: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where((found > 0) & (found < 25), found, 0)
 
 
-def moved(points: Value, distances: NDArray[np.int64]) -> Value:
+def move(points: Value, distances: NDArray[np.int64]) -> Value:
     """bool[rolls, 26, n]: a set bool[26, n] after these steps."""
     return points.take(places(distances), axis=0)
 
 
-def moved_each(points: Value, distances: NDArray[np.int64]) -> Value:
+def move_each(points: Value, distances: NDArray[np.int64]) -> Value:
     """bool[rolls, 26, n]: a set for each roll, after the step of that roll."""
     rolls = np.arange(len(distances))[:, None]
-    return points.shaped(26 * len(distances), -1).take(26 * rolls + places(distances), axis=0)
+    return points.reshape(26 * len(distances), -1).take(26 * rolls + places(distances), axis=0)
 
 
 def entries(landings: Value, dice: NDArray[np.int64]) -> Value:
@@ -316,17 +316,17 @@ def either(condition: Value, then: Hits, other: Hits) -> Hits:
 def rolls_of(hits: Hits) -> tuple[Value, Value, Value]:
     """(rolls that hit, that hit two blots, pips lost to the best hit summed over the rolls), int32[n, 1] each."""
     pips = (hits.points.to(np.int32) * (25 - _SQUARES)).largest(1)
-    sums = [each.total(0).shaped(-1, 1) for each in (pips > 0, hits.two, pips)]
+    sums = [each.total(0).reshape(-1, 1) for each in (pips > 0, hits.two, pips)]
     return sums[0], sums[1], sums[2]
 
 
 def mixed_hits(movers: Movers) -> Hits:
     """What two different dice can hit, with no checker on the bar."""
     targets, landings = movers.targets, movers.landings
-    by_die, by_other = moved(movers.checkers, DIE), moved(movers.checkers, OTHER)
+    by_die, by_other = move(movers.checkers, DIE), move(movers.checkers, OTHER)
     direct, other_direct = by_die & targets, by_other & targets
-    through = moved_each(by_die & landings, OTHER) | moved_each(by_other & landings, DIE)
-    in_passing = (moved_each(direct, OTHER) | moved_each(other_direct, DIE)) & targets
+    through = move_each(by_die & landings, OTHER) | move_each(by_other & landings, DIE)
+    in_passing = (move_each(direct, OTHER) | move_each(other_direct, DIE)) & targets
     two = in_passing.any(1) | hits_two(direct, other_direct, movers.singles)
     return Hits(direct | other_direct | (through & targets), two)
 
@@ -334,7 +334,7 @@ def mixed_hits(movers: Movers) -> Hits:
 def hits_two(direct: Value, other_direct: Value, singles: Value) -> Value:
     """bool[rolls, 1, n]: whether one checker can hit in `direct` by a die, and another one a second blot in
     `other_direct` by the other die; a checker that is alone on its point cannot do both."""
-    is_used = moved(singles, OTHER) & moved_each(direct, OTHER - DIE)
+    is_used = move(singles, OTHER) & move_each(direct, OTHER - DIE)
     left = count(direct) - direct.to(np.int32) - is_used.to(np.int32)
     return (other_direct & (left > 0)).any(1)
 
@@ -342,15 +342,15 @@ def hits_two(direct: Value, other_direct: Value, singles: Value) -> Value:
 def double_hits(movers: Movers) -> Hits:
     """What the four steps of a double can hit; every point is taken to have checkers enough."""
     targets, landings = movers.targets, movers.landings
-    steps = [moved(movers.checkers, DICE) & landings]
+    steps = [move(movers.checkers, DICE) & landings]
     while len(steps) < 4:
-        steps.append(moved_each(steps[-1], DICE) & landings)
+        steps.append(move_each(steps[-1], DICE) & landings)
     reached = [step & targets for step in steps]
     in_two = reached[0] | reached[1]
     in_three = in_two | reached[2]
-    again = [moved_each(reached[0], DICE) & landings]  # where a checker can be that has hit before
+    again = [move_each(reached[0], DICE) & landings]  # where a checker can be that has hit before
     for hit in reached[1:3]:
-        again.append(moved_each(again[-1] | hit, DICE) & landings)
+        again.append(move_each(again[-1] | hit, DICE) & landings)
     hit_again = (again[0] | again[1] | again[2]) & targets
     two = (count(in_two) >= 2) | (reached[0].any(1) & (count(in_three) >= 2)) | hit_again.any(1)
     return Hits(in_three | reached[3], two)
@@ -364,7 +364,7 @@ def mixed_hits_from_bar(movers: Movers) -> Hits:
     hits = (entered[0] | entered[1]) & targets
     two = ~is_alone & (count(hits) >= 2)
     for entry, dice in zip(entered, (OTHER, DIE), strict=True):
-        later = is_alone & entry.any(1) & moved_each(movers.checkers | entry, dice) & targets
+        later = is_alone & entry.any(1) & move_each(movers.checkers | entry, dice) & targets
         hits = hits | later
         two = two | ((entry & targets).any(1) & (later & ~entry).any(1))
     return Hits(hits, two)
@@ -378,15 +378,15 @@ def double_hits_from_bar(movers: Movers) -> Hits:
     can_enter = entry.any(1)
     steps: list[Value] = []
     for most in (3, 2, 1):  # checkers on the bar that leave so many steps
-        at = moved_each(at, DICE) & landings & can_enter & (movers.bar <= most)
+        at = move_each(at, DICE) & landings & can_enter & (movers.bar <= most)
         steps.append(at)
     reached = [step & targets for step in steps]
     later = reached[0] | reached[1] | reached[2]
     two = here.any(1) & (later & ~here).any(1)
     two = two | (movers.bar.equals(2) & (count(reached[0]) >= 2))
     two = two | (movers.bar.equals(1) & reached[0].any(1) & (count(reached[0] | reached[1]) >= 2))
-    again = moved_each(reached[0], DICE) & steps[1]  # where a checker can be that has hit before
-    again = again | (moved_each(again | reached[1], DICE) & steps[2])
+    again = move_each(reached[0], DICE) & steps[1]  # where a checker can be that has hit before
+    again = again | (move_each(again | reached[1], DICE) & steps[2])
     return Hits(here | later, two | (again & targets).any(1))
 
 
@@ -394,11 +394,11 @@ def point_counts(sources: Value, pairs: Value, singles: Value, made: Value, move
     """(rolls of 36 that make a new point from the bar point home, that make it on a blot), int32[n, 1] each: see
     `shots.point_counts`."""
     wanted, landings = movers.landings & ~made & _HOME_AND_BAR_POINT, movers.landings
-    by_die, by_other = moved(sources, DIE), moved(sources, OTHER)
+    by_die, by_other = move(sources, DIE), move(sources, OTHER)
     mixed = wanted & ((by_die & by_other) | (singles & (by_die | by_other)))
-    together, single = moved(pairs, DICE), moved(sources, DICE)
-    together = together | moved_each(together & landings, DICE)
-    single = single | moved_each(single & landings, DICE)
+    together, single = move(pairs, DICE), move(sources, DICE)
+    together = together | move_each(together & landings, DICE)
+    single = single | move_each(single & landings, DICE)
     doubles = wanted & (together | (singles & single))
     targets = movers.targets
     making = 2 * rolls_with(mixed) + rolls_with(doubles)
@@ -407,4 +407,4 @@ def point_counts(sources: Value, pairs: Value, singles: Value, made: Value, move
 
 def rolls_with(points: Value) -> Value:
     """int32[n, 1]: how many rolls have a square in a set."""
-    return points.any(1).total(0).shaped(-1, 1)
+    return points.any(1).total(0).reshape(-1, 1)

@@ -27,7 +27,7 @@ from bgdata.evaluation.networks.inference import (
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import OF_COUNT, OF_OFF
 from bgdata.evaluation.networks.player import recorded_name
-from bgdata.formats.onnx.graph import Value, joined
+from bgdata.formats.onnx.graph import Value, concat
 from bgdata.formats.onnx.inputs import SLOTS, Side, contact_inputs, race_inputs, side_on_roll
 from bgdata.game.board import CHECKERS, HOME_POINTS
 from bgdata.game.classes import CRASHED_CHECKERS, PASSED_PIPS
@@ -58,9 +58,9 @@ def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Va
         if by_all:
             found = is_wanted.where(network_chances(network, boards), found)
         else:
-            rows = boards.graph.add("NonZero", [is_wanted.shaped(-1)], np.int64).shaped(-1)
+            rows = boards.graph.add("NonZero", [is_wanted.reshape(-1)], np.int64).reshape(-1)
             chances = network_chances(network, boards.take(rows, axis=0))
-            found = boards.graph.add("ScatterND", [found, rows.shaped(-1, 1), chances])
+            found = boards.graph.add("ScatterND", [found, rows.reshape(-1, 1), chances])
     return found
 
 
@@ -76,7 +76,7 @@ def network_chances(network: NetworkArrays, boards: Value) -> Value:
     """float32[n, 5]: what one network says of boards, limited by the rules."""
     side = side_on_roll(boards)
     values = network_inputs(InputSet(network.input_set), boards, side).to(np.float64)
-    return limited(side, outputs(network, values))
+    return limit(side, outputs(network, values))
 
 
 def network_inputs(input_set: InputSet, boards: Value, side: Side) -> Value:
@@ -84,14 +84,14 @@ def network_inputs(input_set: InputSet, boards: Value, side: Side) -> Value:
     points = (boards.to(np.int32).take(np.arange(1, 25)) + CHECKERS).lookup(OF_COUNT.astype(np.int32))
     sides = side, side.other()
     bars, offs = ([each.bar for each in sides], [each.off.lookup(OF_OFF.astype(np.int32)) for each in sides])
-    found = [points.shaped(-1, 8 * 24), *(UNIT // 2 * each for each in bars), *offs]
+    found = [points.reshape(-1, 8 * 24), *(UNIT // 2 * each for each in bars), *offs]
     if input_set == InputSet.TESAURO_198:
         found += [0 * bars[0] + UNIT, 0 * bars[0]]
     elif input_set == InputSet.RACE:
         found.append(race_inputs(side))
     elif input_set == InputSet.CONTACT:
         found.append(contact_inputs(side))
-    return joined(found)
+    return concat(found)
 
 
 def outputs(network: NetworkArrays, values: Value) -> Value:
@@ -99,10 +99,10 @@ def outputs(network: NetworkArrays, values: Value) -> Value:
     activation, unit = Activation(network.activation), FIRST_SUM
     *hidden, last = layers(network)
     for weights, biases in hidden:
-        sums = summed(values, weights, biases)
-        values = rectified(sums, unit) if activation is Activation.RECTIFIED else logistic(sums, unit)
+        sums = layer_sums(values, weights, biases)
+        values = rectify(sums, unit) if activation is Activation.RECTIFIED else logistic(sums, unit)
         unit = activation.later_sum
-    return 0.5 + 0.5 * half_tangent(summed(values, *last), unit)
+    return 0.5 + 0.5 * half_tangent(layer_sums(values, *last), unit)
 
 
 def layers(network: NetworkArrays) -> Iterator[tuple[NDArray[np.int16], NDArray[np.int32]]]:
@@ -115,12 +115,12 @@ def layers(network: NetworkArrays) -> Iterator[tuple[NDArray[np.int16], NDArray[
         weight, bias = weight + below * units, bias + units
 
 
-def summed(values: Value, weights: NDArray[np.int16], biases: NDArray[np.int32]) -> Value:
+def layer_sums(values: Value, weights: NDArray[np.int16], biases: NDArray[np.int32]) -> Value:
     """float64[n, unit]: sums of whole numbers; the file holds 16 bits of a weight."""
     return values @ values.graph.constant(weights).to(np.float64) + biases
 
 
-def rectified(sums: Value, unit: int) -> Value:
+def rectify(sums: Value, unit: int) -> Value:
     """float64[n, unit]: rectified units, whole numbers, of sums in which 1 is `unit`."""
     size = unit * LATER_WEIGHT // Activation.RECTIFIED.later_sum
     return ((sums + size // 2) / size).floor().at_least(0).at_most(RECTIFIED_LIMIT)
@@ -164,26 +164,26 @@ def outcome_chances(side: Side) -> Value:
     wins, loses = outcomes(side), outcomes(side.other())
     ours = [wins >= points for points in (1, 2, 3)]
     theirs = [(loses >= points) & (wins < 1) for points in (2, 3)]
-    return joined([*ours, *theirs]).to(np.float32)
+    return concat([*ours, *theirs]).to(np.float32)
 
 
 def outcomes(side: Side) -> Value:
     """int32[n, 1]: the points that a side without checkers has won, 0 for one with checkers."""
     other = side.other()
     gammon = (other.checkers >= CHECKERS).to(np.int32)
-    backgammon = gammon * (other.weighed(_BEHIND) > 0).to(np.int32)
+    backgammon = gammon * (other.weigh(_BEHIND) > 0).to(np.int32)
     return (side.checkers <= 0).to(np.int32) * (gammon + backgammon + 1)
 
 
-def limited(side: Side, chances: Value) -> Value:
+def limit(side: Side, chances: Value) -> Value:
     """float32[n, 5]: chances that obey the rules: see `chances.limit_chances`."""
     win = chances.take(np.array([0]))
-    win_gammon, win_backgammon = allowed(side.other(), chances, (1, 2), win)
-    lose_gammon, lose_backgammon = allowed(side, chances, (3, 4), 1 - win)
-    return joined([win, win_gammon, win_backgammon, lose_gammon, lose_backgammon])
+    win_gammon, win_backgammon = limit_losses(side.other(), chances, (1, 2), win)
+    lose_gammon, lose_backgammon = limit_losses(side, chances, (3, 4), 1 - win)
+    return concat([win, win_gammon, win_backgammon, lose_gammon, lose_backgammon])
 
 
-def allowed(loser: Side, chances: Value, columns: tuple[int, int], most: Value) -> tuple[Value, Value]:
+def limit_losses(loser: Side, chances: Value, columns: tuple[int, int], most: Value) -> tuple[Value, Value]:
     """Gammons and backgammons that a side may lose, float32[n, 1] each, from two columns and the chance to lose."""
     gammon, backgammon = (chances.take(np.array([column])) for column in columns)
     has_all = loser.checkers.equals(CHECKERS)

@@ -73,10 +73,8 @@ def analyze(
       bgdata analyze game.mat --ply 2 --page game.html
       bgdata analyze matches/mine --by-player --format csv
     """
-    from bgdata.matches.commands.analysis_page import write_page
-    from bgdata.matches.commands.analysis_plot import draw_analysis
-    from bgdata.matches.commands.analysis_rows import game_row, player_rows, turn_row
-    from bgdata.matches.commands.analysis_text import describe_match
+    from bgdata.matches.commands.analysis_page import draw_analysis, write_page
+    from bgdata.matches.commands.analysis_rows import describe_match, game_row, player_rows, turn_row
 
     if options["by_game"] and options["by_player"]:
         raise UsageError("expected one of --by-game and --by-player, got both")
@@ -107,7 +105,7 @@ def analyse(
     breaks a rule, UsageError or InvalidScoreError for options and scores that do not fit together, and
     MissingTableError or StorageError for what is not there."""
     from bgdata.equity.cube import CubeRules
-    from bgdata.matches.analysis.acts import ActKind
+    from bgdata.matches.acts import ActKind
     from bgdata.matches.commands.analysis_rows import analysed_matches
     from bgdata.matches.steps import judge_all, matches_at, situations
 

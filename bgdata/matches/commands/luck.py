@@ -1,8 +1,9 @@
-"""`bgdata luck`: luck, skill and luck-adjusted results of recorded games, turn by turn."""
+"""`bgdata luck`: luck, skill and luck-adjusted results of recorded games, turn by turn; with the cube as
+`bgdata analyze` judges them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan, nan
@@ -14,6 +15,7 @@ import numpy as np
 
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_tables
+from bgdata.cli.defaults import open_player
 from bgdata.cli.options import (
     beavers_option,
     format_option,
@@ -28,14 +30,22 @@ from bgdata.errors import InvalidGameError, UsageError
 from bgdata.formats.matches import Game, Match
 from bgdata.formats.replay import ReplayedGame, replay_game
 from bgdata.game.position import Position
-from bgdata.matches.commands.analysis_text import POINTS, net_columns
-from bgdata.matches.commands.analyze import say_notes
+from bgdata.matches.acts import ActKind, totals_of
+from bgdata.matches.commands import analysis_rows
+from bgdata.matches.commands.analysis_rows import (
+    POINTS,
+    MatchAnalysis,
+    Turn,
+    headline,
+    net_columns,
+    worth_quantity,
+)
+from bgdata.matches.commands.analyze import analyse, say_notes
 from bgdata.rows import COUNT, EQUITY, Column, table_lines
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+    from bgdata.matches.steps import AnalysedGame
     from bgdata.selfplay.luck import GameLuck, LuckTotals, RecordedGame
 
 
@@ -70,8 +80,6 @@ def luck(warehouse: Warehouse, /, match: str, form: str, plot: Path | None, **op
       bgdata luck matches/mine --ply 1 --format csv
     """
     if options["cubeful"]:
-        from bgdata.matches.commands.cubeful_luck import print_cubeful_luck
-
         print_cubeful_luck(warehouse, match, form, plot, options)
         return
     for name in ("met", "jacoby", "beavers"):
@@ -258,56 +266,122 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
         yield f"{name}: {rolls} rolls, luck {POINTS.text(luck)}, skill {POINTS.text(skill)} ({of_roll} a roll)"
 
 
-def running_totals(games: Sequence[Analysed]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], list[int]]:
-    """(sums of net luck and of net skill after every turn, seen by player 0; turns up to the end of each game)."""
+def draw_luck(games: Sequence[Analysed], path: Path) -> None:
+    """Draw the luck of every roll, and below it the running totals of net luck and net skill, with the luck-adjusted
+    results at the ends of games. Raises StorageError."""
+    from bgdata.matches.commands.analysis_page import draw_rolls, mark_games
     from bgdata.selfplay.luck import signs
 
-    luck = np.concatenate([signs(each.record.players) * each.found.luck for each in games])
-    skill = np.concatenate([signs(each.record.players) * each.found.skill for each in games])
-    return np.cumsum(luck), np.cumsum(skill), np.cumsum([len(each.plays) for each in games]).tolist()
-
-
-def draw_luck(games: Sequence[Analysed], path: Path) -> None:
-    """Draw the luck of every roll, and below it the running totals of net luck and net skill.
-
-    Raises StorageError.
-    """
+    names, players = games[0].match.players, np.concatenate([each.record.players for each in games])
+    luck, skill = (
+        signs(players) * np.concatenate([getattr(each.found, name) for each in games]) for name in ("luck", "skill")
+    )
+    turns, ends = np.arange(1, len(luck) + 1), np.cumsum([len(each.plays) for each in games])
     with new_figure(10.5, 5.4) as figure:
         rolls, sums = figure.subplots(2, 1, sharex=True)
-        draw_rolls(rolls, games)
-        draw_sums(sums, games)
-        for axes in (rolls, sums):
-            axes.axhline(0, color=GREY, linewidth=0.8)
-            axes.grid(visible=False, axis="x")
-            for end in running_totals(games)[2][:-1]:
-                axes.axvline(end + 0.5, color=GREY, linewidth=0.6, linestyle=":")
-        players = games[0].match.players
-        figure.suptitle(f"{players[0]} against {players[1]}: points per unit cube, cubeless")
+        draw_rolls(rolls, names, players, turns, luck)
+        rolls.set_title(f"luck of every roll, to {names[0]}")
+        sums.plot(turns, np.cumsum(luck), color=TEAL, label="net luck")
+        sums.plot(turns, np.cumsum(skill), color=RED, label="net skill of the plays")
+        adjusted = np.cumsum([each.totals.luck_adjusted for each in games])
+        sums.plot(ends, adjusted, color=GREY, marker="o", linestyle="", label="luck-adjusted results")
+        sums.axhline(0, color=GREY, linewidth=0.8)
+        sums.legend()
+        sums.set(xlabel="rolls", title=f"sums, to {names[0]}")
+        mark_games((rolls, sums), ends)
+        figure.suptitle(f"{names[0]} against {names[1]}: points per unit cube, cubeless")
         write_figure(figure, path)
 
 
-def draw_rolls(axes: Axes, games: Sequence[Analysed]) -> None:
-    """Draw a bar for each roll: upwards if it is good for player 0, coloured by the player who rolled."""
-    from bgdata.selfplay.luck import signs
+# columns of `bgdata analyze`
+OF_TURN = (
+    *("match", "game_number", "turn", "player", "act", "position_id", "away", "opponent_away", "is_crawford"),
+    *("is_jacoby", "cube_value", "cube_owner", "roll", "play", "unit"),
+    *("worth_before", "worth_after", "luck"),
+)
+OF_GAME = ("match", "game_number", "player_0", "player_1", "turns", "unit", "result")
+NET = ("net_luck", "net_skill", "net_drift", "luck_adjusted")
+CUBEFUL_NOTE = (
+    "in {}, with the cube: skill is what plays and cube actions lost, cube what the cube lost of it\n"
+    "luck-adj. = result - net luck (luck-adjusted); drift: changed evaluations, and what a resignation settled"
+)
 
-    players = np.concatenate([each.record.players for each in games])
-    luck = signs(players) * np.concatenate([each.found.luck for each in games])
-    turns = np.arange(1, len(luck) + 1)
-    for player, colour in ((0, TEAL), (1, RED)):
-        rows = players == player
-        axes.bar(turns[rows], luck[rows], width=0.8, color=colour, label=games[0].match.players[player])
-    axes.legend(title="rolled by")
-    axes.set_title(f"luck of every roll, to {games[0].match.players[0]}")
+
+def print_cubeful_luck(
+    warehouse: Warehouse, source: str, form: str, plot: Path | None, options: Mapping[str, Any]
+) -> None:
+    """Print every turn and every game, or with `by_game` the games; draw them if there is a place for it. Raises
+    UsageError for a player that is no network, and what `analyze.analyse` raises."""
+    from bgdata.evaluation.players import NETWORK
+
+    kind, _, network = options["player"].partition("/")
+    if kind != NETWORK:
+        raise UsageError(f"expected {NETWORK} or {NETWORK}/NAME with --cubeful, got {options['player']}")
+    found = analyse(warehouse, source, options, open_player(warehouse, network, options["ply"]))
+    if plot:
+        from bgdata.matches.commands.analysis_page import draw_analysis
+
+        draw_analysis(found, plot)
+    if form != "table":
+        games = (cubeful_game_row(each, game) for each in found for game in each.games)
+        turns = (cubeful_turn_row(each, turn) for each in found for turn in each.turns)
+        write_rows(games if options["by_game"] else turns, form)
+        return
+    click.echo("\n\n".join("\n".join(match_lines(each, with_turns=not options["by_game"])) for each in found))
 
 
-def draw_sums(axes: Axes, games: Sequence[Analysed]) -> None:
-    """Draw the running totals of luck and skill, and the luck-adjusted results at the ends of games."""
-    luck, skill, ends = running_totals(games)
-    turns = np.arange(1, len(luck) + 1)
-    axes.plot(turns, luck, color=TEAL, label="net luck")
-    axes.plot(turns, skill, color=RED, label="net skill of the plays")
-    adjusted = np.cumsum([each.totals.luck_adjusted for each in games])
-    axes.plot(ends, adjusted, color=GREY, marker="o", linestyle="", label="luck-adjusted results")
-    axes.legend()
-    axes.set_xlabel("rolls")
-    axes.set_title(f"sums, to {games[0].match.players[0]}")
+def cubeful_turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
+    """One act, in mwc or points of the player who acts: `worth_after` is `worth_before`, plus luck and skill, plus
+    what looking ahead found above the play that is best at 0-ply; `drift` contains that as well."""
+    row = analysis_rows.turn_row(analysis, turn)
+    skill = {"skill": 0.0 - row["play_loss"] - row["cube_loss"], "cube_skill": 0.0 - row["cube_loss"]}
+    return {**{name: row[name] for name in OF_TURN}, **skill, "drift": row["drift"]}
+
+
+def cubeful_game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
+    """One game, in mwc or points to player 0, except for the columns of each player; None where the game was not
+    finished."""
+    row, scores = analysis_rows.game_row(analysis, game), totals_of([game.judged]).scores
+    return {
+        **{name: row[name] for name in OF_GAME},
+        **{f"luck_{player}": score.luck for player, score in enumerate(scores)},
+        **{f"skill_{player}": 0.0 - score.loss for player, score in enumerate(scores)},
+        **{f"cube_skill_{player}": 0.0 - score.cube_loss for player, score in enumerate(scores)},
+        **{name: row[name] for name in NET},
+    }
+
+
+def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
+    """The luck of a match as lines of text: turns, games, and both players."""
+    yield headline(analysis) + "\n"
+    for game in analysis.games if with_turns else ():
+        yield from cubeful_turn_lines(analysis, game)
+        yield ""
+    yield from analysis_rows.game_lines(analysis, with_ratings=False)
+    for name, score in zip(analysis.players, analysis.totals.scores, strict=True):
+        worths = (0.0 + worth for worth in (score.luck, -score.loss, -score.cube_loss))
+        luck, skill, cube = map(worth_quantity(analysis).text, worths)
+        yield f"{name}: {score.rolls} rolls, luck {luck}, skill {skill}, of it the cube {cube}"
+    yield CUBEFUL_NOTE.format("match winning chances (mwc)" if analysis.length else "points")
+
+
+def cubeful_turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
+    """The turns of one game, each seen by the player who acts."""
+    worth, change = worth_quantity(analysis, is_change=False), worth_quantity(analysis)
+    columns = (
+        Column("turn", COUNT),
+        Column("player", heading="", width=max(map(len, analysis.players))),
+        Column("act", heading="", width=6),
+        Column("play", width=26),
+        Column("worth_before", worth, "before", width=9),
+        Column("worth_after", worth, "after", width=9),
+        Column("luck", change, width=9),
+        Column("skill", change, width=9),
+        Column("cube_skill", change, "cube", width=9),
+    )
+    rows = [cubeful_turn_row(analysis, turn) for turn in analysis.turns if turn.game is game]
+    for row in rows:
+        row["act"] = row["roll"] if row["act"] == ActKind.ROLL else row["act"]
+        row |= {name: row[name] or None for name in ("luck", "skill", "cube_skill")}
+    yield f"game {game.game.number}"
+    yield from table_lines(columns, rows)

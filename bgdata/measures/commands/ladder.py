@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -16,12 +16,8 @@ from bgdata.measures.kinds.ladder import PLAYS, match_length
 from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
 from bgdata.store.names import parquet_source
 from bgdata.store.progress import progress_bars
+from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from bgdata.store.table import Table
 
 RATING = Quantity(3, sign="+")
 EDGE = -0.3  # ratings below it are written, not drawn
@@ -50,12 +46,9 @@ def ladder(
     /,
     players: tuple[str, ...],
     plays: tuple[str, ...],
-    games: int | None,
-    seed: int,
     plot: Path | None,
     form: str,
-    *,
-    alone: bool,
+    **options: Any,
 ) -> None:
     """Rate PLAYERS by the games of all pairings.
 
@@ -75,31 +68,28 @@ def ladder(
       bgdata ladder network gnubg --alone --games 1000
       bgdata query "from ladder_by_play"
     """
+    from bgdata.measures.steps.ladder import DEFAULT_PLAYERS, build_ladder, ladder_players
+    from bgdata.measures.steps.scores import opponent_of
+
     for play in plays:
         match_length(play)
-    tables = [(play, build(warehouse, players, play, games, seed, alone=alone)) for play in dict.fromkeys(plays)]
+    tables = []
+    for play in dict.fromkeys(plays):
+        given = [opponent_of(player) for player in players]
+        before = [] if options["alone"] else ladder_players(warehouse, play) or list(DEFAULT_PLAYERS)
+        with progress_bars() as progress:
+            table, left_out = build_ladder(
+                warehouse, [*before, *given], play, options["games"], options["seed"], progress
+            )
+        for line in left_out:
+            click.echo(f"left out of {play}: {line}", err=True)
+        tables.append((play, table))
     query = "from {} order by rank"  # of this version, best player first
     rows = {play: warehouse.rows(query.format(parquet_source(table.parquet)), {}) for play, table in tables}
     lines = ("\n".join(ladder_lines(table, rows[play])) for play, table in tables)
     show_rows(({"play": play, **row} for play, found in rows.items() for row in found), form, ["\n\n".join(lines)])
     if plot is not None:
         draw_ladders(rows, plot)
-
-
-def build(
-    warehouse: Warehouse, players: Sequence[str], play: str, games: int | None, seed: int, *, alone: bool
-) -> Table:
-    """The ladder of a play after playing the games that are missing. Raises what `build_ladder` raises."""
-    from bgdata.measures.steps.ladder import DEFAULT_PLAYERS, build_ladder, ladder_players
-    from bgdata.measures.steps.scores import opponent_of
-
-    given = [opponent_of(player) for player in players]
-    before = [] if alone else ladder_players(warehouse, play) or list(DEFAULT_PLAYERS)
-    with progress_bars() as progress:
-        table, left_out = build_ladder(warehouse, [*before, *given], play, games, seed, progress)
-    for line in left_out:
-        click.echo(f"left out of {play}: {line}", err=True)
-    return table
 
 
 def name_of(row: Row) -> str:
@@ -135,23 +125,18 @@ def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
     with new_figure(3.6 * len(ladders) + 0.6, 0.26 * most + 1.2) as figure:
         panels = figure.subplots(1, len(ladders), squeeze=False)[0]
         for axes, (play, rows), (colour, marker) in zip(panels, ladders.items(), LOOKS * len(ladders), strict=False):
-            draw_ladder(axes, rows, colour, marker)
+            for place, row in enumerate(reversed(rows)):
+                if row["rating"] < EDGE:  # a number at the edge: it would leave no room between the others
+                    where = axes.get_yaxis_transform()
+                    axes.text(0.02, place, f"← {row['rating']:+.2f}", transform=where, color=colour, va="center")
+                    continue
+                width = row["rating_high"] - row["rating"]
+                axes.errorbar(row["rating"], place, xerr=width, fmt=marker, color=colour, capsize=2)
+            axes.axvline(0, color=GREY, linewidth=0.8)
+            axes.locator_params(axis="x", nbins=5)
+            axes.set_yticks(range(len(rows)), [name_of(row) for row in reversed(rows)])
+            axes.set_ylim(-0.6, len(rows) - 0.4)
             axes.set_title(play)
             axes.set_xlabel("wins less losses" if play.startswith("match") else "points per game")
         figure.suptitle("Ratings against the network of the package, with 95 % intervals")
         write_figure(figure, path)
-
-
-def draw_ladder(axes: Axes, rows: Sequence[Row], colour: str, marker: str) -> None:
-    """Draw one ladder. A player far behind is a number at the edge: it would leave no room between the others."""
-    for place, row in enumerate(reversed(rows)):
-        if row["rating"] < EDGE:
-            where = axes.get_yaxis_transform()
-            axes.text(0.02, place, f"← {row['rating']:+.2f}", transform=where, color=colour, va="center")
-            continue
-        width = row["rating_high"] - row["rating"]
-        axes.errorbar(row["rating"], place, xerr=width, fmt=marker, color=colour, capsize=2)
-    axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.locator_params(axis="x", nbins=5)
-    axes.set_yticks(range(len(rows)), [name_of(row) for row in reversed(rows)])
-    axes.set_ylim(-0.6, len(rows) - 0.4)

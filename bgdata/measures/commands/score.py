@@ -4,6 +4,7 @@ of players are from rollouts, theme by theme, or what their choices lose."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,35 +90,28 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
       bgdata score network/better --against network --no-programs
     """
     from bgdata.evaluation.player import open_named_evaluator
-    from bgdata.measures.steps.scores import (
-        PUBEVAL,
-        QUICK,
-        Amount,
-        build_rivals,
-        build_scores,
-        figure_rows,
-        opponent_of,
-        score_lines,
-    )
-    from bgdata.measures.steps.sets import find_references
+    from bgdata.measures.steps import scores, sets
 
-    given = {name: options[name] for name in Amount._fields if options[name] is not None}
-    amount = (QUICK if options["quick"] else Amount())._replace(**given)
-    opponents = [PUBEVAL, *map(opponent_of, options["against"])]
+    given = {name: options[name] for name in scores.Amount._fields if options[name] is not None}
+    amount = (scores.QUICK if options["quick"] else scores.Amount())._replace(**given)
+    opponents = [scores.PUBEVAL, *map(scores.opponent_of, options["against"])]
     programs = not options["no_programs"]
     references = ""
     if plot:  # raises, before anything is measured; the picture shows the set with the most positions
         open_named_evaluator(player, ply, warehouse)
-        references = find_references(warehouse).name.rpartition("/")[0]
+        references = sets.find_references(warehouse).name.rpartition("/")[0]
     with progress_bars() as progress:
-        table, left_out = build_scores(warehouse, (player, ply), opponents, amount, progress, programs=programs)
-        rivals = build_rivals(warehouse, (player, ply), opponents, progress, programs=programs)
-    rows = figure_rows(warehouse, table, rivals)
+        table, left_out = scores.build_scores(warehouse, (player, ply), opponents, amount, progress, programs=programs)
+        rivals = scores.build_rivals(warehouse, (player, ply), opponents, progress, programs=programs)
+    rows = scores.figure_rows(warehouse, table, rivals)
     for line in left_out:
         click.echo(f"left out: {line}", err=True)
-    show_rows(rows, form, score_lines(table, rows))
-    for line in speed_lines(warehouse, player, ply):
-        click.echo(line, err=True)
+    show_rows(rows, form, scores.score_lines(table, rows))
+    with suppress(MissingTableError, UsageError):  # no positions, or a player that only chooses plays
+        found, evaluator = sets.find_references(warehouse), open_named_evaluator(player, ply, warehouse)
+        rate = sets.positions_per_second(evaluator, found.array("boards"))
+        measured = f"{sets.workers_text(player)}, median of {sets.RUNS} runs on {found.name}"
+        click.echo(f"speed: {rate:,.0f} positions a second, {ply}-ply, {measured}", err=True)
     if plot:
         draw_values(rows, references, plot)
 
@@ -144,21 +138,6 @@ def draw_values(rows: Sequence[dict[str, Any]], references: str, path: Path) -> 
         write_figure(figure, path)
 
 
-def speed_lines(warehouse: Warehouse, name: str, ply: int) -> Iterator[str]:
-    """How fast a player evaluates reference positions: one line, or none where there are no positions or the player
-    only chooses plays."""
-    from bgdata.evaluation.player import open_named_evaluator
-    from bgdata.measures.steps.sets import RUNS, find_references, positions_per_second, workers_text
-
-    try:
-        table, evaluator = find_references(warehouse), open_named_evaluator(name, ply, warehouse)
-    except (MissingTableError, UsageError):
-        return
-    rate = positions_per_second(evaluator, table.array("boards"))
-    measured = f"{workers_text(name)}, median of {RUNS} runs on {table.name}"
-    yield f"speed: {rate:,.0f} positions a second, {ply}-ply, {measured}"
-
-
 @click.command()
 @click.argument("players", nargs=-1, metavar="[PLAYER[:PLY]]...", shell_complete=complete_players)
 @click.option(
@@ -183,15 +162,7 @@ def speed_lines(warehouse: Warehouse, name: str, ply: int) -> Iterator[str]:
 @format_option
 @click.pass_context
 def compare(
-    context: click.Context,
-    /,
-    players: tuple[str, ...],
-    plot: Path | None,
-    form: str,
-    *,
-    benchmarks: bool,
-    sets: tuple[str, ...],
-    **options: str,
+    context: click.Context, /, players: Sequence[str], plot: Path | None, form: str, *, benchmarks: bool, **options: Any
 ) -> None:
     """Compare PLAYERS by theme, or on the same decisions.
 
@@ -210,8 +181,9 @@ def compare(
       bgdata compare network/mine network --split validation
       bgdata compare network network:1 pubeval --benchmarks
     """
+    sets = options.pop("sets")
     if not (benchmarks or sets):
-        compare_players(context.obj, players, plot, form, **options)
+        compare_players(context.obj, players, plot, form, options)
         return
     for option in given_of(options):
         raise UsageError(f"expected either benchmarks (--benchmarks, --on) or reference positions, got {option} too")
@@ -219,14 +191,7 @@ def compare(
 
 
 def compare_players(
-    warehouse: Warehouse,
-    players: Sequence[str],
-    plot: Path | None,
-    form: str,
-    *,
-    split: str,
-    quantity: str,
-    reference: str,
+    warehouse: Warehouse, players: Sequence[str], plot: Path | None, form: str, options: Mapping[str, str]
 ) -> None:
     """Ask each player, print the table, and draw it.
 
@@ -237,11 +202,16 @@ def compare_players(
     from bgdata.measures.steps.sets import build_reference_scores, find_references
 
     wanted = [(full_name(name), ply) for name, ply in map(opponent_of, players)]
-    references = find_references(warehouse, reference)
+    references, split, quantity = (
+        find_references(warehouse, options["reference"]),
+        options["split"],
+        options["quantity"],
+    )
     with progress_bars() as progress:
         for player in dict.fromkeys(wanted):
             build_reference_scores(warehouse, references, *player, progress)
     variant, _, version = references.name.rpartition("/")
+    split, quantity = options["split"], options["quantity"]
     given = {"reference": variant, "version": version, "split": split, "quantity": quantity}
     rows = chosen_rows(warehouse.rows(ERRORS, given), wanted)
     if not rows:

@@ -10,7 +10,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.gnubg_benchmark import DATASET as IMPORTED
 from bgdata.kinds.columns import CLASS_COLUMN
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import Table
@@ -41,6 +41,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
     """One row for each decision, in the order of `benchmark_decisions`."""
 
     name = "benchmark_scores"
+    made_again = BY_PLAYERS
     revision = 2
     summary = "Choices of a player on the decisions of a benchmark, and what each loses against the best play."
     source = "Computed: the player's choice by cubeless money equity, looked up among the rolled-out plays"

@@ -9,7 +9,7 @@ from bgdata.equity.cube_models import DEFAULT_INDEX
 from bgdata.errors import InvalidParameterError
 from bgdata.measures.kinds.shared.players import PairingParameters, luck_inputs
 from bgdata.selfplay.kinds.cubeful_selfplay import met_inputs
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 LONGEST = 25  # match, in points
@@ -35,6 +35,7 @@ class CubefulScores(Dataset[CubefulScoreParameters]):
     """One row for each money game or match."""
 
     name = "cubeful_scores"
+    made_again = BY_PLAYERS
     computed_by = "pairing"
     revision = 2  # 2: luck is seen by 8 plays of each roll
     summary = "Money games with the cube, or matches, of a player against another, two with each sequence of dice."

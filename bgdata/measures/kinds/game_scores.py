@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bgdata.measures.kinds.shared.players import PairingParameters, luck_inputs
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 
@@ -24,6 +24,7 @@ class GameScores(Dataset[GameParameters]):
     """One row for each game."""
 
     name = "game_scores"
+    made_again = BY_PLAYERS
     computed_by = "pairing"
     revision = 1
     summary = "Cubeless money games of a player against another, two with each sequence of dice, the sides swapped."

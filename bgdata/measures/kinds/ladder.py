@@ -13,7 +13,7 @@ from bgdata.measures.kinds.cubeful_scores import DATASET as CUBEFUL
 from bgdata.measures.kinds.cubeful_scores import LONGEST
 from bgdata.measures.kinds.game_scores import DATASET as CUBELESS
 from bgdata.measures.kinds.shared.players import check_player_name
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters, VersionRef
 
 PLAYS = "cubeless, money or match-N"
@@ -78,6 +78,7 @@ class Ladder(Dataset[LadderParameters]):
     """One row for each player."""
 
     name = "ladder"
+    made_again = BY_PLAYERS
     revision = 1
     summary = "Ratings of players by points per game against a fixed one, from games of all pairings, with intervals."
     source = "Computed: a Bradley-Terry model of points per game, fitted by least squares to luck-adjusted paired games"

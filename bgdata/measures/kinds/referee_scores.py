@@ -12,7 +12,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.kinds.columns import POSITION_COLUMNS
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug
 from bgdata.selfplay.kinds.shared.games import check_seed
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
 FEWEST, MOST = 2, 1 << 24  # decisions: a standard error needs two
@@ -37,6 +37,7 @@ class RefereeScores(Dataset[RefereeParameters]):
     """One row for each decision, in the order of `referee_scores_compute.exact_decisions` or `contact_decisions`."""
 
     name = "referee_scores"
+    made_again = BY_PLAYERS
     revision = 2  # 2: the standard error knows which decisions are of one game
     summary = (
         "Choices of a player in bearoffs of an exact two-sided table, or in contact endgames, and what each loses "

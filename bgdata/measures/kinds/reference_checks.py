@@ -12,7 +12,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.reference_scores import SMALLEST, reference_input
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug
 from bgdata.selfplay.kinds.shared.rollouts import ERROR_COLUMNS, RollerParameters
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import VersionRef
 
 
@@ -37,6 +37,7 @@ class ReferenceChecks(Dataset[ReferenceCheckParameters]):
     """One row for each position, in the order of `reference_positions`."""
 
     name = "reference_checks"
+    made_again = BY_PLAYERS
     revision = 4  # 3: luck in races is seen by likely plays too; 4: other dice than those of the reference
     summary = "A sample of reference positions rolled out again by another player, with z-scores."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"

@@ -12,7 +12,7 @@ from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, EQUITY_COLUMN, PO
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug, source_input
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import Table
 
@@ -47,6 +47,7 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
     """One row for each position, in the order of `reference_positions`."""
 
     name = "reference_scores"
+    made_again = BY_PLAYERS
     revision = 1
     summary = "What a player says of reference positions, and how far its equities are from those of the rollouts."
     source = "Computed: the player's chances before the roll in cubeless money play, less those of the rollouts"

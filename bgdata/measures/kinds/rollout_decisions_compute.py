@@ -123,7 +123,12 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         table = recheck.table
         arrays = table.arrays()
         chosen = recheck.generator.permutation(len(arrays["decisions_seeds"]))[: min(recheck.rows, CANDIDATES)].tolist()
-        check_turns(table, recheck.inputs["games"], chosen)
+        corpus, turns = recheck.inputs["games"], np.array(chosen, np.int64)
+        first_turns, all_boards, dice = (corpus.array(name) for name in ("first_turns", "turn_boards", "dice"))
+        places = first_turns[table.array("decisions_games")[turns]] + table.array("decisions_turns")[turns]
+        found, rolls = np.asarray(all_boards[places]), -np.sort(-np.asarray(dice[places]), axis=1)
+        seeds = (decision_hashes(found, rolls, recheck.parameters.sample_seed) >> np.uint64(1)).astype(np.int64)
+        check_rows(table, turns, {"decisions_boards": found, "decisions_dice": rolls, "decisions_seeds": seeds})
         check_games(recheck.parameters, table)
         boards, first = np.asarray(arrays["decisions_boards"]), arrays["decisions_first_plays"]
         counts = np.stack([arrays["decisions_n_plays"], arrays["decisions_n_legal_plays"]], axis=1)
@@ -248,17 +253,6 @@ def play_places(counts: Array) -> dict[str, Array]:
         "plays_decisions": decisions,
         "plays_ranks": np.arange(len(decisions)) - first_plays[decisions],
     }
-
-
-def check_turns(table: Table, corpus: Table, chosen: list[int]) -> None:
-    """Raise CheckFailedError unless decisions are the turns of the corpus that they name, with the seeds of those."""
-    seed = int(table.manifest.parameters["sample_seed"])
-    first_turns, boards, dice = (corpus.array(name) for name in ("first_turns", "turn_boards", "dice"))
-    rows = np.array(chosen, np.int64)
-    places = first_turns[table.array("decisions_games")[rows]] + table.array("decisions_turns")[rows]
-    found, rolls = np.asarray(boards[places]), -np.sort(-np.asarray(dice[places]), axis=1)
-    seeds = (decision_hashes(found, rolls, seed) >> np.uint64(1)).astype(np.int64)
-    check_rows(table, rows, {"decisions_boards": found, "decisions_dice": rolls, "decisions_seeds": seeds})
 
 
 def check_games(parameters: DecisionParameters, table: Table) -> None:

@@ -21,7 +21,7 @@ from bgdata.measures.kinds.reference_scores import DATASET as REFERENCE_SCORES
 from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, HALVES, statistic_name
 from bgdata.measures.kinds.shared.players import check_player_name, player_slug, source_input
 from bgdata.selfplay.kinds.selfplay import DATASET as SELF_PLAY
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 
 UNITS = {  # of every measure
@@ -139,6 +139,7 @@ class Scores(Dataset[ScoresParameters]):
     """One row for each measure."""
 
     name = "scores"
+    made_again = BY_PLAYERS
     revision = 1
     summary = (
         "How good players are: games, luck-adjusted too, gammons, error rates, bearoffs, values by theme; with errors."

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.defaults import find_met_or_file, open_player
-from bgdata.cli.options import OUTPUT, beavers_option, jacoby_option, met_option, player_options
+from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
 from bgdata.process import go_on
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from bgdata.protocols.external import Exchange, ExternalPlayer, Question
 
 HOST = "localhost"
+
+
+def patience_option(whom: str, *, default: int | None = None, note: str = "") -> Option:
+    """`--patience`: how long somebody may be silent."""
+    words = f"Give up on {whom} for so many seconds." + (f"  [default: {note}]" if note else "")
+    seconds = click.IntRange(1, 86_400)
+    return click.option(
+        "--patience", type=seconds, default=default, show_default=bool(default), metavar="SECONDS", help=words
+    )
 
 
 @click.command()
@@ -41,12 +50,7 @@ HOST = "localhost"
 @jacoby_option
 @beavers_option
 @player_options
-@click.option(
-    "--patience",
-    type=click.IntRange(1, 86_400),
-    metavar="SECONDS",
-    help="Give up on a program that says nothing for so many seconds.  [default: never]",
-)
+@patience_option("a program that says nothing", note="never")
 @click.option("--once", is_flag=True, help="End when the first program that connects has gone.")
 @click.option("--save", type=OUTPUT, metavar="FILE", help="Write what is played as a .mat file, after every game.")
 @click.option(
@@ -78,7 +82,7 @@ def external(
     decisions = decisions_of(warehouse, options)
     with ExitStack() as stack:
         listening = stack.enter_context(listen(port))
-        lines = stack.enter_context(opened(record)) if record else None
+        lines = stack.enter_context(open_record(record)) if record else None
         saver = Saver(save) if save else None
         here = listening.getsockname()[1]
         click.echo(f"{decisions.player.label} listens; in gnubg: set player 0 external {HOST}:{here}")
@@ -122,7 +126,7 @@ def listen(port: int) -> socket.socket:
         ) from error
 
 
-def opened(path: Path) -> IO[str]:
+def open_record(path: Path) -> IO[str]:
     """A file that lines are added to. Raises StorageError."""
     with writing(path):
         return path.open("a", buffering=1, encoding="utf-8")

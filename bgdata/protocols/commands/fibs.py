@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bgdata.cli.options import OUTPUT, met_option, player_options
 from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, shown
-from bgdata.protocols.commands.external import check_place, decisions_of, save_matches, write_matches
+from bgdata.protocols.commands.external import check_place, decisions_of, patience_option, save_matches, write_matches
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
-    from bgdata.protocols.decisions import Decisions
-    from bgdata.protocols.fibs import Wish
     from bgdata.protocols.session import Record
 
 PASSWORD = "BGDATA_FIBS_PASSWORD"
 _WORD = re.compile(r"[!-9;-~]{1,80}", re.ASCII)  # what a line of the server can hold: no space, no colon
 _NAME = re.compile(r"[A-Za-z_]{1,80}", re.ASCII)
 PAUSE_SECONDS = 2  # before it connects again
-
-
-class Account(NamedTuple):
-    """Where to log in, and as whom."""
-
-    host: str
-    port: int
-    user: str
-    password: str
 
 
 @click.command()
@@ -66,14 +55,7 @@ class Account(NamedTuple):
     metavar="N",
     help="How many times to connect again, and go on, when the connection is lost.",
 )
-@click.option(
-    "--patience",
-    type=click.IntRange(1, 86_400),
-    default=600,
-    show_default=True,
-    metavar="SECONDS",
-    help="Give up on a server with which nothing goes on for so many seconds.",
-)
+@patience_option("a server with which nothing goes on", default=600)
 @met_option
 @player_options
 @click.option(
@@ -92,12 +74,18 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
       bgdata fibs ann --opponent mary --invite --length 5 --ply 1
       bgdata fibs ann --opponent mary --invite --host localhost --port 4321
     """
-    from bgdata.protocols.fibs import Wish
+    from bgdata.evaluation.talk import Talk
+    from bgdata.protocols.fibs import FibsPlayer, Wish
 
-    account = account_of(user, options)
+    for name in (user, options["opponent"]):
+        if name and not _NAME.fullmatch(name):
+            raise UsageError(f"expected a name of letters and underscores, got {shown(name)}")
+    password = os.environ.get(PASSWORD) or ""
+    if not password and sys.stdin.isatty():
+        password = click.prompt(f"password of {user}", hide_input=True, err=True)
+    if not _WORD.fullmatch(password):
+        raise UsageError(f"expected a password in {PASSWORD} or at the prompt, without spaces and colons")
     opponent, length = options["opponent"], options["length"]
-    if opponent and not _NAME.fullmatch(opponent):
-        raise UsageError(f"expected a name of letters and underscores, got {shown(opponent)}")
     if options["invite"] and not opponent:
         raise UsageError("expected --opponent with --invite, got none")
     if length is not None and not options["invite"]:
@@ -108,45 +96,30 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
         raise MissingTableError(f"no match equity table in {warehouse.root}; try: bgdata build match_equity")
     if met and length and length > met.length:
         raise UsageError(f"expected at most {met.length} points, as {met.name} has, got --length {length}")
-    play_match(account, decisions, wish, save, options["reconnect"], options["patience"])
-
-
-def account_of(user: str, options: dict[str, Any]) -> Account:
-    """The account, its password from the environment or the terminal. Raises UsageError."""
-    import os
-
-    if not _NAME.fullmatch(user):
-        raise UsageError(f"expected a name of letters and underscores, got {shown(user)}")
-    password = os.environ.get(PASSWORD) or ""
-    if not password and sys.stdin.isatty():
-        password = click.prompt(f"password of {user}", hide_input=True, err=True)
-    if not _WORD.fullmatch(password):
-        raise UsageError(f"expected a password in {PASSWORD} or at the prompt, without spaces and colons")
-    return Account(options["host"], options["port"], user, password)
-
-
-def play_match(
-    account: Account, decisions: Decisions, wish: Wish, save: Path | None, reconnects: int, patience: float
-) -> None:
-    """Play what is wished for, over as many connections as are allowed. Raises EngineRefusedError, InvalidGameError and
-    ExternalProgramError, with what was played saved."""
-    from bgdata.protocols.fibs import Wish
-
-    save_record = Saver(save)
+    saver, tell, left = Saver(save), click.echo, options["reconnect"]
     while True:
         try:
-            play_once(account, decisions, wish, save_record, patience)
-            return
+            with connect(options["host"], options["port"], options["patience"]) as connection:
+                talk = Talk(connection.fileno(), connection.fileno(), options["host"])
+                player = FibsPlayer(talk, decisions, user, tell, options["patience"], saver.record, saver.after_game)
+                try:
+                    player.log_in(password)
+                    click.echo(f"{decisions.player.label} is {user} on {options['host']}")
+                    player.play(wish)
+                    player.leave()
+                    return
+                finally:
+                    saver.write(player.record)
         except EngineRefusedError:
             raise
         except ExternalProgramError as error:
-            if not reconnects:
+            if not left:
                 raise
-            reconnects -= 1
+            left -= 1
             click.echo(f"{error}; connecting again", err=True)
             time.sleep(PAUSE_SECONDS)
-            if save_record.record:  # the server has saved the match
-                wish = Wish(save_record.record.players[1], True, None, wish.games)
+            if saver.record:  # the server has saved the match
+                wish = Wish(saver.record.players[1], True, None, wish.games)
 
 
 class Saver:
@@ -157,7 +130,7 @@ class Saver:
         check_place(path or Path("match.mat"))
         self.path, self.record = path, None  # type: Path | None, Record | None
 
-    def __call__(self, record: Record | None) -> None:
+    def write(self, record: Record | None) -> None:
         """Write what there is, and say where. Raises StorageError."""
         if record and (path := self._path_for(record)):
             write_matches(path, [record.match])
@@ -176,32 +149,12 @@ class Saver:
         return self.path if record.games else None
 
 
-def play_once(account: Account, decisions: Decisions, wish: Wish, save_record: Saver, patience: float) -> None:
-    """One connection. What was played is saved, however it ends."""
-    from bgdata.evaluation.talk import Talk
-    from bgdata.protocols.fibs import FibsPlayer
-
-    with connected(account, patience) as connection:
-        talk = Talk(connection.fileno(), connection.fileno(), account.host)
-        tell: Callable[[str], None] = click.echo
-        player = FibsPlayer(talk, decisions, account.user, tell, patience, save_record.record, save_record.after_game)
-        try:
-            player.log_in(account.password)
-            click.echo(f"{decisions.player.label} is {account.user} on {account.host}")
-            player.play(wish)
-            player.leave()
-        finally:
-            save_record(player.record)
-
-
-def connected(account: Account, patience: float) -> socket.socket:
+def connect(host: str, port: int, patience: float) -> socket.socket:
     """A connection. Raises ExternalProgramError."""
     try:
-        connection = socket.create_connection((account.host, account.port), timeout=patience)
+        connection = socket.create_connection((host, port), timeout=patience)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ExternalProgramError(
-            f"expected a server at {account.host}:{account.port}, found none: {reason}"
-        ) from error
+        raise ExternalProgramError(f"expected a server at {host}:{port}, found none: {reason}") from error
     connection.settimeout(None)  # `Talk` has its own patience
     return connection

@@ -31,9 +31,8 @@ from bgdata.errors import UsageError, shown
 from bgdata.evaluation.commands.positions import describe_decision, describe_plays
 from bgdata.evaluation.rows import ranked_rows
 from bgdata.game.board_text import format_board_text
-from bgdata.game.dice import Roll
 from bgdata.game.match import MatchScore, Money
-from bgdata.game.plays import Verdict, judge_play, legal_plays
+from bgdata.game.plays import judge_play, legal_plays
 from bgdata.process import when_cut_off
 from bgdata.protocols.commands.external import check_place, save_matches, write_matches
 from bgdata.protocols.commands.watch import Program, describe_ending, describe_score, until_left, watch_session
@@ -100,7 +99,7 @@ def play(
     names = other.label if other else "You", program.label
     chosen = secrets.randbelow(1 << 31) if seed is None else seed
     session = Session(chosen, names, score, has_beavers=bool(options["beavers"]))
-    with saved(session, save) as keep:
+    with save_at_end(session, save) as keep:
         if other:
             watch_session(session, (other, program), player, keep)
         else:
@@ -108,7 +107,7 @@ def play(
 
 
 @contextmanager
-def saved(session: Session, path: Path | None) -> Iterator[Callable[[], object]]:
+def save_at_end(session: Session, path: Path | None) -> Iterator[Callable[[], object]]:
     """Write what was played when the block ends, however it does; what it is given writes it in between. Raises
     StorageError."""
     if path is None:
@@ -278,7 +277,12 @@ class Dialogue:
             return
         verdict = judge_play(text, session.now.position, session.roll)
         if verdict.play is None:
-            click.echo(describe_illegal(verdict, session.roll))
+            plays = [
+                str(play).replace(" ", "\N{NO-BREAK SPACE}") for play in verdict.legal_plays
+            ]  # lines end between plays
+            listed = f"{len(plays)} legal plays of {session.roll}: {', '.join(plays)}"
+            lines = textwrap.fill(listed, 100, subsequent_indent="  ", break_on_hyphens=False)
+            click.echo(f"{verdict}\n{lines}".replace("\N{NO-BREAK SPACE}", " "))
             return
         session.keep()
         session.make(verdict.play)
@@ -347,11 +351,3 @@ def ask(prompt: str) -> str:
     answer = sys.stdin.readline()
     click.echo(prompt + (answer.rstrip("\n") if answer else "quit"))
     return answer or "quit"
-
-
-def describe_illegal(verdict: Verdict, roll: Roll) -> str:
-    """What is wrong with a play, and all that could be played, as lines of text."""
-    plays = [str(play).replace(" ", "\N{NO-BREAK SPACE}") for play in verdict.legal_plays]  # lines end between plays
-    listed = f"{len(plays)} legal plays of {roll}: {', '.join(plays)}"
-    lines = textwrap.fill(listed, 100, subsequent_indent="  ", break_on_hyphens=False)
-    return f"{verdict}\n{lines}".replace("\N{NO-BREAK SPACE}", " ")

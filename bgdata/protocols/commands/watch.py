@@ -69,25 +69,17 @@ class Program:
             return f"rolls {roll}: {play}"
         assert self.decisions
         assert now.stakes
-        if now.kind is not DecisionKind.TURN:
-            return self._answer(session)
-        if not self.decisions.doubles(now.position, now.stakes):
-            session.roll_dice()
-            return ""
-        session.double()
-        return f"doubles to {2 * now.stakes.cube.value}"
-
-    def _answer(self, session: Session) -> str:
-        from bgdata.protocols.decisions import Answer
-
-        now = session.now
-        assert self.decisions
-        assert now.stakes
+        if now.kind is DecisionKind.TURN:
+            if not self.decisions.doubles(now.position, now.stakes):
+                session.roll_dice()
+                return ""
+            session.double()
+            return f"doubles to {2 * now.stakes.cube.value}"
         answer = self.decisions.answer(now.position, now.stakes, by_roller=now.kind is DecisionKind.BEAVER)
-        if answer is Answer.PASS:
+        if answer == "pass":
             session.pass_double()
             return "passes"
-        if answer is Answer.BEAVER and session.may_beaver:
+        if answer == "beaver" and session.may_beaver:
             session.beaver()
             return f"beavers to {4 * now.stakes.cube.value}"
         session.take()
@@ -108,8 +100,15 @@ def watch_session(
                 click.echo(describe_score(session))
             click.echo(f"{'':>4} {'':<18}{'':<4}{'play':<26}{unit} of {own.label}")
             while not session.ending:
-                if row := watched_act(session, programs[session.now.side], player):
-                    click.echo(row)
+                program, number = programs[session.now.side], session.now.rolls + 1
+                if session.now.kind is not DecisionKind.PLAY:
+                    if said := program.act(session):
+                        click.echo(f"{'':>3}  {program.label:<18}{said}")
+                    continue
+                roll, play = session.roll, program.play(session)
+                session.make(play)
+                worth = describe_worth(session.now, player, program.decisions.rules if program.decisions else None)
+                click.echo(f"{number:>3}  {program.label:<18}{roll}: {play!s:<26}{worth}")
             click.echo("\n" + describe_ending(session))
             if session.is_over:
                 return
@@ -129,17 +128,6 @@ def until_left(session: Session) -> Iterator[None]:
         click.echo()
     if session.is_left:
         click.echo(describe_leaving(session))
-
-
-def watched_act(session: Session, program: Program, player: LookaheadPlayer) -> str:
-    """Have a program decide what is asked, and say so: nothing for a roll without a double."""
-    if session.now.kind is not DecisionKind.PLAY:
-        said = program.act(session)
-        return f"{'':>3}  {program.label:<18}{said}" if said else ""
-    number, roll, play = session.now.rolls + 1, session.roll, program.play(session)
-    session.make(play)
-    worth = describe_worth(session.now, player, program.decisions.rules if program.decisions else None)
-    return f"{number:>3}  {program.label:<18}{roll}: {play!s:<26}{worth}"
 
 
 def describe_worth(now: Moment, player: LookaheadPlayer, rules: CubeRules | None) -> str:

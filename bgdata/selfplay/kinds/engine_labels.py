@@ -11,7 +11,7 @@ from bgdata.evaluation.players import DEFAULT_NETWORK, PLAYERS, PROGRAMS
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
 from bgdata.kinds.columns import CHANCE_COLUMNS, EQUITY_COLUMN, SPLITS_ARRAY
 from bgdata.selfplay.kinds.shared import rollouts
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
+from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 MOST_PLY = max(player.most_ply for player in PLAYERS.values())
@@ -53,6 +53,7 @@ class EngineLabels(Dataset[EngineParameters]):
     """One row for each position, in the order of the source."""
 
     name = "engine_labels"
+    made_again = BY_PLAYERS
     computed_by = "labels"
     revision = 2
     summary = (

@@ -34,7 +34,7 @@ from bgdata.warehouse import Warehouse
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only claims of this kind.")
 @click.option("--erratum", is_flag=True, help="Only claims that were published wrongly, or withdrawn.")
 @click.option("--explain", is_flag=True, help="Print everything about each claim: source, query, explanation.")
-@click.option("--tables", is_flag=True, help="Judge the figures of each printed table together.")
+@click.option("--together", is_flag=True, help="Judge the figures of each printed table together.")
 @click.option("--recompute", is_flag=True, help="Compute the answers again, from all that the warehouse has.")
 @format_option
 @click.pass_obj
@@ -45,7 +45,7 @@ def claims(
     kinds: tuple[str, ...],
     erratum: bool,
     explain: bool,
-    tables: bool,
+    together: bool,
     recompute: bool,
     form: str,
 ) -> None:
@@ -59,21 +59,21 @@ def claims(
     standard errors of both; corrected if the published figure is wrong and ours is the right one; else it disagrees.
     What is open waits for an experiment, and what is unreachable is of something that nobody can obtain. Published
     figures are counted by source document, and those of a kind apart: published_twice, the same figure as in another
-    row, and statement, words or a bound. --tables judges figures that were printed in one table together, which shows
+    row, and statement, words or a bound. --together judges figures that were printed in one table together, which shows
     small differences that all point the same way.
 
     \b
       bgdata claims --status corrected
       bgdata claims A8.crawford --explain
       bgdata claims --kind published --status disagrees
-      bgdata claims --tables
+      bgdata claims --together
     """
     check_claim_names(names, [(claim.claim, claim.part) for claim in register.WHOLE.chosen()])
     rows = register_rows(warehouse, is_recomputed=recompute)
     shown = chosen_claims(rows, names, statuses, kinds, is_erratum=erratum)
-    if tables:
-        together = printed_tables(shown)
-        show_rows(together, form, table_lines(TOGETHER, together) if together else ["no printed table is among these"])
+    if together:
+        judged = printed_tables(shown)
+        show_rows(judged, form, table_lines(TOGETHER, judged) if judged else ["no printed table is among these"])
         return
     if form != "table":
         write_rows(shown, form)

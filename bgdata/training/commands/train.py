@@ -9,20 +9,9 @@ from typing import Any
 import click
 import numpy as np
 
+from bgdata.cli import options
 from bgdata.cli.charts import LOOKS, PANEL, draw_chart, format_places, new_figure, write_figure
 from bgdata.cli.completion import complete_networks, complete_players
-from bgdata.cli.options import (
-    OutputFile,
-    executor_option,
-    force_option,
-    format_option,
-    games_option,
-    network_option,
-    output_option,
-    plot_option,
-    seed_option,
-    threads_option,
-)
 from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, label_options, recipe_options
 from bgdata.errors import UsageError, shown
@@ -69,9 +58,9 @@ train.add_command(parts)
     help=START,
 )
 @recipe_options(NetworkParameters, TD_RECIPE)
-@threads_option
-@force_option
-@format_option
+@options.threads_option
+@options.force_option
+@options.format_option
 @click.pass_obj
 def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, **recipe: Any) -> None:
     """Train the network NAME by self-play.
@@ -103,9 +92,9 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
 
 @train.command()
 @click.argument("name", default=GameParameters.name)
-@network_option
-@games_option(GameParameters.games)
-@seed_option(GameParameters.seed)
+@options.network_option
+@options.games_option(GameParameters.games)
+@options.seed_option(GameParameters.seed)
 @click.option(
     "--begin",
     "starts",
@@ -142,10 +131,10 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     metavar="N",
     help=TD_RECIPE["td_lambda"],
 )
-@executor_option
-@threads_option
-@force_option
-@format_option
+@options.executor_option
+@options.threads_option
+@options.force_option
+@options.format_option
 @click.pass_obj
 def games(
     warehouse: Warehouse, /, name: str, network: str, starts: tuple[StartShare, ...], doubts: VersionRef | None,
@@ -177,7 +166,7 @@ def games(
 
 @train.command()
 @click.argument("name", required=False, shell_complete=complete_networks)
-@output_option("NAME.png, or NAME.html", kind=OutputFile(".png", ".svg", ".html", ".htm"))
+@options.output_option("NAME.png, or NAME.html", kind=options.OutputFile(".png", ".svg", ".html", ".htm"))
 @click.option("--page", is_flag=True, help="Write a self-contained page with recipe, lineage and figures.")
 @click.pass_obj
 def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool) -> None:
@@ -224,9 +213,9 @@ def plot(warehouse: Warehouse, name: str | None, output: Path | None, page: bool
     help=START,
 )
 @recipe_options(SupervisedParameters, SL_RECIPE)
-@threads_option
-@force_option
-@format_option
+@options.threads_option
+@options.force_option
+@options.format_option
 @click.pass_obj
 def sl(
     warehouse: Warehouse, /, name: str, labels: tuple[str, ...], start: str, guard: bool,
@@ -270,16 +259,16 @@ def sl(
 
 
 @train.command()
-@games_option(TurnInputParameters.games)
+@options.games_option(TurnInputParameters.games)
 @click.option(
     "--units", default=TurnInputParameters.units, show_default=True, metavar="N", help="Hidden units of each network."
 )
 @recipe_options(TurnInputParameters, TD_RECIPE, ("learning_rate", "row_games"))
-@seed_option(TurnInputParameters.seed)
-@plot_option
-@threads_option
-@force_option
-@format_option
+@options.seed_option(TurnInputParameters.seed)
+@options.plot_option
+@options.threads_option
+@options.force_option
+@options.format_option
 @click.pass_obj
 def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: str, **recipe: Any) -> None:
     """Train networks told whose turn it is, rightly and wrongly.

@@ -12,7 +12,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK_KINDS, SHIPPED
 from bgdata.kinds import all_kinds
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import FROM_INPUTS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import Table, published_folder, published_versions
 from bgdata.store.versions import Versions
@@ -53,6 +53,7 @@ class Network(Dataset[NetworkParameters]):
 
     name = "network"
     revision = 1
+    made_again = FROM_INPUTS
     summary = "Networks for race, crashed and contact positions, learned by self-play, and how they learned."
     source = "Computed: temporal-difference learning (Tesauro 1992) by self-play, in float32, rounded once to integers"
     main_table = "learning_curve"

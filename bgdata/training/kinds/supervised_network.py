@@ -15,7 +15,7 @@ from bgdata.evaluation.networks.input_sets import input_set_named
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.selfplay.kinds.selfplay_labels import DATASET as SELFPLAY_LABELS
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
+from bgdata.store.dataset import FROM_INPUTS, Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters, VersionRef, number_text
 from bgdata.store.table import published_folder, published_versions
 from bgdata.training.kinds.network import DATASET as NETWORK
@@ -95,6 +95,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
 
     name = "supervised_network"
     revision = 1
+    made_again = f"{FROM_INPUTS}; within its error where PyTorch trained it"
     summary = "Networks for race, crashed and contact positions, learned from labels, and how they learned."
     source = "Computed: supervised learning by gradient descent (Adam, Kingma and Ba 2015, or plain), in float32"
     main_table = "supervised_learning_curve"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +28,6 @@ _NETWORK_OF = np.full(max(PositionClass) + 1, 0)
 _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] = NETWORKS, 1, 2
 
 
-class LabelledBatch(Protocol):
-    """A batch of a feed."""
-
-    @property
-    def boards(self) -> Boards: ...
-    @property
-    def targets(self) -> Chances: ...
-    @property
-    def classes(self) -> NDArray[np.uint8]: ...
-
-
 class LabelledBatches(Protocol):
     """The part of a feed that learning needs."""
 
@@ -47,7 +36,7 @@ class LabelledBatches(Protocol):
     @property
     def class_counts(self) -> NDArray[np.int64]: ...
     def __len__(self) -> int: ...
-    def batch(self, epoch: int, number: int) -> LabelledBatch: ...
+    def batch(self, epoch: int, number: int) -> Any: ...  # with boards, targets and classes, as `feed.rows.Batch`
 
 
 class Examples(NamedTuple):
@@ -64,8 +53,8 @@ class Error(NamedTuple):
     squared_error: float  # of cubeless equities, in points squared
 
 
-def by_network(batch: LabelledBatch) -> list[Examples]:
-    """The examples of each network, in their order."""
+def by_network(batch: Any) -> list[Examples]:
+    """The examples of each network, in their order, of a batch with boards, targets and classes."""
     networks = _NETWORK_OF[batch.classes]
     places = [np.flatnonzero(networks == which) for which in range(NETWORKS)]
     return [Examples(batch.boards.take(rows, axis=0), batch.targets.take(rows, axis=0)) for rows in places]

@@ -128,7 +128,8 @@ def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, for
     if form != "table":
         write_rows(part_rows(kind.name, kind_parts(kind, parameters, sql)), form)
         return
-    click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.\n")
+    click.echo(f"{kind.name} (revision {kind.revision})\n{kind.summary}\n{kind.source}. Licence: {kind.licence}.")
+    click.echo(f"Made again: {kind.made_again}.\n")
     for shape in kind.tables:
         click.echo(f"columns of {shape.name} (variant, then)")
         for column in shape.columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bgdata.formats.onnx.graph import Graph, Value, joined
+from bgdata.formats.onnx.graph import Graph, Value, concat
 from tests.formats.onnx.boards import all_boards
 from tests.formats.onnx.runs import computed
 
@@ -25,7 +25,7 @@ def test_names_follow_the_order_of_writing() -> None:
     def names() -> list[str]:
         graph = Graph()
         value = graph.input("boards", np.int32)
-        joined([value.at_least(2), value * 2 > 4])
+        concat([value.at_least(2), value * 2 > 4])
         return [node.output for node in graph.nodes]
 
     assert names() == names() == ["max_0", "mul_1", "greater_2", "concat_3"]

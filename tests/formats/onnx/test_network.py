@@ -17,7 +17,7 @@ from bgdata.formats.onnx.network import (
     OVER,
     chances_of,
     layers,
-    limited,
+    limit,
     network_class,
     network_inputs,
     outcome_chances,
@@ -101,7 +101,7 @@ def test_limits(boards: Boards) -> None:
     given = np.array([0.4, 0.6, 0.3, 0.7, 0.8], np.float32)
     running = boards[game_outcomes(boards) == 0]
     found = computed(
-        lambda value: limited(side_on_roll(value), (value.to(np.float32) * 0).take(np.arange(5)) + given), running
+        lambda value: limit(side_on_roll(value), (value.to(np.float32) * 0).take(np.arange(5)) + given), running
     )
     expected = np.tile(given, (len(running), 1))
     for board, chances in zip(running, expected, strict=True):

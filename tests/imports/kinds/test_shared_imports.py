@@ -36,10 +36,6 @@ def chances(*values: float) -> dict[str, Any]:
     return dict(zip(CHANCES, (pytest.approx(value, abs=1e-7) for value in values), strict=True))
 
 
-def test_there_are_kinds() -> None:
-    assert len(IMPORTED) >= 6
-
-
 def test_rows_of_gnubg_training(imports: Imports) -> None:
     text = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n#a\n# cycle 3\n" + samples.TRAINING_ROW.decode()
     first, second = rows(imports.text("gnubg_training", text, "contact-train-data"))

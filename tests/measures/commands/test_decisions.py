@@ -51,12 +51,6 @@ def test_a_set_is_made_and_scored_on(unscored: Warehouse) -> None:
     assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
 
 
-def test_the_default_standard_error(unscored: Warehouse) -> None:
-    succeeds(unscored.root, "decisions", CORPUS, *ROLLER, "--decisions", "1", "--most-trials", "72")
-    table = unscored.open("rollout_decisions", "contact-1-of-pubeval-20-seed-3")
-    assert table.manifest.parameters["until"] == 0.005
-
-
 def test_unreached_standard_errors_are_reported(unscored: Warehouse) -> None:
     given = ("--decisions", "1", "--until", "1e-30", "--most-trials", "144", "--seed", "1")
     shown = succeeds(unscored.root, "decisions", CORPUS, *ROLLER[:4], "--truncate", "3", *given).splitlines()
@@ -71,7 +65,8 @@ def test_one_decision_of_a_game_with_settled_plays(unscored: Warehouse) -> None:
     given = ("--decisions", "2", "--most-trials", "72", "--one-per-game", "--settled-at", "4")
     succeeds(unscored.root, "decisions", CORPUS, *ROLLER, *given)
     table = unscored.open("rollout_decisions", "contact-2-of-pubeval-20-seed-3")
-    assert (table.manifest.parameters["one_per_game"], table.manifest.parameters["settled_at"]) == (True, 4.0)
+    parameters = table.manifest.parameters
+    assert (parameters["one_per_game"], parameters["settled_at"], parameters["until"]) == (True, 4.0, 0.005)
     first, second = table.array("decisions_games").tolist()
     assert first != second
 
@@ -86,6 +81,7 @@ def test_one_decision_of_a_game_with_settled_plays(unscored: Warehouse) -> None:
         (2, (CORPUS, *ROLLER, "--trials", "100"), "expected a multiple of 36 trials"),
         (2, (CORPUS, *ROLLER, "--settled-at", "0"), "expected plays settled at more than 0 standard errors, got 0"),
         (2, (CORPUS, *ROLLER, "--within", "-1"), "expected a window of 0 points or more"),
+        (2, (CORPUS, "--class", "bearoff"), "invalid value for '--class': 'bearoff' is not one of 'contact', 'cra"),
     ],
 )
 def test_invalid_arguments_are_refused(small_root: Path, code: int, arguments: tuple[str, ...], message: str) -> None:
@@ -101,9 +97,3 @@ def test_too_few_decisions_in_a_corpus(unscored: Warehouse) -> None:
         f"{name}, found 0; try more games"
     )
     assert unscored.variants("rollout_decisions") == []
-
-
-def test_a_wrong_class(tmp_path: Path) -> None:
-    result = run(tmp_path, "decisions", CORPUS, "--class", "bearoff")
-    assert result.exit_code == 2
-    assert "'bearoff' is not one of 'contact', 'crashed', 'race'" in result.output

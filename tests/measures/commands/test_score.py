@@ -230,21 +230,29 @@ def test_bearoffs_without_a_table(memory_path: Path) -> None:
     assert "speed: " not in shown.stderr
 
 
-def test_a_player_without_evaluations(warehouse: Warehouse) -> None:
-    shown = run(warehouse.root, "score", "pubeval", *FEW, "--no-programs")
+@pytest.mark.parametrize(
+    ("player", "message", "measure"),
+    [
+        (
+            ("pubeval",),
+            "values by theme: expected a player that evaluates positions, got pubeval, which only chooses plays",
+            "RMSE",
+        ),
+        (
+            ("network/tiny", "--ply", "1"),
+            "self-play: expected network, pubeval or random without looking ahead, got network/tiny (1-ply)",
+            "gammon_share",
+        ),
+    ],
+)
+def test_measures_without_answers_are_left_out(
+    warehouse: Warehouse, player: tuple[str, ...], message: str, measure: str
+) -> None:
+    shown = run(warehouse.root, "score", *player, *FEW, "--no-programs")
     assert shown.exit_code == 0
-    message = "expected a player that evaluates positions, got pubeval, which only chooses plays"
-    assert f"left out: values by theme: {message}" in shown.stderr.splitlines()
-    assert "RMSE" not in shown.stdout
-    assert "speed: " not in shown.stderr
-
-
-def test_a_program_without_self_play(warehouse: Warehouse) -> None:
-    shown = run(warehouse.root, "score", "network/tiny", "--ply", "1", *FEW, "--no-programs")
-    assert shown.exit_code == 0
-    assert "gammon_share" not in shown.stdout
-    message = "expected network, pubeval or random without looking ahead, got network/tiny (1-ply)"
-    assert f"left out: self-play: {message}" in shown.stderr
+    assert f"left out: {message}" in shown.stderr.splitlines()
+    assert measure not in shown.stdout
+    assert ("speed: " in shown.stderr) == (player[0] != "pubeval")
 
 
 def test_opponents() -> None:

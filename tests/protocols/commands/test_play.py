@@ -17,7 +17,6 @@ from bgdata.equity.match_equity import find_met
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.formats.mat import parse_mat
 from bgdata.formats.matches import Match, TurnKind
-from bgdata.formats.replay import replay_game
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
@@ -30,6 +29,7 @@ from tests.command_line import error_of, run, succeeds
 from tests.conftest import SharedFolder, build_for_player
 from tests.protocols.test_external import Wild
 from tests.protocols.test_fibs import Whims
+from tests.protocols.test_session import check_replay
 from tests.together import each
 
 SEED = 3  # the other side begins
@@ -440,13 +440,12 @@ def test_saved_matches_are_read_back(
         path, told = tmp_path / f"{seed}.mat", list[str]()
         person = somebody(capsys, told)
         wild = Program(player, Wild(player, rules if is_match else CubeRules(has_beavers=True)))
-        with playing.saved(session, path) as keep:
+        with playing.save_at_end(session, path) as keep:
             Dialogue(session, wild, player, person).run(keep)
         told.append(capsys.readouterr().out)
         assert session.is_over
         match = read(path)
-        check_replay(match, session)
-        kinds.update(turn.kind for game in match.games for turn in game.turns)
+        kinds |= check_replay(match, session)
         text = "".join(told)
         assert text.count("random-0ply doubles to ") >= sum(
             turn.kind is TurnKind.DOUBLE and turn.player == 1 for game in match.games for turn in game.turns
@@ -470,21 +469,6 @@ def read(path: Path) -> Match:
     assert not found.quarantined
     (match,) = found.matches
     return match
-
-
-def check_replay(match: Match, session: Session) -> None:
-    """The file has what was played: legal from the start position on, to the same points."""
-    assert (match.players, match.length) == (session.players, session.record.length)
-    points = [0, 0]
-    for game, kept in zip(match.games, session.record.games, strict=True):
-        replayed = replay_game(match, game).turns
-        assert [(each.turn.player, each.turn.kind, each.turn.dice, each.turn.cube_value) for each in replayed] == [
-            (turn.player, turn.kind, turn.dice, turn.cube_value) for turn in kept.turns
-        ]
-        assert game.score == tuple(points)
-        if game.winner is not None:
-            points[game.winner] += game.points or 0
-    assert tuple(points) == session.points
 
 
 def test_played_turns_are_saved_after_any_end(
@@ -511,7 +495,7 @@ def test_played_turns_are_saved_after_any_end(
             return "quit"
 
         try:
-            with playing.saved(session, path) as keep:
+            with playing.save_at_end(session, path) as keep:
                 Dialogue(session, Program.of(player, rules), player, person).run(keep)
         except RuntimeError:
             assert error is RuntimeError

@@ -83,14 +83,14 @@ def test_answers_show_no_digits_beyond_their_rounding(value: float, bound: float
 
 
 def test_printed_tables_are_judged_together(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert succeeds(root, "claims", "--tables") == "no printed table is among these\n"
+    assert succeeds(root, "claims", "--together") == "no printed table is among these\n"
     figures = {"our_error": 1.0, "published_value": 0.0, "published_error": None, "our_bound": None, "tolerance": 3.05}
     rows = [{"printed_table": "gains", "our_value": 2.0, "status": "reproduced"} | figures] * 5
     monkeypatch.setattr("bgdata.studies.commands.claims.chosen_claims", lambda *_, **__: rows)
-    lines = succeeds(root, "claims", "--tables").splitlines()
+    lines = succeeds(root, "claims", "--together").splitlines()
     assert lines[0].split() == ["rows", "disagree", "chi-squared", "chance", "status", "printed", "table"]
     assert lines[1].split() == ["5", "0", "20.0", "0.00126", "disagrees", "gains"]
-    (row,) = json.loads(succeeds(root, "claims", "--tables", "--format", "json"))
+    (row,) = json.loads(succeeds(root, "claims", "--together", "--format", "json"))
     assert (row["n_rows"], row["n_disagreeing"], row["status"]) == (5, 0, "disagrees")
 
 

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import bgdata
+from bgdata.errors import (
+    CheckFailedError,
+    CorruptFileError,
+    MissingTableError,
+    UnknownInputSetError,
+    UnknownKindError,
+    UsageError,
+)
+from bgdata.formats.lines import write_bytes
+from bgdata.formats.position_files import format_gnubg_training
 from bgdata.game.codec import Boards, flip_boards
+from bgdata.game.position import START, Position, format_key20
 from bgdata.game.position_hash import position_hashes
-from bgdata.selfplay.splits import SPLITS
+from bgdata.imports.kinds.gnubg_benchmark import GnubgBenchmark
+from bgdata.kinds import all_kinds
+from bgdata.selfplay.splits import SPLITS, splits_of_hashes
+from bgdata.store.arrays import save_array
+from bgdata.store.dataset import Build, Column, Computed, FlatArray
+from bgdata.store.parameters import Parameters
+from bgdata.store.parquet import RowReader
+from bgdata.store.table import Table
+from bgdata.training.feed import is_labelled
 from bgdata.training.feed.feed import share_out
-from bgdata.training.feed.rows import Guard, random_order
+from bgdata.training.feed.rows import Choice, Guard, LabelledRows, benchmark_versions, random_order, splits_of
+from bgdata.warehouse import Warehouse
 from tests.reference.position_hash import shuffled
+from tests.store.toy import Count, Toy
 from tests.together import each
-from tests.training.labels import sample_boards, write_benchmark, write_labels
+from tests.training.labels import (
+    CONTACT,
+    LABELS,
+    label_boards,
+    sample_boards,
+    sample_chances,
+    small_blocks,
+    write_benchmark,
+    write_labels,
+)
 
 
 @cache
@@ -120,3 +155,300 @@ def test_every_order_is_as_likely() -> None:
 )
 def test_a_total_is_shared_out(total: int, weights: list[float], expected: list[int]) -> None:
     assert share_out(total, weights) == expected
+
+
+KEYS = "select dataset, variant, key from leakage"
+
+
+def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
+    """Make positions those of a benchmark, the second of each two seen by the other side."""
+    positions = [Position(board) for board in boards]
+    seen = [position.flip() if n % 2 else position for n, position in enumerate(positions)]
+    keys = map(format_key20, seen)
+    path = folder / "race.bm"
+    path.write_text("".join(f"e {key} 0.5 0 0 0 0\n" for key in keys))
+    kind = GnubgBenchmark()
+    warehouse.build(kind.name, kind.parameters_of([path]), files=[path])
+
+
+def leaking(connection: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """Dataset, variant and key of every row of the view, in order."""
+    return sorted((*row[:2], tuple(json.loads(row[2]).values())) for row in connection.sql(KEYS).fetchall())
+
+
+@pytest.mark.catalog
+def test_leakage_is_what_the_feed_leaves_out(warehouse: Warehouse, tmp_path: Path) -> None:
+    kinds = [kind for kind in warehouse.kinds.values() if is_labelled(kind)]
+    tables = [table for kind in kinds for table in warehouse.current(kind.name)]
+    plant(warehouse, tmp_path, [board for table in tables for board in table.array("boards")[[0, -1]].tolist()])
+    guard = Guard(map(warehouse.open_reference, benchmark_versions(warehouse)))
+    expected = []
+    for table in tables:
+        rows = LabelledRows(table, splits_of(warehouse, table), from_parquet=False)
+        block = rows.read(0, len(rows))
+        left_out = sum(rows.choose(block, 0, Choice(split, guard))[1] for split in range(len(SPLITS)))
+        is_known = guard.contains(position_hashes(block.boards))
+        keys = pq.read_table(table.parquet, columns=list(warehouse.kind(table.manifest.dataset).key)).to_pylist()
+        found = [tuple(key.values()) for key, known in zip(keys, is_known, strict=True) if known]
+        assert len(found) == left_out >= 1
+        expected += [(table.manifest.dataset, table.manifest.variant, key) for key in found]
+    with warehouse.connect() as connection:
+        assert leaking(connection) == sorted(expected)
+        boards = np.array(connection.sql("select board from benchmark_boards").fetchall(), np.int8)[:, 0]
+    assert set(position_hashes(boards).tolist()) == set(guard.known.tolist())
+    with duckdb.connect(str(warehouse.catalog), read_only=True) as plain:
+        assert leaking(plain) == sorted(expected)
+
+
+class LabelledBatches(Toy):
+    """A kind with labels that nobody has heard of."""
+
+    name = "lessons"
+    summary = "Lessons."
+    columns = (
+        Column("number", "INTEGER", "", "Number"),
+        Column("position_id", "VARCHAR", "", "Position"),
+        Column("board", "TINYINT[]", "checkers", "Position"),
+    )
+    arrays = (
+        FlatArray("boards", "int8", "number", "Positions"),
+        FlatArray("chances", "float32", "number", "Chances"),
+        FlatArray("classes", "uint8", "number", "Classes"),
+    )
+
+    def compute(self, build: Build[Count]) -> None:
+        parameters, job = build.parameters, build.job
+        job.save("boards", np.array([START.board] * parameters.count, np.int8))
+        job.save("chances", np.zeros((parameters.count, 5), np.float32))
+        job.save("classes", np.zeros(parameters.count, np.uint8))
+
+    def batches(self, computed: Computed[Parameters]) -> Iterator[pa.RecordBatch]:
+        boards = computed.arrays["boards"].tolist()
+        numbers, ids = np.arange(len(boards), dtype=np.int32), [START.id] * len(boards)
+        yield pa.record_batch({"number": numbers, "position_id": ids, "board": pa.array(boards, pa.list_(pa.int8()))})
+
+
+def test_a_new_kind_with_labels_is_not_forgotten(memory_path: Path, tmp_path: Path) -> None:
+    warehouse = Warehouse(memory_path, all_kinds() | {"lessons": LabelledBatches()})
+    warehouse.build("lessons", Count(3))
+    with warehouse.connect() as connection:
+        assert leaking(connection) == []
+    plant(warehouse, tmp_path, [list(START.board)])
+    with warehouse.connect() as connection:
+        assert leaking(connection) == [("lessons", "3", (number,)) for number in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"split": "exam"}, "expected a split among train, validation, test, got exam"),
+        ({"batch_size": 0}, "expected a batch_size of at least 1, got 0"),
+        ({"seed": -1}, "expected a seed from 0"),
+        ({"epochs": 0}, "expected at least 1 epoch, got 0"),
+        ({"features": "contact@2"}, "expected features of revision 1 of contact, got contact@2"),
+        ({"strata": ("prime",)}, "expected strata among contact, crashed, race, got prime"),
+        ({"strata": {"race": 0}}, "expected a weight above 0 for race, got 0"),
+        ({"strata": ("contact", "race"), "batch_size": 1}, "expected batches with a row of each of 2 shares"),
+    ],
+)
+def test_invalid_options_are_refused(labels: Warehouse, options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(UsageError, match=expected):
+        labels.batches(CONTACT, **options)
+
+
+def test_missing_sources_are_named(labels: Warehouse) -> None:
+    with pytest.raises(UsageError, match=r"has positions with chances: .*gnubg_training.*, got position_sample"):
+        labels.batches("position_sample")
+    with pytest.raises(UnknownKindError, match="got 'nothing'"):
+        labels.batches("nothing")
+    with pytest.raises(MissingTableError, match="wildbg_training"):
+        labels.batches("wildbg_training")
+    with pytest.raises(MissingTableError, match="gnubg_training/race"):
+        labels.batches("gnubg_training/race")
+    with pytest.raises(UnknownInputSetError, match="got pixels"):
+        labels.batches(CONTACT, features="pixels")
+    with pytest.raises(UsageError, match="expected a weight above 0 for gnubg_training/contact, got nan"):
+        labels.batches({CONTACT: float("nan")})
+    with pytest.raises(UsageError, match="expected a kind to read, got none"):
+        labels.batches({})
+
+
+def test_an_empty_split_is_refused(tmp_path: Path) -> None:
+    splits = splits_of_hashes(position_hashes(label_boards()))
+    write_labels(tmp_path, CONTACT, label_boards()[splits == 0])
+    labels = bgdata.open_warehouse(tmp_path)
+    with pytest.raises(UsageError, match=r"expected rows in the split test of gnubg_training/contact, found none$"):
+        labels.batches(CONTACT, split="test")
+    write_labels(tmp_path, LABELS, label_boards()[(splits == 0)][:0])
+    with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
+        labels.batches({CONTACT: 1, LABELS: 1})
+    with pytest.raises(UsageError, match="expected rows in the split train of rollout_labels/some, found none"):
+        labels.batches(LABELS)  # which has no row at all
+    races = np.isin(labels.open(*CONTACT.split("/")).array("classes"), (4, 6, 8))
+    write_labels(tmp_path, CONTACT, label_boards()[splits == 0][~races])
+    with pytest.raises(UsageError, match="expected rows of the class race in the split train"):
+        labels.batches(CONTACT, strata=("race",))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (np.nan, 0, 0, 0, 0),
+        (0.5, 0.2, np.nan, 0, 0),
+        (np.inf, 0, 0, 0, 0),
+        (1.01, 0, 0, 0, 0),
+        (0.5, -0.01, 0, 0, 0),
+        (0.3, 0.4, 0, 0, 0),
+        (0.5, 0.2, 0.3, 0, 0),
+        (0.6, 0, 0, 0.5, 0),
+        (0.5, 0, 0, 0.1, 0.2),
+    ],
+)
+def test_invalid_targets_are_refused(tmp_path: Path, wrong: tuple[float, ...]) -> None:
+    chances = sample_chances(len(label_boards()))
+    chances[712] = wrong
+    version = write_labels(tmp_path, CONTACT, label_boards(), chances)
+    with pytest.raises(CheckFailedError, match=f"in row 712 of {version}, found .*; try: bgdata verify"):
+        small_blocks(bgdata.open_warehouse(tmp_path))
+
+
+@each(("slot", "count"), {f"{slot} {count}": (slot, count) for slot in (0, 6, 25) for count in (-128, -16, 16, 127)})
+def test_boards_of_impossible_counts_are_refused(tmp_path: Path, slot: int, count: int) -> None:
+    """As of a damaged file: kernels would read beyond their arrays, and the numbers that come out look like any."""
+    boards = label_boards().copy()
+    version = write_labels(tmp_path, CONTACT, boards)
+    boards[712, slot] = count
+    path = tmp_path / version / "boards.npy"
+    path.unlink()
+    save_array(path, boards)
+    warehouse = bgdata.open_warehouse(tmp_path)
+    with pytest.raises(CheckFailedError, match=rf"expected .* in row 712 of {version}, found \[.*; try: bgdata verify"):
+        small_blocks(warehouse)
+
+
+def test_boards_of_benchmarks_are_checked_too(tmp_path: Path) -> None:
+    write_labels(tmp_path, CONTACT, label_boards())
+    plays = label_boards()[:9].copy()
+    plays[7, 3] = 16
+    write_benchmark(tmp_path, "some", label_boards()[:9], plays)
+    with pytest.raises(CheckFailedError, match=r"in row 7 of gnubg_benchmark/some/r"):
+        small_blocks(bgdata.open_warehouse(tmp_path))
+
+
+@each(
+    ("name", "wrong"),
+    {"class 99": ("classes", 99), "class 255": ("classes", 255), "too few classes": ("classes", None),
+     "too few boards": ("boards", None)},
+)  # fmt: skip
+def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, name: str, wrong: int | None) -> None:
+    version = write_labels(tmp_path, CONTACT, label_boards())
+    values = bgdata.open_warehouse(tmp_path).open_reference(version).array(name).copy()
+    if wrong is not None:
+        values[712] = wrong
+    path = tmp_path / version / f"{name}.npy"
+    path.unlink()
+    save_array(path, values if wrong is not None else values[:-1])
+    with pytest.raises(CheckFailedError, match=rf"expected .* {version}, found .*; try: bgdata verify"):
+        small_blocks(bgdata.open_warehouse(tmp_path))
+
+
+def test_nothing_is_written(labels: Warehouse, labels_root: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in labels_root.rglob("*")}
+    assert len(before) > 8
+    list(labels.batches({CONTACT: 1, LABELS: 1}, features="race"))
+    save_array(labels_root / "other.npy", np.zeros(3))
+    after = {path: path.stat().st_mtime_ns for path in labels_root.rglob("*")}
+    assert {path for path in after if before.get(path) != after[path]} == {labels_root / "other.npy"}
+
+
+CHANCES = ["win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon"]
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """A file of gnubg's, imported, in more than one row group."""
+    folder = tmp_path_factory.mktemp("labels")
+    boards = sample_boards(45)
+    warehouse = bgdata.open_warehouse(folder / "warehouse")
+    kind = warehouse.kind("gnubg_training")
+    path = folder / "contact-train-data"
+    write_bytes(path, format_gnubg_training(boards, no_gammons(boards)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kind, "row_group_rows", 700)
+        warehouse.build(kind.name, kind.smallest, files=[path])
+    return warehouse
+
+
+def no_gammons(boards: np.ndarray) -> np.ndarray:
+    """Chances that any position may have."""
+    return sample_chances(len(boards)) * np.array([1, 0, 0, 0, 0], np.float32)
+
+
+@pytest.fixture
+def table(warehouse: Warehouse) -> Table:
+    found = warehouse.open("gnubg_training", "contact-train-data")
+    assert found.manifest.rows > 2000
+    return found
+
+
+def test_batches_from_parquet_are_those_of_the_mapped_arrays(warehouse: Warehouse) -> None:
+    options: dict[str, Any] = {"seed": 1, "batch_size": 300, "features": "tesauro-196"}
+    mapped, read = (warehouse.batches("gnubg_training", **options, from_parquet=on) for on in (False, True))
+    for one, other in zip(mapped, read, strict=True):
+        assert all(np.array_equal(getattr(one, name), values) for name, values in other._asdict().items())
+
+
+def test_rows_are_read_from_the_groups_that_hold_them(table: Table) -> None:
+    reader, boards, rows = RowReader(table.parquet), table.array("boards"), table.manifest.rows
+    for begin, end in ((0, 700), (0, 1), (699, 701), (700, 1400), (5, 1999), (rows - 1, rows), (0, rows)):
+        found = reader.read(("board", "line"), begin, end)
+        assert found.column_names == ["board", "line"]
+        assert found.column("board").to_pylist() == boards[begin:end].tolist()
+
+
+def test_a_broken_file_is_named(table: Table, tmp_path: Path) -> None:
+    broken = tmp_path / "table.parquet"
+    whole = table.parquet.read_bytes()
+    broken.write_bytes(whole[:1000])
+    with pytest.raises(CorruptFileError, match=f"expected a readable Parquet file in {broken}"):
+        RowReader(broken)
+    broken.write_bytes(whole[:4] + bytes(2000) + whole[2004:])
+    with pytest.raises(CorruptFileError, match=f"expected a readable Parquet file in {broken}"):
+        RowReader(broken).read(("board", "line", "win"), 0, 10)
+
+
+# as the README shows it
+
+
+def test_pandas_reads_it(table: Table) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_parquet(table.parquet, columns=["board", *CHANCES])
+    assert np.array_equal(np.stack(frame["board"].to_numpy()), table.array("boards"))
+    assert np.array_equal(frame[CHANCES].to_numpy(), table.array("chances"))
+
+
+def test_polars_reads_it(table: Table) -> None:
+    polars = pytest.importorskip("polars")
+    lazy = polars.scan_parquet(table.parquet).filter(polars.col("win") > 0.5)
+    frame = lazy.select(polars.col("board").list.to_array(26), *CHANCES).collect()
+    chances = table.array("chances")
+    is_ahead = chances[:, 0] > 0.5
+    assert 0 < is_ahead.sum() < len(chances)
+    assert np.array_equal(frame["board"].to_numpy(), table.array("boards")[is_ahead])
+    assert np.array_equal(frame.select(CHANCES).to_numpy(), chances[is_ahead])
+
+
+def test_hugging_face_datasets_reads_it(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets")
+    files = str(table.parquet)
+    rows = datasets.load_dataset("parquet", data_files=files, split="train", cache_dir=str(tmp_path))
+    numpy_rows = rows.select_columns(["board", *CHANCES]).with_format("numpy")
+    assert len(numpy_rows) == table.manifest.rows
+    found = numpy_rows[100:164]
+    assert np.array_equal(found["board"], table.array("boards")[100:164])
+    assert np.array_equal(np.stack([found[name] for name in CHANCES], axis=1), table.array("chances")[100:164])
+    streamed = datasets.load_dataset("parquet", data_files=files, split="train", streaming=True)
+    first = next(iter(streamed))
+    assert first["board"] == table.array("boards")[0].tolist()
+    assert first["position_id"].isascii()

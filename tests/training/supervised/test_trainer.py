@@ -1,9 +1,11 @@
-"""Batches against dense NumPy in double precision, whose slopes are those of finite differences; and any threads."""
+"""Trainers against dense NumPy in double precision, whose slopes are those of finite differences; and any threads."""
 
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -19,12 +21,19 @@ from bgdata.kernel import threads
 from bgdata.training.networks import FloatNetworks
 from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised.examples import Examples
-from bgdata.training.supervised.trainer import FIRST_LIMIT, LATER_LIMIT, KernelTrainer, sparse_inputs
+from bgdata.training.supervised.run import open_trainers
+from bgdata.training.supervised.trainer import FIRST_LIMIT, LATER_LIMIT, NetworkTrainer, sparse_inputs
 from tests.evaluation.sample_networks import random_floats
 from tests.random_games import random_game_positions
 from tests.reference.networks import unpacked
 from tests.reference.supervised import gradients, matrices, total_loss, trained, trained_averages
 from tests.together import each
+
+WITH_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is an extra")
+# how far sums may be off, as a share of the largest change: kernels have a fraction for the logistic function
+each_trainer = pytest.mark.parametrize(
+    ("trainer", "tolerance"), [("kernels", 0.02), pytest.param("torch", 0.001, marks=WITH_TORCH)]
+)
 
 
 @cache
@@ -47,10 +56,20 @@ def examples(which: int, count: int, seed: int = 4) -> Examples:
     return Examples(boards, found)
 
 
-def train(networks: FloatNetworks, which: int, given: Examples, recipe: SupervisedRecipe) -> KernelTrainer:
-    """Let one network learn the examples once, at the rate of the recipe."""
-    trainer = KernelTrainer(networks, which, recipe)
-    trainer.learn(trainer.prepare(given), [recipe.learning_rate, recipe.learning_rate])
+def learn(
+    networks: FloatNetworks,
+    which: int,
+    recipe: SupervisedRecipe,
+    *parts: Examples,
+    averages: FloatNetworks | None = None,
+) -> NetworkTrainer:
+    """Let one network learn some examples after others, at the rate of the recipe."""
+    trainer = open_trainers(networks, recipe, averages)[which]
+    trainer.load()
+    with trainer.settings():
+        for part in parts:
+            trainer.learn(trainer.prepare(part), [recipe.learning_rate, recipe.learning_rate])
+    trainer.store()
     return trainer
 
 
@@ -88,7 +107,7 @@ def full_house() -> Boards:
 
 @pytest.mark.parametrize("input_set", list(InputSet))
 def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
-    sparse = sparse_inputs(input_set, input_count(input_set), full_house(), 1)
+    sparse = sparse_inputs(input_set, input_count(input_set), full_house()[:0], 1)
     room = sparse.columns.shape[1]
     assert (encode(input_set, np.concatenate([full_house(), sample_boards()])) != 0).sum(axis=1).max() <= room
 
@@ -120,46 +139,44 @@ def test_the_slopes_of_the_twin_are_those_of_finite_differences(number: int, squ
             assert slope[index] == pytest.approx(expected, rel=5e-3, abs=2e-4)  # squashing is a fraction there
 
 
+@each_trainer
 @each("optimizer", ["sgd", "adam"])
 @each("loss", ["cross-entropy", "squared"])
 @each("number", [0, 1, 2, 3, 4])
-def test_batches_are_learned_as_by_dense_arrays(number: int, loss: str, optimizer: str) -> None:
-    rate = 0.001 if optimizer == "adam" else 0.05
-    recipe = SupervisedRecipe(batch_size=9, optimizer=optimizer, loss=loss, learning_rate=rate)
+def test_batches_are_learned_as_by_dense_arrays(
+    trainer: str, tolerance: float, number: int, loss: str, optimizer: str
+) -> None:
+    """By one network, and no other changes."""
+    is_adam = optimizer == "adam"
+    recipe = SupervisedRecipe(
+        trainer=trainer, batch_size=9, optimizer=optimizer, loss=loss, learning_rate=0.001 if is_adam else 0.05
+    )
     for which in range(3):
         before, networks = random_floats(number, size=3), random_floats(number, size=3)
         given = examples(which, 40)  # the last batch is shorter
-        train(networks, which, given, recipe)
-        check_learned(before, networks, which, given, recipe, 0.02)
+        learn(networks, which, recipe, given)
+        wanted = trained(
+            unpacked(before, which), given.boards.tolist(), given.targets.tolist(), 9, recipe.learning_rate,
+            adam=is_adam, squared=loss == "squared",
+        )  # fmt: skip
+        found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
+        for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
+            largest = np.abs(number_wanted - start).max()
+            assert largest > 1e-5
+            # Adam divides by the root of a mean square, which is steep where slopes are next to nothing
+            is_steep = np.abs(number_found - number_wanted) > tolerance * largest + 1e-6
+            assert is_steep.mean() <= (0.01 if is_adam else 0)
+        for other in {0, 1, 2} - {which}:
+            assert unpacked(networks, other) == unpacked(before, other)
 
 
-def check_learned(
-    before: FloatNetworks,
-    networks: FloatNetworks,
-    which: int,
-    given: Examples,
-    recipe: SupervisedRecipe,
-    tolerance: float,
-) -> None:
-    """One network has learned the examples as dense arrays do, and no other has changed."""
-    is_adam = recipe.optimizer == "adam"
-    wanted = trained(
-        unpacked(before, which), given.boards.tolist(), given.targets.tolist(), recipe.batch_size,
-        recipe.learning_rate, adam=is_adam, squared=recipe.loss == "squared",
-    )  # fmt: skip
-    found, old = matrices(unpacked(networks, which)), matrices(unpacked(before, which))
-    for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
-        largest = np.abs(number_wanted - start).max()
-        assert largest > 1e-5
-        # Adam divides by the root of a mean square, which is steep where slopes are next to nothing
-        is_steep = np.abs(number_found - number_wanted) > tolerance * largest + 1e-6
-        assert is_steep.mean() <= (0.01 if is_adam else 0)
-    for other in {0, 1, 2} - {which}:
-        assert unpacked(networks, other) == unpacked(before, other)
-
-
-def check_limits(networks: FloatNetworks) -> None:
-    """Weights are within the range of a player, and some at its end."""
+@each_trainer
+def test_weights_stay_in_the_range_of_a_player(trainer: str, tolerance: float) -> None:  # noqa: ARG001
+    """And some are at its end."""
+    networks, given = random_floats(0), examples(2, 40)
+    certain = Examples(given.boards, (given.targets > 0.5).astype(np.float32))
+    recipe = SupervisedRecipe(trainer=trainer, batch_size=4, optimizer="sgd", learning_rate=10.0)
+    learn(networks, 2, recipe, *[certain] * 30)
     first, first_bias, later, later_bias = (np.abs(part).max() for part in matrices(unpacked(networks, 2)))
     assert first <= FIRST_LIMIT
     assert later <= LATER_LIMIT
@@ -167,24 +184,22 @@ def check_limits(networks: FloatNetworks) -> None:
     assert first == pytest.approx(FIRST_LIMIT) or later == pytest.approx(LATER_LIMIT)
 
 
-@pytest.mark.parametrize("keep", [0.5, 0.9])
-def test_averages_of_weights(keep: float) -> None:
+@each_trainer
+@each("keep", [0.5, 0.7, 0.9])
+def test_averages_of_weights(trainer: str, tolerance: float, keep: float) -> None:
     """Six batches: the plain mean of the first two or all of them, and no other weights than without averages."""
-    recipe = SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=keep)
+    recipe = SupervisedRecipe(trainer=trainer, batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=keep)
     for which in range(3):
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
         given = examples(which, 40)
-        trainer = KernelTrainer(networks, which, recipe, averages)
-        for count, part in ((1, slice(0, 14)), (2, slice(14, 40))):
-            with threads(count):
-                some = Examples(given.boards[part], given.targets[part])
-                trainer.learn(trainer.prepare(some), [0.05, 0.05])
+        parts = [Examples(given.boards[part], given.targets[part]) for part in (slice(0, 14), slice(14, 40))]
+        learn(networks, which, recipe, *parts, averages=averages)
         boards, targets = given.boards.tolist(), given.targets.tolist()
         wanted = trained_averages(unpacked(before, which), boards, np.array(targets), 7, 0.05, keep)
         old = matrices(unpacked(before, which))
         for start, found, expected in zip(old, matrices(unpacked(averages, which)), wanted, strict=True):
-            assert np.abs(found - expected).max() <= 0.02 * np.abs(expected - start).max() + 1e-6
-        train(plain, which, given, recipe=SupervisedRecipe(batch_size=7, optimizer="sgd", learning_rate=0.05))
+            assert np.abs(found - expected).max() <= tolerance * np.abs(expected - start).max() + 1e-6
+        learn(plain, which, replace(recipe, average_decay=0.0), *parts)
         assert np.array_equal(plain.weights, networks.weights)
         assert not np.array_equal(averages.weights, networks.weights)
         for other in {0, 1, 2} - {which}:
@@ -193,22 +208,13 @@ def test_averages_of_weights(keep: float) -> None:
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_any_number_of_threads(optimizer: str) -> None:
-    """Shared among all threads or on one, the same to the last bit, what Adam remembers too; units beyond a block."""
+    """The same to the last bit, what Adam remembers too; units beyond a block."""
     recipe = SupervisedRecipe(batch_size=16, optimizer=optimizer, learning_rate=0.01)
     results = []
     for count in (1, 2):
         networks = random_floats(2)  # 33 units
         with threads(count):
-            trainer = train(networks, 2, examples(2, 100), recipe)
+            trainer = learn(networks, 2, recipe, examples(2, 100))
         results.append([values.tobytes() for values in (*networks, trainer.means, trainer.squares)])
     assert results[0] == results[1]
     assert results[0][1] != random_floats(2).weights.tobytes()
-
-
-def test_weights_stay_in_the_range_of_a_player() -> None:
-    networks = random_floats(0)
-    given = examples(2, 40)
-    for _ in range(30):
-        train(networks, 2, Examples(given.boards, (given.targets > 0.5).astype(np.float32)), SupervisedRecipe(
-            batch_size=4, optimizer="sgd", learning_rate=10.0))  # fmt: skip
-    check_limits(networks)

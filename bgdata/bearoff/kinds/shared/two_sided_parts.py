@@ -74,7 +74,7 @@ class Parts:
         while self._waiting:
             self._waiting.popleft().result()
 
-    def done(self) -> int:
+    def count_done(self) -> int:
         """Batches, of all groups, that a killed build has solved and kept; 0 for none, or where they are damaged."""
         for folder in sorted(self._job.folder.glob("checkpoint-*"), reverse=True):
             try:
@@ -119,7 +119,7 @@ class Parts:
             data = solved.values.data.cast("B")
             _write_all(self._file.fileno(), data, None)
             self._digest.update(data)
-        stored = self._scale.stored(solved.values)
+        stored = self._scale.encode(solved.values)
         columns = len(window.columns)
         for block in solved.blocks:
             begin, end = two_sided.block_place(window.slots, block.on_roll, block.opponent, columns)

@@ -76,14 +76,14 @@ class ImportParameters(Parameters):
 
     @classmethod
     def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
-        """The given name, or the names of all files and folders joined by `-and-`, shortened if that is too long.
+        """The given name, or the names of all files and folders joined by `-and-`, shorten if that is too long.
         Raises InvalidParameterError."""
         if name is None:
             names = {path.name: name_of_file(path.name) for path in files}
             for file, found in names.items():
                 if not found:
                     raise InvalidParameterError(f"expected a file name with letters a to z, got {file}; {NAME_HINT}")
-            name = shortened("-and-".join(sorted(names.values())))
+            name = shorten("-and-".join(sorted(names.values())))
         parameters = cls(name)
         parameters.check()
         return parameters
@@ -103,7 +103,7 @@ def name_of_file(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
 
 
-def shortened(name: str) -> str:
+def shorten(name: str) -> str:
     """The name, or its beginning and a hash of it where it is longer than names of variants are."""
     if len(name) <= LONGEST_NAME:
         return name

@@ -7,9 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bgdata.matches.analysis.acts import Act, ActKind, CubeWorths, Judged, JudgedGame, RollJudgement
-from bgdata.matches.analysis.totals import error_mark, luck_mark, rating, score_of, totals_of
-from tests.matches.analysis.recorded import MONEY
+from bgdata.matches.acts import (
+    Act,
+    ActKind,
+    CubeWorths,
+    Judged,
+    JudgedGame,
+    RollJudgement,
+    error_mark,
+    luck_mark,
+    rating,
+    score_of,
+    totals_of,
+)
+from tests.matches.recorded import MONEY
 
 BOARD = np.zeros(26, np.int8)
 CUBE = CubeWorths(0.5, 0.6, 1.0)
@@ -70,20 +81,16 @@ def test_totals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "mark"), [(0.0299, ""), (0.03, "doubtful"), (0.06, "bad"), (0.119, "bad"), (0.12, "very bad")]
+    ("size", "error", "luck"),
+    [
+        *((0.0299, "", ""), (0.03, "doubtful", ""), (0.06, "bad", ""), (0.119, "bad", ""), (0.12, "very bad", "")),
+        *((0.29, "very bad", ""), (0.3, "very bad", "lucky"), (0.7, "very bad", "very lucky")),
+        *((-0.29, "", ""), (-0.3, "", "unlucky"), (-2, "", "very unlucky")),
+    ],
 )
-def test_marks_of_errors(loss: float, mark: str) -> None:
-    assert error_mark(loss) == mark
-
-
-@pytest.mark.parametrize(
-    ("luck", "mark"),
-    [(0.29, ""), (-0.29, ""), (0.3, "lucky"), (0.7, "very lucky"), (-0.3, "unlucky"), (-2, "very unlucky")],
-)
-def test_marks_of_luck(luck: float, mark: str) -> None:
-    assert luck_mark(luck) == mark
+def test_marks_of_errors_and_luck(size: float, error: str, luck: str) -> None:
+    assert (error_mark(size), luck_mark(size)) == (error, luck)
 
 
 def test_no_decisions_have_no_rating() -> None:
-    assert rating(0.5, 0) == 0
-    assert rating(0.5, 100) == 5
+    assert (rating(0.5, 0), rating(0.5, 100)) == (0, 5)

@@ -10,9 +10,8 @@ from bgdata.equity.cube import CubeRules
 from bgdata.equity.doubling import janowski
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
-from bgdata.matches.analysis.acts import Act, ActKind, JudgedGame, RecordedGame
-from bgdata.matches.analysis.judged import judge_game, whole_game
-from bgdata.matches.analysis.outlook import Analyst
+from bgdata.matches.acts import Act, ActKind, JudgedGame, RecordedGame
+from bgdata.matches.judging import Analyst, judge_game, whole_game
 from bgdata.selfplay.series import CubefulCorpus, CubefulRules, CubeSide, cubeful_self_play
 from tests.equity.samples import published_met
 from tests.evaluation.sample_networks import pips_player, random_player

@@ -13,19 +13,14 @@ from bgdata.errors import InvalidParameterError, InvalidScoreError
 from bgdata.evaluation.networks.player import map_player
 from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
-from bgdata.matches.rows import CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
+from bgdata.matches.pages import CubeVerdict, crawford_games, cube_verdicts, game_stakes, play_losses
 from tests.equity.samples import published_met
 
-TURNS = (
-    "select * from turns where dataset = 'selfplay' and variant = 'pubeval-20-seed-3' and game = $game order by turn"
-)
+TURNS = "from turns where dataset = 'selfplay' and variant = 'pubeval-20-seed-3' and game = $game order by turn"
 
 
 def turns_of(warehouse: bgdata.Warehouse, game: int) -> list[dict[str, Any]]:
-    with warehouse.connect() as connection:
-        found = connection.execute(TURNS, {"game": game})
-        names = [column[0] for column in found.description]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    return warehouse.rows(TURNS, {"game": game})
 
 
 @pytest.mark.parametrize("game", [0, 3])
@@ -54,27 +49,16 @@ def test_turns_without_a_judgement(small_root: Path) -> None:
     other = turns[1] | {"board": turns[5]["board"]}
     assert play_losses(evaluator, [turns[0], other])[0] is None
     assert play_losses(evaluator, []) == []
-
-
-def test_a_last_play_is_read_from_its_text(small_root: Path) -> None:
-    warehouse = bgdata.open_warehouse(small_root)
-    evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
-    assert play_losses(evaluator, turns[:1]) == play_losses(evaluator, turns)[:1]
+    assert play_losses(evaluator, turns[:1]) == play_losses(evaluator, turns)[:1]  # a last play is read from its text
 
 
 def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The first game of the corpus with the cube in which somebody doubles."""
-    with warehouse.connect() as connection:
-
-        def rows(query: str, *given: object) -> list[dict[str, Any]]:
-            found = connection.execute(query, given)
-            names = [column[0] for column in found.description]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-
-        where = "where dataset = 'cubeful_selfplay'"
-        (first,) = rows(f"select min(game) as game from turns {where} and action = 'double'")
-        (game,) = rows(f"from games {where} and game = $1", first["game"])
-        return game | {"is_jacoby": False}, rows(f"from turns {where} and game = $1 order by turn", first["game"])
+    where = "where dataset = 'cubeful_selfplay'"
+    (first,) = warehouse.rows(f"select min(game) as game from turns {where} and action = 'double'")
+    (game,) = warehouse.rows(f"from games {where} and game = $game", first)
+    turns = warehouse.rows(f"from turns {where} and game = $game order by turn", first)
+    return {**game, "is_jacoby": False}, turns
 
 
 def test_verdicts_are_those_of_cube_decisions(small_root: Path) -> None:

@@ -1,0 +1,264 @@
+"""What was done in a game, how it was judged, and what a player's luck and losses come to. Light to import: `judging`
+computes.
+
+All worths are mwc, or points in money play, of the player who acts. With `start` and `end`, what it has before an act
+if both sides go on as the analyst would, and after it,
+
+    end - start = luck - play_loss - cube_loss + found
+
+in every act, where `found` is what looking ahead found above the play that is best at 0-ply (nothing at 0-ply). Between
+two acts the analyst looks at the same position one roll further, which changes `start` by the `drift`. So, seen by one
+player, the result of a game less its worth at the beginning is net luck less net losses plus net drift, exactly. The
+drift is 0 where worths are exact. The luck of a roll averages to zero exactly, so that the result less net luck, the
+luck-adjusted result, has the mean of the result, however well the analyst evaluates (Douglas Zare, "Hedging toward
+skill", GammonVillage 2000).
+
+The performance rating is the mean loss of a decision in thousandths of a normalised point: 1000 times what plays and
+cube actions lost, over plays that were not forced plus cube decisions that were close or taken (`judging.CLOSE`). That
+is gnubg's overall error rate but for the sign; a Snowie error rate divides by all turns of both players.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from bgdata.game.match import Stakes
+
+if TYPE_CHECKING:  # codec has kernels
+    from bgdata.game.codec import Boards
+
+# losses from which an error is marked, and luck either way, in normalised points: the defaults of gnubg 1.07
+ERROR_MARKS = ((0.12, "very bad"), (0.06, "bad"), (0.03, "doubtful"))
+LUCK_MARKS = ((0.6, "very "), (0.3, ""))
+NO_DOUBLE = "no double"  # what was done with the cube where a player who could double rolled
+
+
+class ActKind(StrEnum):
+    """What a player did; the strings are those of columns. A raccoon is another BEAVER."""
+
+    ROLL = "roll"
+    DOUBLE = "double"
+    BEAVER = "beaver"
+    TAKE = "take"
+    PASS = "pass"
+
+
+class CubeWorths(NamedTuple):
+    """What the cube actions are worth to the player on roll."""
+
+    no_double: float
+    double_take: float
+    double_pass: float
+
+    @property
+    def answered(self) -> float:
+        """What a double is worth if it is answered best, without a beaver."""
+        return min(self.double_take, self.double_pass)
+
+    @property
+    def best_action(self) -> str:
+        """What is best for the player on roll, with the answer to a double: `double, take`, `double, pass`, `no double`
+        or `too good to double`."""
+        answer = ActKind.TAKE if self.double_take < self.double_pass else ActKind.PASS
+        if self.no_double > self.answered:
+            return "too good to double" if answer is ActKind.PASS else NO_DOUBLE
+        return f"double, {answer}"
+
+
+@dataclass(frozen=True)
+class Act:
+    """One act. Board and stakes are seen by the player on roll, before the act; the stakes of an answer are those
+    before the double."""
+
+    kind: ActKind
+    player: int  # who acts, 0 or 1
+    on_roll: int
+    board: Boards  # [26]
+    stakes: Stakes
+    dice: tuple[int, int] | None = None
+    after_play: Boards | None = None  # [26] still seen by the player on roll; None or `board` where nothing was played
+
+
+@dataclass(frozen=True)
+class RecordedGame:
+    """The acts of one game. `result` is the points that player 0 won, the cube included (negative: lost); None for a
+    game that was not finished. `stakes` are those of player 0 before the first roll."""
+
+    stakes: Stakes
+    acts: Sequence[Act]
+    result: int | None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A play and its worth to the player who rolled."""
+
+    after_play: Boards  # [26] seen by that player
+    worth: float
+
+
+@dataclass(frozen=True)
+class RollJudgement:
+    """A roll and its play; worths of the player who rolled."""
+
+    before: float  # mean over all rolls
+    rolled: float  # of this roll: after the play that is best at 0-ply
+    best: float  # after the best play found, which may be the one made
+    after: float  # after the play made
+    candidates: tuple[Candidate, ...]  # those of the deepest ply, the best first
+    is_forced: bool  # whether there was one play at most, or none was made
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An act and what it was worth, see above; luck and losses are 0 where there is none."""
+
+    act: Act
+    point: float  # of worth that is one point of normalised equity, at the cube before the act
+    start: float
+    end: float
+    drift: float
+    roll: RollJudgement | None = None
+    cube: CubeWorths | None = None  # seen by the player ON ROLL, where it could double or did
+    cube_loss: float = 0.0
+    best_answer: ActKind | None = None  # to a double or beaver
+    is_cube_decision: bool = False  # a double, an answer, or a roll where doubling was close or right
+
+    @property
+    def luck(self) -> float:
+        """The luck of the roll."""
+        return self.roll.rolled - self.roll.before if self.roll else 0.0
+
+    @property
+    def play_loss(self) -> float:
+        """What the play lost, 0 and up."""
+        return self.roll.best - self.roll.after if self.roll else 0.0
+
+    @property
+    def found(self) -> float:
+        """What looking ahead found above the play that is best at 0-ply."""
+        return self.roll.best - self.roll.rolled if self.roll else 0.0
+
+    @property
+    def is_play_decision(self) -> bool:
+        """Whether there was a choice of plays."""
+        return self.roll is not None and not self.roll.is_forced
+
+
+@dataclass(frozen=True)
+class JudgedGame:
+    """The acts of one game. `initial` and `result` are worths of player 0 before the first roll and after the game, and
+    `settlement` is what the end settled: the result less the last `end`. The latter two are None for a game that was
+    not finished."""
+
+    acts: list[Judged]
+    initial: float
+    result: float | None
+    settlement: float | None
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one player's acts come to; luck and losses in mwc or points, `normalised_*` in points of normalised equity.
+    Losses are 0 and up."""
+
+    rolls: int
+    unforced_plays: int
+    cube_decisions: int  # close or taken
+    doubles: int
+    takes: int
+    passes: int
+    luck: float
+    play_loss: float
+    cube_loss: float
+    normalised_luck: float
+    normalised_play_loss: float
+    normalised_cube_loss: float
+    marked: dict[str, int]  # errors by their mark, the mildest first
+
+    @property
+    def loss(self) -> float:
+        """What plays and cube actions lost."""
+        return self.play_loss + self.cube_loss
+
+    @property
+    def performance_rating(self) -> float:
+        """Thousandths of a normalised point lost a decision; 0 without decisions."""
+        return rating(self.normalised_play_loss + self.normalised_cube_loss, self.unforced_plays + self.cube_decisions)
+
+    @property
+    def play_rating(self) -> float:
+        """Thousandths of a normalised point lost an unforced play."""
+        return rating(self.normalised_play_loss, self.unforced_plays)
+
+    @property
+    def cube_rating(self) -> float:
+        """Thousandths of a normalised point lost a cube decision."""
+        return rating(self.normalised_cube_loss, self.cube_decisions)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """One game or several, in mwc or points of player 0; None where a game was not finished."""
+
+    scores: tuple[Score, Score]
+    net_luck: float
+    net_skill: float  # what player 1 lost less what player 0 did
+    net_drift: float | None  # the rest: change of evaluations, and what the end settled
+    result: float | None  # what the game gained: its worth at the end less that at the beginning
+    luck_adjusted: float | None  # result less net luck
+
+
+def rating(loss: float, decisions: int) -> float:
+    """Thousandths of a point a decision; 0 without decisions."""
+    return 1000 * loss / decisions if decisions else 0.0
+
+
+def error_mark(loss: float) -> str:
+    """`doubtful`, `bad` or `very bad` for what a decision lost in normalised points, else empty."""
+    return next((mark for least, mark in ERROR_MARKS if loss >= least), "")
+
+
+def luck_mark(luck: float) -> str:
+    """`lucky`, `very unlucky` and so on for the luck of a roll in normalised points, else empty."""
+    found = next((mark for least, mark in LUCK_MARKS if abs(luck) >= least), None)
+    return "" if found is None else found + ("lucky" if luck > 0 else "unlucky")
+
+
+def score_of(acts: Iterable[Judged], player: int) -> Score:
+    """The sums over the acts of one player."""
+    own = [each for each in acts if each.act.player == player]
+    kinds = [each.act.kind for each in own]
+    losses = [loss / each.point for each in own for loss in (each.play_loss, each.cube_loss)]
+    marks = [error_mark(loss) for loss in losses]
+    return Score(
+        rolls=kinds.count(ActKind.ROLL),
+        unforced_plays=sum(each.is_play_decision for each in own),
+        cube_decisions=sum(each.is_cube_decision for each in own),
+        doubles=kinds.count(ActKind.DOUBLE),
+        takes=kinds.count(ActKind.TAKE) + kinds.count(ActKind.BEAVER),
+        passes=kinds.count(ActKind.PASS),
+        luck=sum(each.luck for each in own),
+        play_loss=sum(each.play_loss for each in own),
+        cube_loss=sum(each.cube_loss for each in own),
+        normalised_luck=sum(each.luck / each.point for each in own),
+        normalised_play_loss=sum(each.play_loss / each.point for each in own),
+        normalised_cube_loss=sum(each.cube_loss / each.point for each in own),
+        marked={mark: marks.count(mark) for _, mark in reversed(ERROR_MARKS)},
+    )
+
+
+def totals_of(games: Sequence[JudgedGame]) -> Totals:
+    """The sums over games that follow one another."""
+    acts = [act for game in games for act in game.acts]
+    first, second = scores = score_of(acts, 0), score_of(acts, 1)
+    net_luck, net_skill = first.luck - second.luck, second.loss - first.loss
+    gains = [game.result - game.initial for game in games if game.result is not None]
+    if len(gains) < len(games):
+        return Totals(scores, net_luck, net_skill, None, None, None)
+    result, settled = sum(gains), sum(game.settlement or 0.0 for game in games)
+    drift = sum((each.drift + each.found) * (1 - 2 * each.act.player) for each in acts) + settled
+    return Totals(scores, net_luck, net_skill, drift, result, result - net_luck)
