@@ -23,6 +23,8 @@ from bgdata.evaluation import pages as positions
 from bgdata.game.match import MOST_CUBE, CubeOwner
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.matches import pages as games
+from bgdata.measures.pages import players
+from bgdata.openings.pages import OBJECTIVES, openings
 from bgdata.selfplay import pages as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.pages import races, register
@@ -184,7 +186,7 @@ CLAIMS = {
     "erratum": flag("Errata alone"),
 }
 OPENINGS = {
-    "objective": text("What is at stake", enum=[*register.OBJECTIVES], default=register.OBJECTIVES[0]),
+    "objective": text("What is at stake", enum=[*OBJECTIVES], default=OBJECTIVES[0]),
     "roll": text("A first roll, whose replies are asked for: 31", pattern="^[1-6]{2}$"),
 }
 RACES = {"rules": text("Variant of race_rules"), "errors": text("Variant of race_error")}
@@ -221,8 +223,8 @@ ADDRESSES: Sequence[Address] = (
     Address("/game/{kind}/{variant}/{number}", games.game, "replay"),
     Address("/match-equity", equity.page, "equity|equity_difference|stakes[]", EQUITIES),
     Address("/claims", register.claims, "claim[]", CLAIMS),
-    Address("/players", register.players, "players", {"player": text("The scores of this player alone")}),
-    Address("/openings", register.openings, "opening[]", OPENINGS),
+    Address("/players", players, "players", {"player": text("The scores of this player alone")}),
+    Address("/openings", openings, "opening[]", OPENINGS),
     Address("/race", races.page, "races", RACES),
     Address("/sql", tables.sql, "any[]", SQL, [kind.partition(";")[0] for kind in tables.FILES.values()]),
     Address("/openapi", document, "object This document"),

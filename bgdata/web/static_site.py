@@ -22,6 +22,8 @@ from starlette.requests import Request
 
 from bgdata.equity import pages as equity
 from bgdata.errors import BgdataError, UsageError
+from bgdata.measures.pages import SCORES, players
+from bgdata.openings.pages import OBJECTIVES, openings
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.studies.pages import races, register
 from bgdata.warehouse import Warehouse
@@ -107,9 +109,9 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
         ("/", home.home, {}),
         ("/table", tables.kinds, {}),
         ("/claims", register.claims, {}),
-        ("/players", register.players, {}),
+        ("/players", players, {}),
         ("/match-equity", equity.page, {}),
-        ("/openings", register.openings, {}),
+        ("/openings", openings, {}),
     )
     tables_of_races: list[dict[str, str]] = [{}]
     for name, query in (("rules", races.RULE_TABLES), ("errors", races.ERROR_TABLES)):
@@ -118,8 +120,8 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
     for by, table_of_races in product(("", *races.WEIGHTINGS), tables_of_races):
         yield address("/race", {"by": by, **table_of_races}), races.page, {}
     with suppress(BgdataError):
-        for name in dict.fromkeys(row["player_name"] for row in site.rows(register.SCORES)):
-            yield address("/players", {"player": name}), register.players, {}
+        for name in dict.fromkeys(row["player_name"] for row in site.rows(SCORES)):
+            yield address("/players", {"player": name}), players, {}
     for name in site.warehouse.kinds:
         yield f"/table/{name}", tables.kind, {"kind": name}
         for variant in site.warehouse.variants(name):
@@ -130,10 +132,10 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
     for name, other in product(equity.names_of(site), ("", *equity.names_of(site))):
         if name != other:
             yield address("/match-equity", {"met": name, "minus": other}), equity.page, {}
-    for objective in register.OBJECTIVES:
-        yield f"/openings?{urlencode({'objective': objective})}", register.openings, {}
+    for objective in OBJECTIVES:
+        yield f"/openings?{urlencode({'objective': objective})}", openings, {}
         for roll in (f"{high}{low}" for high in range(2, 7) for low in range(1, high)):
-            yield f"/openings?{urlencode({'objective': objective, 'roll': roll})}", register.openings, {}
+            yield f"/openings?{urlencode({'objective': objective, 'roll': roll})}", openings, {}
 
 
 def file_names(addresses: Iterable[str]) -> dict[str, str]:
