@@ -162,7 +162,7 @@ def table() -> str:
         "lines of `tests`": f"{lines_of('tests'):,}",
         "folders with files of a subject, its own and `sql` among them": of_subjects,
         "names of functions that are participles": str(len(participles())),
-        "modules that `bgdata eval start` enters": str(modules_loaded("eval", "start")),
+        "modules of bgdata that `bgdata eval start` imports": str(modules_loaded("eval", "start")),
         "public names with a docstring": f"{public_names() - len(undocumented())} of {public_names()}",
         "circles of imports between files": str(len(circles())),
     }
