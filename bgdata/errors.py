@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def shown(value: object, most: int = 80) -> str:
+def cite(value: object, most: int = 80) -> str:
     """A value from outside as messages show it: in quotes, escaped, on one line, and cut off at `most` letters."""
     text = " ".join(repr(value).split()) if not isinstance(value, str) else repr(value[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."

@@ -248,7 +248,7 @@ def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
         kind = bgdata.all_kinds()[manifest.dataset]
         check_hashes(table)
         write_tables(
-            kind, Computed(kind.recorded(manifest), table.arrays()), path, Silence(),
+            kind, Computed(kind.recipe_of(manifest), table.arrays()), path, Silence(),
             digest=manifest.digest, recipe_key=manifest.recipe_key,
         )  # fmt: skip
         files = [

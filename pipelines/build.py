@@ -95,7 +95,7 @@ def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = F
 
 def is_shipped(warehouse: Warehouse, variant: Variant) -> bool:
     """Whether a variant comes with the package: then whatever needs it copies it, which takes no time."""
-    return warehouse.kind(variant.kind).published(variant.parameters) is not None
+    return warehouse.kind(variant.kind).published_folder(variant.parameters) is not None
 
 
 def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:

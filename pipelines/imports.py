@@ -28,7 +28,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 
 from bgdata import open_warehouse
-from bgdata.errors import MissingFileError, shown
+from bgdata.errors import MissingFileError, cite
 from bgdata.imports import steps
 from bgdata.warehouse import Warehouse
 
@@ -97,7 +97,7 @@ def sources(warehouse: Warehouse, files: Sequence[str], address: str | None) -> 
         elif word in published:
             found.append((published[word], word, True))
         else:
-            raise MissingFileError(f"expected KIND:FILE or one of {', '.join(published)}, got {shown(word)}")
+            raise MissingFileError(f"expected KIND:FILE or one of {', '.join(published)}, got {cite(word)}")
     return found
 
 

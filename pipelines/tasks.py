@@ -27,7 +27,7 @@ from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
 from prefect.task_runners import ProcessPoolTaskRunner
 
 from bgdata import open_warehouse
-from bgdata.errors import BgdataError, ExternalProgramError, WorkerError, needing, shown
+from bgdata.errors import BgdataError, ExternalProgramError, WorkerError, cite, needing
 from bgdata.process import is_stopping, keep, shielding
 from bgdata.store.executors import end_with_parent, open_executor
 from bgdata.store.progress import Silence, progress_bars
@@ -201,9 +201,9 @@ def check_server(address: str) -> None:
     except HTTPError:
         return  # somebody answers, and will say what is wrong
     except (OSError, ValueError) as error:
-        reason = shown(str(getattr(error, "reason", error)))
+        reason = cite(str(getattr(error, "reason", error)))
         raise ExternalProgramError(
-            f"expected a Prefect server at {shown(address)}, found none: {reason}; try: prefect server start, or unset "
+            f"expected a Prefect server at {cite(address)}, found none: {reason}; try: prefect server start, or unset "
             "PREFECT_API_URL"
         ) from None
 

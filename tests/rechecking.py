@@ -19,7 +19,7 @@ def check_sample(
     """What the kind says of a sample; raises as `Dataset.check_sample` does."""
     warehouse = bgdata.open_warehouse(table.folder.parents[2])
     return kind.computation.check_sample(
-        Recheck(kind.recorded(table.manifest), inputs, warehouse, table, rows, generator)
+        Recheck(kind.recipe_of(table.manifest), inputs, warehouse, table, rows, generator)
     )
 
 

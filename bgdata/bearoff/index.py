@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import comb
 
-from bgdata.errors import InvalidPositionError, shown
+from bgdata.errors import InvalidPositionError, cite
 from bgdata.game.integers import whole_numbers
 
 MAX_POINTS = 18
@@ -46,10 +46,10 @@ def position_index(layout: Sequence[int]) -> int:
     try:
         counts = whole_numbers(layout)
     except TypeError:
-        raise InvalidPositionError(f"expected checkers on each point as integers, got {shown(layout)}") from None
+        raise InvalidPositionError(f"expected checkers on each point as integers, got {cite(layout)}") from None
     if not 1 <= len(counts) <= MAX_POINTS or min(counts) < 0 or sum(counts) > MAX_CHECKERS:
         raise InvalidPositionError(
-            f"expected at most {MAX_CHECKERS} checkers on 1 to {MAX_POINTS} points, got {shown(list(counts))}"
+            f"expected at most {MAX_CHECKERS} checkers on 1 to {MAX_POINTS} points, got {cite(list(counts))}"
         )
     return rank(counts)
 
@@ -68,7 +68,7 @@ def whole_index(index: object) -> int:
     try:
         return whole_numbers([index])[0]
     except TypeError:
-        raise InvalidPositionError(f"expected an index as an integer, got {shown(index)}") from None
+        raise InvalidPositionError(f"expected an index as an integer, got {cite(index)}") from None
 
 
 def layout_at(index: int, points: int) -> list[int]:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bgdata.bearoff.index import layout_count
 from bgdata.bearoff.tables import Layout, MappedTable, index_pairs, layout_index, open_array
-from bgdata.errors import InvalidScoreError, NotCoveredError, shown
+from bgdata.errors import InvalidScoreError, NotCoveredError, cite
 from bgdata.game.board import BAR
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.game.position import Position, PositionLike
@@ -129,7 +129,7 @@ class MatchTable(MappedTable):
     def _index(self, layout: Layout) -> int:
         index = layout_index(layout, self.points)
         if not 0 <= index < self._count:
-            raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(layout)}")
+            raise NotCoveredError(f"expected a position in {self.table.name}, got {cite(layout)}")
         return index
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS, layout_at, layout_count, position_index, whole_index
-from bgdata.errors import CorruptFileError, InvalidPositionError, NotCoveredError, UsageError, shown
+from bgdata.errors import CorruptFileError, InvalidPositionError, NotCoveredError, UsageError, cite
 from bgdata.game.dice import PIPS_PER_ROLL
 from bgdata.game.integers import integer_array
 from bgdata.store.table import Table
@@ -133,7 +133,7 @@ class RaceTable(MappedTable):
     def _row(self, layout: Layout) -> int:
         row = layout_index(layout, self.points) - self.first_index
         if not 0 <= row < len(self._first_roll):
-            raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(layout)}")
+            raise NotCoveredError(f"expected a position in {self.table.name}, got {cite(layout)}")
         return row
 
 
@@ -181,7 +181,7 @@ class TwoSidedTable(MappedTable):
         """The indexes of both sides. Raises NotCoveredError or InvalidPositionError."""
         index, other = layout_index(on_roll, self.points), layout_index(opponent, self.points)
         if not (0 <= index < self._count and 0 <= other < self._count):
-            found = f"{shown(on_roll)} against {shown(opponent)}"
+            found = f"{cite(on_roll)} against {cite(opponent)}"
             raise NotCoveredError(f"expected a position in {self.table.name}, got {found}")
         return index, other
 
@@ -256,7 +256,7 @@ def fit_layout(layout: Sequence[int], points: int) -> Sequence[int]:
     if len(layout) == points:
         return layout
     if any(layout[points:]):
-        raise NotCoveredError(f"expected all checkers on points 1 to {points}, got {shown(list(layout))}")
+        raise NotCoveredError(f"expected all checkers on points 1 to {points}, got {cite(list(layout))}")
     return [*layout[:points], *[0] * (points - len(layout))]
 
 

@@ -152,7 +152,7 @@ def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
 
     path = Path(text)
     found = parse_met(read_bytes(path))
-    for problem in found.quarantined:
+    for problem in found.rejects:
         if not problem.reason.startswith("expected a table that is whole"):
             raise CorruptFileError(f"expected a match equity table in {path}, found in {problem}")
     table = describe_table(met_name(path.name), found.table) if found.table else None

@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from bgdata.cli.defaults import OWN, default_folder
-from bgdata.errors import BgdataError, UsageError, shown
+from bgdata.errors import BgdataError, UsageError, cite
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
 from bgdata.store.storage import is_want_of_memory
 
@@ -88,7 +88,7 @@ class Commands(click.Group):
                 word.encode()
             except UnicodeEncodeError:  # SQL, JSON and names in a warehouse cannot hold it
                 step = "try: a terminal in UTF-8, or another name for the file"
-                fail(f"expected text in UTF-8, got {shown(word)}; {step}", 2)
+                fail(f"expected text in UTF-8, got {cite(word)}; {step}", 2)
         args = [f"XGID={word}" if BARE_XGID.match(word) else word for word in args]
         try:
             return super().make_context(info_name, args, parent, **extra)
@@ -113,9 +113,9 @@ class Commands(click.Group):
                 step = "try: PYTHONIOENCODING=utf-8, or --format json"
                 fail(f"expected an output that holds {letter!a}, got one in {encoding}; {step}", 1)
             if is_want_of_memory(error) and not context.params.get("debug"):
-                fail(f"expected more memory, found {shown(str(error) or 'none left')}; {MORE_MEMORY}", 1)
+                fail(f"expected more memory, found {cite(str(error) or 'none left')}; {MORE_MEMORY}", 1)
             if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-                fail(f"expected the name of a file, got one that is too long: {shown(str(error.filename))}", 2)
+                fail(f"expected the name of a file, got one that is too long: {cite(str(error.filename))}", 2)
             raise
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from bgdata.cli.completion import complete_mets, complete_networks, complete_players, complete_tables
 from bgdata.equity.cube_models import MODEL_NAMES
-from bgdata.errors import UsageError, needing, shown
+from bgdata.errors import UsageError, cite, needing
 
 if TYPE_CHECKING:
     from bgdata.selfplay.rollout import Limits
@@ -32,21 +32,21 @@ class OutputFile(click.Path):
         with suppress(OSError, RuntimeError):  # a name too long, links in a circle
             path = path.resolve() if path.is_symlink() else path
         if not path.name:  # a row of slashes is too long a name to be found to be a folder
-            self.fail(f"expected a file, got {shown(str(value))}", parameter, context)
+            self.fail(f"expected a file, got {cite(str(value))}", parameter, context)
         with suppress(OSError):
             if path.exists() and not path.is_file():
-                self.fail(f"expected a file, got a device or pipe: {shown(str(value))}", parameter, context)
+                self.fail(f"expected a file, got a device or pipe: {cite(str(value))}", parameter, context)
         ending = path.suffix.lower()
         if self.endings and ending and ending not in self.endings:
             *others, last = self.endings
             expected = f"{', '.join(others)} or {last}"
-            self.fail(f"expected a file that ends in {expected}, got {shown(str(value))}", parameter, context)
+            self.fail(f"expected a file that ends in {expected}, got {cite(str(value))}", parameter, context)
         if self.endings:  # it is drawn after all the work
             is_place = False
             with suppress(OSError):
                 is_place = path.absolute().parent.is_dir()
             if not is_place:
-                self.fail(f"expected a file in a folder that is there, got {shown(str(value))}", parameter, context)
+                self.fail(f"expected a file in a folder that is there, got {cite(str(value))}", parameter, context)
             with needing("plots", "to draw pictures"):
                 import matplotlib  # noqa: F401
         return path

@@ -9,7 +9,7 @@ import numpy as np
 
 from bgdata.bearoff.index import rank
 from bgdata.bearoff.tables import Equities, MappedTable, open_array
-from bgdata.errors import NotCoveredError, shown
+from bgdata.errors import NotCoveredError, cite
 from bgdata.game.board import BAR
 from bgdata.store.table import Table
 
@@ -34,7 +34,7 @@ class EndgameTable(MappedTable):
             found = self.stored[rank(sides[0]), rank(sides[1])].tolist()
             if not math.isnan(found[0]):
                 return Equities(*found)
-        raise NotCoveredError(f"expected a position in {self.table.name}, got {shown(sides[0])} against {sides[1]}")
+        raise NotCoveredError(f"expected a position in {self.table.name}, got {cite(sides[0])} against {sides[1]}")
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:
         """Up to `count` rows of players on roll in the middle of the table, as Parquet files of smaller ones have."""

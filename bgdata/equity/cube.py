@@ -24,7 +24,7 @@ from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI, JANOWSKI_FIRST, JUM
 from bgdata.equity.curves import NEVER, OPPONENT, OWNER_CODES, Points
 from bgdata.equity.doubling import DEFAULT_STRATEGY, NOT_ALLOWED, Action, CubeEquities, Strategy
 from bgdata.equity.match_cube import MatchGame, fill_match_equities, match_equities, match_points
-from bgdata.errors import InvalidParameterError, shown
+from bgdata.errors import InvalidParameterError, cite
 from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
 
@@ -153,7 +153,7 @@ def decide_cube(
     try:
         given = np.array([chances], np.float64)
     except (TypeError, ValueError):
-        raise InvalidParameterError(f"expected five chances, got {shown(str(chances))}") from None
+        raise InvalidParameterError(f"expected five chances, got {cite(str(chances))}") from None
     row = doubling.check_chances(given)[0]
     check_rules(stakes, rules)
     score, strategy, met = stakes.score, rules.strategy, rules.met

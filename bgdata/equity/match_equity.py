@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgdata.errors import CorruptFileError, InvalidParameterError, InvalidScoreError, MissingTableError, shown
+from bgdata.errors import CorruptFileError, InvalidParameterError, InvalidScoreError, MissingTableError, cite
 from bgdata.game.integers import whole_numbers
 from bgdata.game.match import MatchScore
 from bgdata.store.versions import Versions
@@ -150,7 +150,7 @@ class MatchEquity:
         try:
             away, opponent_away = whole_numbers([away, opponent_away])
         except TypeError:
-            given = f"{shown(away)} and {shown(opponent_away)}"
+            given = f"{cite(away)} and {cite(opponent_away)}"
             raise InvalidScoreError(f"expected points to go as integers, got {given}") from None
         if away <= 0 or opponent_away <= 0:
             if away <= 0 and opponent_away <= 0:

@@ -23,7 +23,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from bgdata.errors import ExternalProgramError, UnknownPlayerError, shown
+from bgdata.errors import ExternalProgramError, UnknownPlayerError, cite
 from bgdata.evaluation.chances import AnswerSource, Chances
 from bgdata.evaluation.programs import ProgramPlayer, chance_array, check_program_ply
 from bgdata.evaluation.talk import Talk
@@ -97,7 +97,7 @@ class GnubgServer:
         except ValueError:
             chances = []
         if len(chances) != 5:
-            raise ExternalProgramError(f"expected five chances of gnubg for {position.id}, got {shown(told)}")
+            raise ExternalProgramError(f"expected five chances of gnubg for {position.id}, got {cite(told)}")
         return chances
 
     def play(self, position: Position, roll: Roll) -> str:

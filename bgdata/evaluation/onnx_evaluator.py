@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bgdata.errors import CorruptFileError, ExternalProgramError, MissingFileError, UsageError, needing, shown
+from bgdata.errors import CorruptFileError, ExternalProgramError, MissingFileError, UsageError, cite, needing
 from bgdata.evaluation.chances import AnswerSource, Chances, ordered_chances
 from bgdata.evaluation.networks.contact_inputs import UNIT
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
@@ -125,11 +125,11 @@ def check_form(path: Path, session: Any) -> InputSet | None:
     if (len(inputs), len(outputs)) != (1, 1) or not inputs[0].fits(*wanted) or not outputs[0].fits("float", 5):
         text = " -> ".join(", ".join(map(str, forms)) for forms in (inputs, outputs))
         said = f" with {INPUTS}={label}" if label else ""
-        raise UsageError(f"expected an ONNX file {_FORM}, got {path}: {shown(text + said, 160)}")
+        raise UsageError(f"expected an ONNX file {_FORM}, got {path}: {cite(text + said, 160)}")
     return input_set
 
 
 def first_line(error: Exception) -> str:
     """The first line of what onnxruntime says, without its own marks and the place in its source."""
     marks = r"\[ONNXRuntimeError\] : \d+ : (?:[A-Z_]+ : (?=/))?|/\S+\.(?:cc|h):\d+ .*?\) (?=[A-Z])"
-    return shown(re.sub(marks, "", str(error)).strip().partition("\n")[0], 160)
+    return cite(re.sub(marks, "", str(error)).strip().partition("\n")[0], 160)

@@ -43,7 +43,7 @@ from bgdata.game.position import Position
 from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import threads
 from bgdata.rows import whole_rows
-from bgdata.store.names import identifier, quoted
+from bgdata.store.names import identifier, sql_text
 from bgdata.web.answer import Page, address, position_path, shade
 from bgdata.web.position_request import BETWEEN, SHORT, PositionRequest, stakes_query, whole
 from bgdata.web.site import Row, Site
@@ -308,7 +308,7 @@ def where(site: Site, request: Request) -> Page:
         rows += [{"table": name, **row, "address": "", "games": []} for row in found]
     games = site.rows(GAMES, {"id": asked.position.id}) if any(row["table"] == "turns" for row in rows) else []
     for row in (row for row in rows if row["rows"]):
-        of_variant = f"variant = {quoted(row['variant'])} and position_id = '{asked.position.id}'"
+        of_variant = f"variant = {sql_text(row['variant'])} and position_id = '{asked.position.id}'"
         row["address"] = address("/sql", {"q": f"from {identifier(row['table'])} where {of_variant} limit {ROWS}"})
         row["games"] = [
             address(f"/game/{game['dataset']}/{game['variant']}/{game['game']}", {"turn": game["turn"]}) + "#board"

@@ -16,7 +16,7 @@ from bgdata.errors import (
     PluginError,
     UnknownPlayerError,
     UsageError,
-    shown,
+    cite,
 )
 from bgdata.evaluation.chances import CHANCES, AnswerSource, Chances, Evaluator
 from bgdata.evaluation.choices import PUBEVAL, RANDOM, Chooser, chosen_boards
@@ -70,7 +70,7 @@ class CallableEvaluator(ProgramEvaluator):
         try:
             chances = np.asarray(self._call(boards.copy()), np.float32)
         except Exception as error:  # whatever a stranger's function does
-            reason = f"{type(error).__name__}: {shown(str(error))}"
+            reason = f"{type(error).__name__}: {cite(str(error))}"
             raise ExternalProgramError(f"expected chances of {self.name}, got {reason}") from error
         if chances.shape != (len(boards), len(CHANCES)):
             raise ExternalProgramError(
@@ -85,17 +85,17 @@ def load_callable(place: str) -> Any:
     try:
         found: Callable[[Boards], Chances] | None = getattr(import_module(module), name, None)
     except Exception as error:  # whatever a stranger's module does
-        reason = f"{type(error).__name__}: {shown(str(error))}"
+        reason = f"{type(error).__name__}: {cite(str(error))}"
         raise PluginError(
-            f"expected a module of Python for the player {shown(place)}, got {reason}; try: PYTHONPATH=its folder"
+            f"expected a module of Python for the player {cite(place)}, got {reason}; try: PYTHONPATH=its folder"
         ) from error
     if found is None:
-        raise PluginError(f"expected a function {shown(name)} in the module {shown(module)}, found no such name")
+        raise PluginError(f"expected a function {cite(name)} in the module {cite(module)}, found no such name")
     version = getattr(found, "version", None)
     if not callable(found) or not isinstance(version, str) or not version:
         raise PluginError(
             f"expected a function with an attribute version, a text that changes with its answers, as the player "
-            f'{shown(place)}, got {shown(type(found).__name__)}; try: {name}.version = "1"'
+            f'{cite(place)}, got {cite(type(found).__name__)}; try: {name}.version = "1"'
         )
     return found
 

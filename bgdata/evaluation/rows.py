@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.game.classes import position_class
 from bgdata.game.dice import Roll
 from bgdata.game.identifiers import possible_identifiers
@@ -51,7 +51,7 @@ def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
     found = re.fullmatch(r"(\d{1,3})-(\d{1,3})", text, re.ASCII)
     if not found:
         raise UsageError(
-            f"expected points that the player on roll and the opponent need, such as 3-5, got {shown(text)}"
+            f"expected points that the player on roll and the opponent need, such as 3-5, got {cite(text)}"
         )
     return MatchScore(int(found[1]), int(found[2]), is_crawford)
 

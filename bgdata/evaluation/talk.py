@@ -7,7 +7,7 @@ import select
 import time
 from contextlib import suppress
 
-from bgdata.errors import ExternalProgramError, InvalidMessageError, shown
+from bgdata.errors import ExternalProgramError, InvalidMessageError, cite
 
 MOST_BYTES = 4096  # of a line that makes sense
 _CHUNK = 1 << 16
@@ -68,9 +68,9 @@ class Talk:
         try:
             answer = self.read_line(patience_seconds)
         except InvalidMessageError as error:
-            raise ExternalProgramError(f"{error}, in the answer of {self.name} to {shown(text)}") from error
+            raise ExternalProgramError(f"{error}, in the answer of {self.name} to {cite(text)}") from error
         if answer is None:
-            raise ExternalProgramError(f"expected {self.name} to answer {shown(text)}, found it gone")
+            raise ExternalProgramError(f"expected {self.name} to answer {cite(text)}, found it gone")
         return answer
 
     def _receive(self, until: float | None, patience_seconds: float | None) -> bool:
@@ -81,7 +81,7 @@ class Talk:
         if left is None:
             select.select([self._reading], [], [])
         elif left <= 0 or not select.select([self._reading], [], [], left)[0]:
-            half = f", only {shown(_shown_bytes(self._unread))}" if self._unread else ""
+            half = f", only {cite(_shown_bytes(self._unread))}" if self._unread else ""
             raise ExternalProgramError(f"expected a line of {self.name} within {patience_seconds:g} s, got none{half}")
         more = b""
         with suppress(ConnectionError):
@@ -95,7 +95,7 @@ class Talk:
         half, self._unread = bytes(self._unread), bytearray()
         if half or is_too_long:
             raise ExternalProgramError(
-                f"expected {self.name} to end its last line, found it gone after {shown(_shown_bytes(half))}"
+                f"expected {self.name} to end its last line, found it gone after {cite(_shown_bytes(half))}"
             )
 
 
@@ -104,9 +104,9 @@ def _text(line: bytes) -> str:
     try:
         text = line.decode().strip()
     except UnicodeDecodeError:
-        raise InvalidMessageError(f"expected a line of text, got {shown(line)}") from None
+        raise InvalidMessageError(f"expected a line of text, got {cite(line)}") from None
     if not text.replace("\t", " ").isprintable():
-        raise InvalidMessageError(f"expected a line of printable text, got {shown(text)}")
+        raise InvalidMessageError(f"expected a line of printable text, got {cite(text)}")
     return text
 
 

@@ -27,7 +27,7 @@ from bgdata.errors import (
     MissingFileError,
     UnknownPlayerError,
     UsageError,
-    shown,
+    cite,
 )
 from bgdata.evaluation.chances import AnswerSource, Chances
 from bgdata.evaluation.programs import ProgramPlayer, chance_array
@@ -60,16 +60,16 @@ class UbgiPlayer(ProgramPlayer):
         except ValueError:
             self.command = []
         if not self.command:
-            raise UnknownPlayerError(f"expected the command of an engine as first line of {path}, got {shown(first)}")
+            raise UnknownPlayerError(f"expected the command of an engine as first line of {path}, got {cite(first)}")
         settings = [line.split() for line in rest] + ([["engine.ply", str(ply + 1)]] if ply else [])
         if wrong := [each for each in settings if len(each) != 2]:
-            raise UnknownPlayerError(f"expected lines KEY VALUE below the command in {path}, got {shown(wrong[0])}")
+            raise UnknownPlayerError(f"expected lines KEY VALUE below the command in {path}, got {cite(wrong[0])}")
         self._settings = [each for each in settings if each[0] != PATIENCE]
         *_, patience = [str(PATIENCE_SECONDS), *(value for key, value in settings if key == PATIENCE)]
         is_number = re.fullmatch(r"\d{1,6}(\.\d{1,6})?", patience, re.ASCII)
         self.patience_seconds = float(patience) if is_number else 0.0
         if not self.patience_seconds:
-            raise UnknownPlayerError(f"expected {PATIENCE} SECONDS above 0 in {path}, got {shown(patience)}")
+            raise UnknownPlayerError(f"expected {PATIENCE} SECONDS above 0 in {path}, got {cite(patience)}")
         self._text = re.sub(rf"\n[ \t]*{PATIENCE}[ \t].*", "", text)  # no answer depends on it
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -107,7 +107,7 @@ class UbgiPlayer(ProgramPlayer):
             chances = []
         if len(chances) != 5 or not all(0 <= chance <= 1 for chance in chances):
             raise ExternalProgramError(
-                f"expected five chances from 0 to 1 of {self.label} for {position.id}, got {shown(told)}"
+                f"expected five chances from 0 to 1 of {self.label} for {position.id}, got {cite(told)}"
             )
         return chances
 
@@ -129,7 +129,7 @@ class _Engine:
             )
         except (OSError, ValueError) as error:  # ValueError: a null byte
             raise UnknownPlayerError(
-                f"expected a command that starts an engine, got {shown(command)}: {error}"
+                f"expected a command that starts an engine, got {cite(command)}: {error}"
             ) from error
         assert process.stdin
         assert process.stdout
@@ -157,7 +157,7 @@ class _Engine:
             version = line.removeprefix("proto ").strip()
             if version not in PROTOCOLS:
                 known, name = " or ".join(PROTOCOLS), self._talk.name
-                raise UnknownPlayerError(f"expected an engine of UBGI {known}, got {name} of {shown(version, 40)}")
+                raise UnknownPlayerError(f"expected an engine of UBGI {known}, got {name} of {cite(version, 40)}")
             self.go = "go role chequer" if version == PROTOCOLS[0] else "go chequer"
         return line if line in ("ubgiok", "readyok") else None
 
@@ -168,7 +168,7 @@ class _Engine:
             self._talk.write_line(line, self._patience_seconds)
         for said in filter(None, itertools.islice(iter(self._read, None), MOST_LINES)):
             if said.split()[0] in ("error", "sorry"):
-                raise EngineRefusedError(f"{self._talk.name} answered {shown(said)}")
+                raise EngineRefusedError(f"{self._talk.name} answered {cite(said)}")
             if (answer := found(said)) is not None:
                 self.is_gone = False
                 return answer

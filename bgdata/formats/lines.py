@@ -221,7 +221,7 @@ class Ledger:
         return LineCounts(total, rows, comments, total - rows - comments)
 
     @property
-    def quarantined(self) -> list[Quarantined]:
+    def rejects(self) -> list[Quarantined]:
         """The rejected lines in order, computed at every call."""
         places = np.flatnonzero(self._verdicts >= _FIRST_REASON).tolist()
         reasons, lines = list(self._reasons), self.lines
@@ -241,9 +241,9 @@ class Intake:
         return self.ledger.counts
 
     @property
-    def quarantined(self) -> list[Quarantined]:
+    def rejects(self) -> list[Quarantined]:
         """The lines that gave no row, with the reasons."""
-        return self.ledger.quarantined
+        return self.ledger.rejects
 
 
 @dataclass(frozen=True)

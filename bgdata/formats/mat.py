@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import NamedTuple
 
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.formats.lines import Ledger, decode_text, is_utf8, plain_text, split_lines
 from bgdata.formats.matches import (
     BAR_POINT,
@@ -216,7 +216,7 @@ class _Reader:
         """(whether the columns are swapped, notes) for a game with these names. Raises ValueError for other players."""
         if self.players is None or all(map(_is_same_name, names, self.players)):
             return False, []
-        players = " and ".join(map(shown, self.players))
+        players = " and ".join(map(cite, self.players))
         swapped = names[1], names[0]
         if all(map(_is_same_name, swapped, self.players)):
             return True, [f"the columns of {players} are swapped in this game"]
@@ -226,7 +226,7 @@ class _Reader:
                 for player in (0, 1):
                     if _is_same_name(pair[player], self.players[player]):
                         other = 1 - player
-                        note = f"{shown(self.players[other])} is called {shown(pair[other])} in this game"
+                        note = f"{cite(self.players[other])} is called {cite(pair[other])} in this game"
                         return is_swapped, [note + (", and the columns are swapped" if is_swapped else "")]
         raise ValueError(f"expected the players of the match, {players}")
 
@@ -336,7 +336,7 @@ def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
     if answer := _ANSWERS.get(cell.lower()):
         return [Turn(player, answer)]
     if _FORFEITED.fullmatch(cell):
-        notes.append(f"{shown(cell)} is kept as a resignation")
+        notes.append(f"{cite(cell)} is kept as a resignation")
     elif not (_RESIGNED.fullmatch(cell) or _NO_ROLL.fullmatch(cell)):
         raise ValueError("expected a roll with checker moves, or Doubles => N, Takes, Drops, Beavers => N in a column")
     return [Turn(player, TurnKind.RESIGN)]
@@ -380,7 +380,7 @@ def format_mat(match: Match) -> Iterator[bytes]:
         if game.cube_value != 1:
             raise UsageError(
                 "expected games that begin with a cube of 1, as a .mat file cannot say another, got "
-                f"{game.cube_value} in game {game.number} of {shown(match.players[0])} and {shown(match.players[1])}"
+                f"{game.cube_value} in game {game.number} of {cite(match.players[0])} and {cite(match.players[1])}"
             )
     for name, value in match.info:
         begin, end = f'; [{name} "'.encode(errors="replace"), b'"]\n'

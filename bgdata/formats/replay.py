@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bgdata.errors import IllegalPlayError, InvalidGameError, InvalidScoreError, shown
+from bgdata.errors import IllegalPlayError, InvalidGameError, InvalidScoreError, cite
 from bgdata.formats.matches import (
     BAR_POINT,
     BY_HAND,
@@ -107,7 +107,7 @@ def _replay(match: Match, game: Game) -> ReplayedGame | Flaw:
 def _record_flaw(match: Match, game: Game) -> str | None:
     """What is wrong with a game before any turn."""
     if match.variation:
-        return f"expected backgammon, got a record of {shown(match.variation)}"
+        return f"expected backgammon, got a record of {cite(match.variation)}"
     if max(game.number, match.length, *game.score, game.points or 0) > MOST_POINTS:
         return f"expected numbers of games and points up to {MOST_POINTS:,}"
     if match.length and max(game.score) >= match.length:
@@ -192,16 +192,16 @@ class _State:
         if not turn.checker_moves and len(plays) > 1:
             self.unplayed = turn
             if says_no_move:
-                self.note(turn, f"says {shown(turn.text)}, but the roll has plays: it is kept as not played any more")
+                self.note(turn, f"says {cite(turn.text)}, but the roll has plays: it is kept as not played any more")
             return None
         if not turn.checker_moves and plays[0].moves and says_no_move:
-            raise self.error(turn, f"expected {plays[0]}, the only legal play, got {shown(turn.text)}")
+            raise self.error(turn, f"expected {plays[0]}, the only legal play, got {cite(turn.text)}")
         try:
             play = find_play(_moves_text(turn), plays) if turn.checker_moves else plays[0]
         except IllegalPlayError as error:
             raise self.error(turn, str(error)) from error
         if turn.text and turn.checker_moves:
-            self.note(turn, f"says {shown(turn.text)}, but the play is legal")
+            self.note(turn, f"says {cite(turn.text)}, but the play is legal")
         self.position = play.next_position
         self.on_roll = 1 - turn.player
         self.cube = self.cube.flip()
@@ -223,7 +223,7 @@ class _State:
 
     def accept(self) -> None:
         """Give the cube to the side that did not double first."""
-        self.cube = self.cube.doubled()
+        self.cube = self.cube.after_double()
         self.answers, self.is_beavered = None, False
 
     def points_won(self) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.errors import InvalidPositionError, InvalidRollError, shown
+from bgdata.errors import InvalidPositionError, InvalidRollError, cite
 from bgdata.game.board import CHECKERS
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.game.dice import Roll, RollLike, to_roll
@@ -31,7 +31,7 @@ def board_array(boards: BoardsLike) -> Boards:
         rows: Any = boards.astype(np.int8, copy=False) if is_small else boards
         return check_legal_boards(np.ascontiguousarray(check_boards(rows)))
     if isinstance(boards, str | bytes | Position) or not isinstance(boards, Iterable):
-        raise InvalidPositionError(f"expected boards as int8[n, 26] or a list of positions, got {shown(boards)}")
+        raise InvalidPositionError(f"expected boards as int8[n, 26] or a list of positions, got {cite(boards)}")
     found = [_board(position, row) for row, position in enumerate(boards)]
     return np.array(found, np.int8).reshape(-1, 26)
 
@@ -44,7 +44,7 @@ def dice_array(rolls: RollsLike, count: int) -> NDArray[np.int8]:
     if isinstance(rolls, np.ndarray) and rolls.dtype.kind not in _TEXTS:
         return check_rolls(rolls, count)
     if isinstance(rolls, str | bytes | Roll) or not isinstance(rolls, Iterable):
-        raise InvalidRollError(f"expected rolls as integers[{count}, 2] or a list of rolls, got {shown(rolls)}")
+        raise InvalidRollError(f"expected rolls as integers[{count}, 2] or a list of rolls, got {cite(rolls)}")
     dice = [(each.high, each.low) for each in map(to_roll, rolls)]
     return check_rolls(np.array(dice, np.int64).reshape(-1, 2), count)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from bgdata.errors import InvalidRollError, shown
+from bgdata.errors import InvalidRollError, cite
 from bgdata.game.integers import make_plain, whole_numbers
 
 _TEXT = re.compile(r"([1-6])[-\s]?([1-6])", re.ASCII)
@@ -69,7 +69,7 @@ def parse_roll(text: str) -> Roll:
     """The roll of "31", "13" or "3-1". Raises InvalidRollError."""
     match = _TEXT.fullmatch(text.strip())
     if not match:
-        raise InvalidRollError(f"expected two dice such as '31', got {shown(text)}")
+        raise InvalidRollError(f"expected two dice such as '31', got {cite(text)}")
     return roll_of(int(match[1]), int(match[2]))
 
 
@@ -85,7 +85,7 @@ def to_roll(roll: RollLike) -> Roll:
     try:
         die, other_die = whole_numbers(roll)
     except (TypeError, ValueError):
-        raise InvalidRollError(f"expected two dice such as '31' or (3, 1), got {shown(roll)}") from None
+        raise InvalidRollError(f"expected two dice such as '31' or (3, 1), got {cite(roll)}") from None
     return roll_of(die, other_die)
 
 

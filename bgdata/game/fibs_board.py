@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bgdata.errors import InvalidPositionError, shown
+from bgdata.errors import InvalidPositionError, cite
 from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner
@@ -70,10 +70,10 @@ def parse_fibs_board(text: str) -> FibsBoard:
     say what breaks a rule."""
     fields = text.strip().removeprefix(PREFIX).split(":")
     if not text.strip().startswith(PREFIX) or len(text) > MOST_LETTERS:
-        raise InvalidPositionError(f"expected a line that begins with '{PREFIX}', got {shown(text)}")
+        raise InvalidPositionError(f"expected a line that begins with '{PREFIX}', got {cite(text)}")
     count = _NAMES + _HEAD + _POINTS + _TAIL
     if len(fields) != count:
-        raise InvalidPositionError(f"expected {count} fields in a board line, got {len(fields)}: {shown(text)}")
+        raise InvalidPositionError(f"expected {count} fields in a board line, got {len(fields)}: {cite(text)}")
     numbers = [_number(field, place) for place, field in enumerate(fields[_NAMES:], start=_NAMES + 1)]
     length, *scores = numbers[:_HEAD]
     points, tail = numbers[_HEAD : _HEAD + _POINTS], numbers[_HEAD + _POINTS :]
@@ -117,5 +117,5 @@ def format_money_board(position: Position, roll: Roll | None = None) -> str:
 
 def _number(field: str, place: int) -> int:
     if not _NUMBER.fullmatch(field):
-        raise InvalidPositionError(f"expected a number as field {place} of a board line, got {shown(field)}")
+        raise InvalidPositionError(f"expected a number as field {place} of a board line, got {cite(field)}")
     return int(field)

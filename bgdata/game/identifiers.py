@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from bgdata.errors import InvalidPositionError, InvalidScoreError, shown
+from bgdata.errors import InvalidPositionError, InvalidScoreError, cite
 from bgdata.game.match_state import MatchState, format_gnubg_id, format_match_id, parse_gnubg_id
 from bgdata.game.position import START, Position, format_key20, parse_key20, parse_position_id, set_text_reader
 from bgdata.game.xgid import PREFIX, Xgid, parse_xgid
@@ -60,12 +60,12 @@ def parse_board(text: str) -> Position:
     inner = text.strip()
     if inner[:1] in _BRACKETS:
         if inner[-1] != _BRACKETS[inner[0]]:
-            raise InvalidPositionError(f"expected {_BRACKETS[inner[0]]!r} at the end of a board, got {shown(text)}")
+            raise InvalidPositionError(f"expected {_BRACKETS[inner[0]]!r} at the end of a board, got {cite(text)}")
         inner = inner[1:-1].strip()
     numbers = re.split(r"\s*,\s*|\s+", inner)
     for place, number in enumerate(numbers, start=1):
         if not _INTEGER.fullmatch(number):
-            raise InvalidPositionError(f"expected an integer, got {shown(number)} as number {place} of {shown(text)}")
+            raise InvalidPositionError(f"expected an integer, got {cite(number)} as number {place} of {cite(text)}")
     return Position(list(map(int, numbers)))
 
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def whole_numbers(values: Iterable[Any]) -> tuple[int, ...]:
     """The integers of a list, a tuple or a row of an array as plain ones. Raises TypeError for anything else."""
     if isinstance(values, str | bytes) or bool in map(type, values):
-        raise TypeError(f"expected integers, got {shown(values)}")
+        raise TypeError(f"expected integers, got {cite(values)}")
     return tuple(map(operator.index, values))
 
 
@@ -38,7 +38,7 @@ def integer_array(values: ArrayLike, what: str) -> NDArray[Any]:
         if is_list and bool in set(map(type, np.asarray(values, object).ravel().tolist())):
             raise ValueError
     except ValueError:  # lists of different lengths, and truth values among numbers
-        raise UsageError(f"expected {what}, got {shown(values)}") from None
+        raise UsageError(f"expected {what}, got {cite(values)}") from None
     if array.dtype.kind not in "iu" and (array.size or not is_list):
         raise UsageError(f"expected {what}, got {array.dtype}{list(array.shape)}")
     return array if array.dtype.kind in "iu" else array.astype(np.int64)

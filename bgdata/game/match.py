@@ -68,7 +68,7 @@ class Cube:
         """The cube seen by the other player."""
         return Cube(self.value, self.owner.flip())
 
-    def doubled(self) -> Cube:
+    def after_double(self) -> Cube:
         """The cube after the player on roll has doubled and the opponent has taken: the opponent owns it."""
         if self.owner == CubeOwner.OPPONENT:
             raise InvalidScoreError("expected a cube that the player on roll may turn, got the opponent's")
@@ -159,7 +159,7 @@ class Stakes:
         """The stakes after the player on roll has doubled and the opponent has taken. Raises InvalidScoreError."""
         if not self.may_double:
             raise InvalidScoreError(f"expected a player on roll who may double, got {self.score} with {self.cube}")
-        return replace(self, cube=self.cube.doubled())
+        return replace(self, cube=self.cube.after_double())
 
     def points(self, outcome: int) -> int:
         """Points to the player on roll for a game that ends with `outcome` (-3 to 3, see `classes.Outcome`)."""

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-from bgdata.errors import InvalidPositionError, InvalidRollError, InvalidScoreError, shown
+from bgdata.errors import InvalidPositionError, InvalidRollError, InvalidScoreError, cite
 from bgdata.game.board import BASE64_LETTERS
 from bgdata.game.dice import Roll, roll_of
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
@@ -218,7 +218,7 @@ def parse_match_id(text: str) -> MatchState:
     try:
         return _state(field)
     except (InvalidScoreError, InvalidRollError) as error:
-        raise InvalidScoreError(f"{error}, in match id {shown(text)}") from error
+        raise InvalidScoreError(f"{error}, in match id {cite(text)}") from error
 
 
 def format_match_id(match: MatchState) -> str:
@@ -260,7 +260,7 @@ def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
     """
     position_id, colon, match_id = text.partition(":")
     if not colon:
-        raise InvalidPositionError(f"expected a position id, ':' and a match id, got {shown(text)}")
+        raise InvalidPositionError(f"expected a position id, ':' and a match id, got {cite(text)}")
     position = parse_position_id(position_id)
     try:
         return position, parse_match_id(match_id)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from bgdata.errors import IllegalPlayError, shown
+from bgdata.errors import IllegalPlayError, cite
 from bgdata.game.board import BAR, HOME_POINTS, OPPONENT_BAR
 from bgdata.game.classes import is_over
 from bgdata.game.dice import ROLLS, Roll, RollLike, to_roll
@@ -213,16 +213,16 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
     Raises IllegalPlayError or InvalidRollError.
     """
     if not isinstance(play, Play):
-        raise IllegalPlayError(f"expected a play or its text, got {shown(play)}")
+        raise IllegalPlayError(f"expected a play or its text, got {cite(play)}")
     if roll is not None:
         plays = legal_plays(position, roll)
         if not any(play.after_play == other.after_play for other in plays):
-            raise IllegalPlayError(f"expected a legal play of {to_roll(roll)} ({_some(plays)}), got {shown(str(play))}")
+            raise IllegalPlayError(f"expected a legal play of {to_roll(roll)} ({_some(plays)}), got {cite(str(play))}")
     board = position.board
     for move in play.moves:
         board = _after_move(board, move)
     if board != play.after_play.board:
-        raise IllegalPlayError(f"expected a play of position {position.id}, got {shown(str(play))} of another one")
+        raise IllegalPlayError(f"expected a play of position {position.id}, got {cite(str(play))} of another one")
     return play
 
 
@@ -239,8 +239,8 @@ def find_play(text: str, plays: Sequence[Play]) -> Play:
     if len(exact) == 1:
         return exact[0]
     if exact:
-        raise IllegalPlayError(f"expected a play that says where it hits ({_some(exact)}), got {shown(text)}")
-    raise IllegalPlayError(f"expected a legal play ({_some(plays)}), got {shown(text)}")
+        raise IllegalPlayError(f"expected a play that says where it hits ({_some(exact)}), got {cite(text)}")
+    raise IllegalPlayError(f"expected a legal play ({_some(plays)}), got {cite(text)}")
 
 
 def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> str:
@@ -312,7 +312,7 @@ def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
     stars: set[int] = set()
     landings: set[int] = set()
     for step in _steps(text):
-        where = shown(text) if step == text.strip().lower() else f"{shown(step)} in {shown(text)}"
+        where = cite(text) if step == text.strip().lower() else f"{cite(step)} in {cite(text)}"
         match = _STEP.fullmatch(step)
         if not match:
             raise IllegalPlayError(f"expected checker moves such as 'bar/22* 6/5(2)', got {where}")

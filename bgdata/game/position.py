@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bgdata.errors import InvalidPositionError, shown
+from bgdata.errors import InvalidPositionError, cite
 from bgdata.game.board import BAR, BASE64_LETTERS, CHECKERS, LAST_LETTERS, OPPONENT_BAR, Flaw
 from bgdata.game.integers import whole_numbers
 
@@ -62,10 +62,10 @@ class Position:
                 board = whole_numbers(position)
             except TypeError:
                 expected = "26 integers or the text of a position"
-                raise InvalidPositionError(f"expected {expected}, got {shown(position)}") from None
+                raise InvalidPositionError(f"expected {expected}, got {cite(position)}") from None
             flaw = board_flaw(board)
             if flaw:
-                raise InvalidPositionError(f"{flaw.rule}, got {shown(list(board))}")
+                raise InvalidPositionError(f"{flaw.rule}, got {cite(list(board))}")
         object.__setattr__(self, "board", board)
 
     @classmethod
@@ -262,7 +262,7 @@ def _position_of_key(key: bytes, text: str) -> Position:
             (Flaw.SHARED_POINT, any(map(min, opponent[23::-1], on_roll))),
         ]
         flaw = next((rule for rule, is_broken in broken if is_broken), flaw)
-        raise InvalidPositionError(f"{flaw.rule}, got {shown(text)}")
+        raise InvalidPositionError(f"{flaw.rule}, got {cite(text)}")
     return trusted_position(board)
 
 
@@ -277,10 +277,10 @@ def letter_error(text: str, name: str, length: int, letters: str) -> str:
     """Which character of a text that should be a name of this many letters is wrong."""
     for place, letter in enumerate(text, start=1):
         if letter not in letters:
-            return f"expected letters of a {name}, got {letter!r} at character {place} of {shown(text)}"
+            return f"expected letters of a {name}, got {letter!r} at character {place} of {cite(text)}"
     if len(text) != length:
-        return f"expected {length} characters in a {name}, got {len(text)}: {shown(text)}"
-    return f"{Flaw.LAST_CHARACTER.rule}, got {text[-1]!r} in {shown(text)}"
+        return f"expected {length} characters in a {name}, got {len(text)}: {cite(text)}"
+    return f"{Flaw.LAST_CHARACTER.rule}, got {text[-1]!r} in {cite(text)}"
 
 
 def _flip(board: tuple[int, ...]) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from bgdata.errors import InvalidPositionError, InvalidScoreError, shown
+from bgdata.errors import InvalidPositionError, InvalidScoreError, cite
 from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.dice import parse_roll
 from bgdata.game.match import MOST_CUBE
@@ -92,7 +92,7 @@ def parse_xgid(text: str) -> Xgid:
     body = text.strip()
     fields = (body[len(PREFIX) :] if body.upper().startswith(PREFIX) else body).split(":")
     if len(fields) != len(_NAMES):
-        raise InvalidPositionError(f"expected {len(_NAMES)} fields in an xgid, got {len(fields)}: {shown(text)}")
+        raise InvalidPositionError(f"expected {len(_NAMES)} fields in an xgid, got {len(fields)}: {cite(text)}")
     field_of = dict(zip(_NAMES, fields, strict=True))
     try:
         match = _match_state(field_of)
@@ -100,7 +100,7 @@ def parse_xgid(text: str) -> Xgid:
         position = _parse_board(field_of["position"])
         return Xgid(position if match.on_roll == Side.BOTTOM else position.flip(), match, max_cube)
     except (InvalidPositionError, InvalidScoreError) as error:
-        raise InvalidPositionError(f"{error}, in xgid {shown(text)}") from error
+        raise InvalidPositionError(f"{error}, in xgid {cite(text)}") from error
 
 
 def _match_state(field_of: Mapping[str, str]) -> MatchState:
@@ -110,7 +110,7 @@ def _match_state(field_of: Mapping[str, str]) -> MatchState:
     roll, offer = parse_roll(text) if _ROLL.fullmatch(text) else None, Offer.NONE
     if roll is None:
         if text not in _OFFER_CODES.values():
-            raise InvalidPositionError(f"expected two dice, 00, D, B or R as {_place('dice')}, got {shown(text)}")
+            raise InvalidPositionError(f"expected two dice, 00, D, B or R as {_place('dice')}, got {cite(text)}")
         offer = _choice(field_of, "dice", _OFFER_CODES)
     # the other side owns the cube after a beaver, and cannot before a double
     is_beavered = owner == on_roll.other
@@ -140,14 +140,14 @@ def _choice(field_of: Mapping[str, str], name: str, codes: Mapping[T, str]) -> T
     for value, code in codes.items():
         if code == field_of[name]:
             return value
-    raise InvalidPositionError(f"expected {' or '.join(codes.values())} as {_place(name)}, got {shown(field_of[name])}")
+    raise InvalidPositionError(f"expected {' or '.join(codes.values())} as {_place(name)}, got {cite(field_of[name])}")
 
 
 def _number(field_of: Mapping[str, str], name: str, highest: int = 99999) -> int:
     """The number in a field, from 0 to `highest`."""
     if not _NUMBER.fullmatch(field_of[name]) or int(field_of[name]) > highest:
         raise InvalidPositionError(
-            f"expected a number from 0 to {highest} as {_place(name)}, got {shown(field_of[name])}"
+            f"expected a number from 0 to {highest} as {_place(name)}, got {cite(field_of[name])}"
         )
     return int(field_of[name])
 
@@ -165,5 +165,5 @@ def _parse_board(text: str) -> Position:
         raise InvalidPositionError(f"expected 26 characters as {_place('position')}, got {len(text)}")
     counts = [_COUNTS[letter] for letter in text]
     if counts[OPPONENT_BAR] > 0 or counts[BAR] < 0:
-        raise InvalidPositionError(f"expected a small letter first (top's bar) and a capital last, got {shown(text)}")
+        raise InvalidPositionError(f"expected a small letter first (top's bar) and a capital last, got {cite(text)}")
     return Position((-counts[OPPONENT_BAR], *counts[1:]))

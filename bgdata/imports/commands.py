@@ -11,7 +11,7 @@ import click
 from bgdata.cli.completion import complete_imported
 from bgdata.cli.options import force_option, format_option
 from bgdata.cli.output import print_built
-from bgdata.errors import MissingTableError, MissingWarehouseError, UsageError, shown
+from bgdata.errors import MissingTableError, MissingWarehouseError, UsageError, cite
 from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
@@ -72,7 +72,7 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
     known = [file.name for file in files]
     for name in names:
         if name not in known:
-            raise UsageError(f"expected a file among {', '.join(known)}, got {shown(name)}")
+            raise UsageError(f"expected a file among {', '.join(known)}, got {cite(name)}")
     wanted = [file for file in files if not names or file.name in names]
     with progress_bars() as progress:
         for file in wanted:

@@ -54,7 +54,7 @@ class CubeWorths(NamedTuple):
     double_pass: float
 
     @property
-    def answered(self) -> float:
+    def double_worth(self) -> float:
         """What a double is worth if it is answered best, without a beaver."""
         return min(self.double_take, self.double_pass)
 
@@ -63,7 +63,7 @@ class CubeWorths(NamedTuple):
         """What is best for the player on roll, with the answer to a double: `double, take`, `double, pass`, `no double`
         or `too good to double`."""
         answer = ActKind.TAKE if self.double_take < self.double_pass else ActKind.PASS
-        if self.no_double > self.answered:
+        if self.no_double > self.double_worth:
             return "too good to double" if answer is ActKind.PASS else NO_DOUBLE
         return f"double, {answer}"
 
@@ -138,7 +138,7 @@ class Judged:
         return self.roll.best - self.roll.after if self.roll else 0.0
 
     @property
-    def found(self) -> float:
+    def correction(self) -> float:
         """What looking ahead found above the play that is best at 0-ply."""
         return self.roll.best - self.roll.rolled if self.roll else 0.0
 
@@ -260,5 +260,5 @@ def totals_of(games: Sequence[JudgedGame]) -> Totals:
     if len(gains) < len(games):
         return Totals(scores, net_luck, net_skill, None, None, None)
     result, settled = sum(gains), sum(game.settlement or 0.0 for game in games)
-    drift = sum((each.drift + each.found) * (1 - 2 * each.act.player) for each in acts) + settled
+    drift = sum((each.drift + each.correction) * (1 - 2 * each.act.player) for each in acts) + settled
     return Totals(scores, net_luck, net_skill, drift, result, result - net_luck)

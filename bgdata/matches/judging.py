@@ -175,7 +175,7 @@ def whole_game(analyst: Analyst, game: RecordedGame, acts: list[Judged]) -> Judg
 def _judge_double(analyst: Analyst, act: Act, carried: float) -> Judged:
     """A double; `carried` is what the player had before."""
     cube = analyst.cube(act.board, act.stakes)
-    end = _answered(analyst, cube)
+    end = _double_worth(analyst, cube)
     start = max(cube.no_double, end)
     point = normalised_point(act.stakes, analyst.rules)
     return Judged(act, point, start, end, start - carried, None, cube, start - end, None, is_cube_decision=True)
@@ -187,7 +187,7 @@ def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -
     rolls = analyst.rolls(act.board, stakes)
     cube = None if is_first or not stakes.may_double or why_no_double(stakes) else analyst.cube(act.board, stakes)
     before = _mean_of_first(analyst, act, rolls) if is_first else rolls.mean()
-    answered = _answered(analyst, cube) if cube else -inf
+    answered = _double_worth(analyst, cube) if cube else -inf
     start, is_close = max(before, answered), before - answered < CLOSE * point
     roll = _judge_play(analyst, act, rolls, before, point)
     return Judged(act, point, start, roll.after, start - carried, roll, cube, start - before, None, is_close)
@@ -208,9 +208,9 @@ def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> J
     return Judged(act, point, start, end, start - carried, None, cube, start - end, best, is_cube_decision=True)
 
 
-def _answered(analyst: Analyst, cube: CubeWorths) -> float:
+def _double_worth(analyst: Analyst, cube: CubeWorths) -> float:
     """What a double is worth if it is answered best."""
-    return min(cube.answered, 2 * cube.double_take) if analyst.rules.has_beavers else cube.answered
+    return min(cube.double_worth, 2 * cube.double_take) if analyst.rules.has_beavers else cube.double_worth
 
 
 def _mean_of_first(analyst: Analyst, act: Act, rolls: RollWorths) -> float:

@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.pages import met_of
-from bgdata.errors import BgdataError, InvalidScoreError, MissingTableError, UsageError, shown
+from bgdata.errors import BgdataError, InvalidScoreError, MissingTableError, UsageError, cite
 from bgdata.evaluation.pages import STEPS, step_of
 from bgdata.formats.matches import Match
 from bgdata.game.board_svg import format_board_svg
@@ -226,7 +226,7 @@ def corpus(site: Site, request: Request) -> Page:
     found = corpus_at(site, request)
     order = request.query_params.get("order", "all")
     if order not in FILTERS:
-        raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {shown(order)}")
+        raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {cite(order)}")
     start = whole(request.query_params, "page", 1, least=1, most=MOST_GAME)
     given = corpus_of(found) | {"start": PAGE * (start - 1)}
     key = ("games", found.name, order, start)

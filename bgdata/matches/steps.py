@@ -60,7 +60,7 @@ def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
     if kind == MATCHES.name and variant and not path.exists():
         return list(matches_of(warehouse.open_reference(source).arrays()))
     file = read_matches(Path(STANDARD_INPUT) if source == "-" else path)
-    for line in file.quarantined:
+    for line in file.rejects:
         raise InvalidGameError(f"expected a record of whole games in {source}, found in {line}")
     return list(file.matches)
 

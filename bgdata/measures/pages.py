@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.rows import whole_rows
 from bgdata.training.rows import curve_charts, network_row, networks
 from bgdata.web.answer import Page
@@ -21,16 +21,16 @@ def players(site: Site, request: Request) -> Page:
     rows = site.keep("scores", lambda: site.rows(SCORES))
     chosen = [row for row in rows if not player or row["player_name"] == player]
     if player and not chosen:
-        raise UsageError(f"expected a player that was scored here, got {shown(player)}")
+        raise UsageError(f"expected a player that was scored here, got {cite(player)}")
     groups: dict[str, list[Row]] = {}
     for row in chosen:
         groups.setdefault(f"{row['player_name']}, {row['ply']}-ply", []).append(row)
-    ledger, curves = ([], []) if player else site.keep("ledger", lambda: learned(site))
+    ledger, curves = ([], []) if player else site.keep("ledger", lambda: learning_rows(site))
     shown_ = {"groups": groups, "player": player, "ledger": ledger, "curves": curves}
     return Page("players.html", shown_, {"scores": whole_rows(chosen), "networks": ledger})
 
 
-def learned(site: Site) -> tuple[list[Row], list[Row]]:
+def learning_rows(site: Site) -> tuple[list[Row], list[Row]]:
     """The ledger of networks, and the first chart of each learning curve with the name of its network."""
     tables = networks(site.warehouse)
     curves = [{"name": table.name, "chart": chart_svg(curve_charts(table)[0])} for table in tables]

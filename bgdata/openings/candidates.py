@@ -110,7 +110,7 @@ def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> 
     """What the opponent's float64[blocks, 2, 5] of each candidate say, in the given order. Candidates may have
     different numbers of blocks, at least two."""
     own = [own_blocks(each) for each in blocks]
-    result = RolloutResult.joined([result_of(each[None], objective.equities) for each in own])
+    result = RolloutResult.join([result_of(each[None], objective.equities) for each in own])
     worth, best = [objective.equities(each[:, 0] - each[:, 1]) for each in own], int(np.argmax(result.equities))
     errors = [0.0 if row == best else difference_error(worth[best], each) for row, each in enumerate(worth)]
     return RolledPlays(boards, result, result.equities[best] - result.equities, np.array(errors))

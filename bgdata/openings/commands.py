@@ -15,7 +15,7 @@ from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import format_option, plot_option, rollout_options, threads_option
 from bgdata.cli.output import show_rows
-from bgdata.errors import InvalidParameterError, UsageError, shown
+from bgdata.errors import InvalidParameterError, UsageError, cite
 from bgdata.evaluation.rows import play_rows, rolled_out_columns
 from bgdata.game.dice import parse_roll
 from bgdata.game.plays import parse_play
@@ -123,7 +123,7 @@ def openings(
     first = first_roll_of(roll) if roll else ""
     second = str(parse_roll(reply)) if reply else ""
     if after and not second:
-        raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {shown(after)}")
+        raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {cite(after)}")
     if after:
         after = str(parse_play(after, START, parse_roll(first)))  # raises, before anything is rolled out
     if plot and options["beside"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.rows import whole_rows
 from bgdata.web.answer import Page
 from bgdata.web.site import Row, Site
@@ -25,9 +25,9 @@ def openings(site: Site, request: Request) -> Page:
     objective = request.query_params.get("objective", OBJECTIVES[0])
     roll = request.query_params.get("roll", "")
     if objective not in OBJECTIVES:
-        raise UsageError(f"expected an objective of {', '.join(OBJECTIVES)}, got {shown(objective)}")
+        raise UsageError(f"expected an objective of {', '.join(OBJECTIVES)}, got {cite(objective)}")
     if roll and not (len(roll) == 2 and set(roll) <= set("123456")):
-        raise UsageError(f"expected a first roll such as 31, got {shown(roll)}")
+        raise UsageError(f"expected a first roll such as 31, got {cite(roll)}")
     first = "".join(sorted(roll, reverse=True)) or "%"
     rows = site.keep(("book", objective, first), lambda: site.rows(BOOK, {"objective": objective, "first": first}))
     books = {book_of(row): row["network"] for row in rows}

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.evaluation.chances import Evaluator, turned_chances
 from bgdata.game.position import Position
 from bgdata.openings.candidates import SURE, Objective
@@ -91,7 +91,7 @@ def find_reply(decisions: Sequence[Decision], first_roll: str, play: str, roll: 
         answered = {each[0]["first_play"] for each in decisions if each[0]["first_roll"] == first_roll} - {None}
         raise UsageError(
             f"expected a play of {first_roll} that this book answers ({', '.join(sorted(answered)) or 'none'}), "
-            f"got {shown(place['first_play'])}"
+            f"got {cite(place['first_play'])}"
         )
     return next(each for each in replies if each[0]["reply_roll"] == roll)
 

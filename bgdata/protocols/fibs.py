@@ -29,7 +29,7 @@ from bgdata.errors import (
     InvalidMessageError,
     InvalidPositionError,
     InvalidScoreError,
-    shown,
+    cite,
 )
 from bgdata.evaluation.talk import Talk
 from bgdata.formats.matches import TurnKind
@@ -212,7 +212,7 @@ class FibsPlayer:
         except (ExternalProgramError, InvalidGameError):
             raise
         except BgdataError as error:
-            raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {shown(line)}") from error
+            raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {cite(line)}") from error
 
     def _check_progress(self) -> None:
         """Raise ExternalProgramError where lines come without end that are understood, and nothing is played."""
@@ -535,12 +535,12 @@ def parse_own_info(line: str, user: str) -> dict[str, str] | None:
     clip = f"as CLIP {PROTOCOL} has it"
     if len(values) != len(_OWN_INFO):
         raise EngineRefusedError(
-            f"expected {len(_OWN_INFO)} settings of {user}, {clip}, got {len(values)}: {shown(line)}"
+            f"expected {len(_OWN_INFO)} settings of {user}, {clip}, got {len(values)}: {cite(line)}"
         )
     settings = dict(zip(_OWN_INFO, values, strict=True))
     for name in WANTED:
         if settings[name] not in ("0", "1"):
-            raise EngineRefusedError(f"expected 0 or 1 as {name} of {user}, {clip}, got {shown(settings[name])}")
+            raise EngineRefusedError(f"expected 0 or 1 as {name} of {user}, {clip}, got {cite(settings[name])}")
     return settings
 
 

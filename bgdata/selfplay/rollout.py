@@ -76,7 +76,7 @@ class RolloutResult(NamedTuple):
         return type(self)(*columns)
 
     @classmethod
-    def joined(cls, results: list[Self]) -> Self:
+    def join(cls, results: list[Self]) -> Self:
         """The rows of all results, of which there must be at least one."""
         return cls(*map(np.concatenate, zip(*results, strict=True)))
 
@@ -157,7 +157,7 @@ def roll_out(
     numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
     still_open = open_groups(numbers, limits)
     blocks = rolled_blocks(boards, chooser, seed, settings, limits, numbers, still_open, through)
-    return RolloutResult.joined([result_of(np.empty((0, 2, 2, 5))), *(result_of(found[None]) for found in blocks)])
+    return RolloutResult.join([result_of(np.empty((0, 2, 2, 5))), *(result_of(found[None]) for found in blocks)])
 
 
 def rollout_rounds(
@@ -168,9 +168,9 @@ def rollout_rounds(
     Limits(trials, most_trials=most_trials).check()
     require_networks(chooser, "to roll out")
     count, blocks = trials // BLOCK, np.empty((1, 0, 2, 5))
-    rolled = rolled_in_kernel(board[None], chooser, seed, settings, numbers_of(board[None], None))
+    roll_out_block = rolled_in_kernel(board[None], chooser, seed, settings, numbers_of(board[None], None))
     for begin in range(0, most_trials // BLOCK, count):
-        blocks = np.concatenate([blocks, rolled(np.arange(1), np.array([begin]), count)], axis=1)
+        blocks = np.concatenate([blocks, roll_out_block(np.arange(1), np.array([begin]), count)], axis=1)
         yield result_of(blocks)
 
 
@@ -224,13 +224,13 @@ def rolled_in_kernel(
     """A function that rolls out blocks of int8[n, 26] boards with a network for both sides."""
     kernel_settings, boards = settings.for_kernels(seed), np.ascontiguousarray(boards)
 
-    def rolled(rows: Rows, begins: Rows, count: int) -> Values:
+    def roll_out_block(rows: Rows, begins: Rows, count: int) -> Values:
         found = np.empty((len(rows), count, 2, 5))
         arrays = boards[rows], items[rows], begins, found
         in_threads(fill_blocks, len(rows) * count, chooser, kernel_settings, *arrays)
         return found
 
-    return rolled
+    return roll_out_block
 
 
 def rolled_by(
@@ -244,7 +244,7 @@ def rolled_by(
     """
     kernel_settings = settings.for_kernels(seed)
 
-    def rolled(rows: Rows, begins: Rows, count: int) -> Values:
+    def roll_out_block(rows: Rows, begins: Rows, count: int) -> Values:
         trials = (begins[:, None] * BLOCK + np.arange(count * BLOCK)).ravel()
         games = rows.repeat(count * BLOCK)
         found = np.empty((len(trials), 2, 5))
@@ -258,7 +258,7 @@ def rolled_by(
             total += blocks[:, :, number]
         return total / BLOCK
 
-    return rolled
+    return roll_out_block
 
 
 def played_trials(

@@ -127,7 +127,7 @@ def rank_plays(
 ) -> Decision:
     """One decision from the opponent's blocks of its plays, of which some may have more unless all are pairs with the
     same dice, and from their static losses."""
-    found = RolloutResult.joined([rollout.result_of(own_blocks(each)[None]) for each in blocks])
+    found = RolloutResult.join([rollout.result_of(own_blocks(each)[None]) for each in blocks])
     order = np.argsort(-found.equities, kind="stable")
     result, equities = found.rows(order), [equities_less_luck(blocks[row]) for row in order.tolist()]
     if is_paired:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from bgdata.errors import CorruptFileError, MissingTableError, shown
+from bgdata.errors import CorruptFileError, MissingTableError, cite
 from bgdata.store.storage import open_regular, storage_errors
 
 Array = NDArray[Any]
@@ -75,13 +75,13 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
     text = file.read(int.from_bytes(file.read(2), "little"))
     found = _HEADER.fullmatch(text)
     if found is None:
-        raise ValueError(f"the header {shown(text.decode('latin-1').strip())}")
+        raise ValueError(f"the header {cite(text.decode('latin-1').strip())}")
     dtype, is_fortran, lengths = np.dtype(found[1].decode()), found[2] == b"True", found[3].decode()
     if dtype.kind not in "biufS" or not dtype.itemsize or dtype.str[0] not in "<|":
         raise ValueError("objects, which are never read" if dtype.hasobject else f"values of type {dtype.str}")
     shape = tuple(int(length) for length in lengths.split(",") if length.strip())
     if is_fortran or not shape or not all(0 <= length <= size for length in shape) or 0 in shape[1:]:
-        raise ValueError(f"the shape {shown(shape)}" + (" by columns" if is_fortran else ""))
+        raise ValueError(f"the shape {cite(shape)}" + (" by columns" if is_fortran else ""))
     if file.tell() % _ALIGNMENT or file.tell() + math.prod(shape) * dtype.itemsize != size:
         raise ValueError(f"{size} bytes for {dtype}{list(shape)} after a header of {file.tell()}")
     return shape, dtype

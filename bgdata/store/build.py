@@ -230,7 +230,7 @@ def _make(plan: Plan) -> Table:
     published = None if plan.force else published_version(kind, plan.parameters, plan.key)
     if published is None:
         check_estimate(plan)
-    with storage.locked(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
+    with storage.hold_lock(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
         # without the lock an input could be deleted between this look and the build
         with deleting(warehouse):  # whoever deletes from now on sees that this build is running
             for role, table in plan.inputs.items():

@@ -31,16 +31,16 @@ from bgdata.errors import (
     CorruptFileError,
     OlderTableError,
     StorageError,
-    shown,
+    cite,
 )
 from bgdata.process import cache_folder
 from bgdata.store.checks import check_columns, select_columns
 from bgdata.store.dataset import Column, Dataset, TableShape
 from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
 from bgdata.store.manifest import FILE_NAME as MANIFEST
-from bgdata.store.names import CURRENT, identifier, is_name, parquet_source, quoted, read_parquet
+from bgdata.store.names import CURRENT, identifier, is_name, parquet_source, read_parquet, sql_text
 from bgdata.store.registry import PARTS, parse_script
-from bgdata.store.storage import is_want, locked, open_regular, storage_errors, write_file
+from bgdata.store.storage import hold_lock, is_want, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 from bgdata.store.versions import CATALOG, Versions
 
@@ -58,7 +58,7 @@ create macro is_in_place(folder) as getvariable('warehouse') is not null or (
     from (
         select regexp_replace(path, '/[^/]*$', '') as place
         from duckdb_databases() join duckdb_tables() as marked using (database_name)
-        where marked.comment = concat({quoted(WRITTEN_IN)}, folder)
+        where marked.comment = concat({sql_text(WRITTEN_IN)}, folder)
           and path <> concat(folder, '/{CATALOG}')  -- null in memory
     )
 );
@@ -86,7 +86,7 @@ def write_catalog(warehouse: Versions) -> None:
     """Write catalog.duckdb anew from the manifests, one process at a time."""
     warehouse.check_staging()
     partial = warehouse.root / ".catalog.partial"
-    with storage_errors("write", warehouse.catalog), locked(warehouse.staging / "catalog.lock"):
+    with storage_errors("write", warehouse.catalog), hold_lock(warehouse.staging / "catalog.lock"):
         try:
             state = catalog_state(warehouse)  # what is published while it is written may be missing in it
             _write_catalog_to(partial, warehouse)
@@ -106,7 +106,7 @@ def _write_catalog_to(path: Path, warehouse: Versions) -> None:
     tables = list(warehouse.versions())
     with open_memory() as connection:
         keep_to(connection, [*_parquet_files(warehouse, tables), *_database_files(path.absolute())])
-        connection.execute(f"attach {quoted(str(path))} as catalog (storage_version '{STORAGE_VERSION}')")
+        connection.execute(f"attach {sql_text(str(path))} as catalog (storage_version '{STORAGE_VERSION}')")
         connection.execute("use catalog; begin transaction")  # each alone would wait for the disk
         fill_catalog(connection, warehouse, tables, is_file=True)
         connection.execute("commit; use memory; detach catalog")
@@ -135,7 +135,7 @@ def _parquet_files(warehouse: Versions, tables: Iterable[Table]) -> Iterator[Pat
 def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
     """Whether a version has a Parquet file of this table, or should have one, as far as one can see."""
     try:
-        return shape in kind.tables_of(kind.recorded(table.manifest))
+        return shape in kind.tables_of(kind.recipe_of(table.manifest))
     except BgdataError:
         return True
 
@@ -166,7 +166,7 @@ def fill_catalog(
         _create_manifests(connection, versions, {table.folder for table in current})
         if not is_relative:
             written = WRITTEN_IN + str(warehouse.root.resolve())
-            connection.execute(f"comment on table manifests is {quoted(written)}")
+            connection.execute(f"comment on table manifests is {sql_text(written)}")
     taken = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
     taken |= {name for script in (*generated, *sql.scripts("lookups", "views")) for name in script.creates}
     shapes: dict[str, TableShape] = {}  # a shared table is declared by several kinds
@@ -224,7 +224,7 @@ def _create_manifests(connection: duckdb.DuckDBPyConnection, tables: Iterable[Ta
         "column manifests.is_current": "Whether the views show this version of its variant",
         "column manifests.manifest": "The whole manifest.json",
     }.items():
-        connection.execute(f"comment on {place} is {quoted(text)}")
+        connection.execute(f"comment on {place} is {sql_text(text)}")
     for table in filter(is_readable, tables):
         row = [table.folder.name, table.folder in current, json.dumps(table.manifest.values())]
         connection.execute("insert into manifests values (?, ?, ?)", row)
@@ -253,10 +253,10 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, shape: TableS
     """Create a view of a table's rows; with a comment, its columns are commented from the declaration too."""
     statements = [f"create view {identifier(name)} as {query}"]
     if comment:
-        statements.append(f"comment on view {identifier(name)} is {quoted(comment)}")
+        statements.append(f"comment on view {identifier(name)} is {sql_text(comment)}")
         for column in (*_leading_columns(shape), *shape.columns):
             place = f"{identifier(name)}.{identifier(column.name)}"
-            statements.append(f"comment on column {place} is {quoted(column.comment)}")
+            statements.append(f"comment on column {place} is {sql_text(column.comment)}")
     connection.execute("; ".join(statements))  # a call for each would take a third longer
 
 
@@ -277,13 +277,13 @@ def _whole_select(
 ) -> str:
     """The query that reads the Parquet file. Raises BgdataError or duckdb.Error for one that is not as declared."""
     path = table.check_file(shape.file)
-    columns = select_columns(kind, kind.recorded(table.manifest), shape)
+    columns = select_columns(kind, kind.recipe_of(table.manifest), shape)
     with connection.cursor() as aside:  # an error would end the transaction
         check_columns(aside, kind, shape, table)
     if not is_file:
         return f"select {columns} from {parquet_source(path if is_relative else path.resolve())}"
-    root = quoted(str(warehouse.root.resolve()))
-    place = quoted("/" + path.relative_to(warehouse.root).as_posix())
+    root = sql_text(str(warehouse.root.resolve()))
+    place = sql_text("/" + path.relative_to(warehouse.root).as_posix())
     # DuckDB resolves relative paths against the client's folder, not the database file: so the path is absolute, and a
     # variable overrides it after a move
     source = read_parquet(f"coalesce(getvariable('warehouse'), {root}) || {place}")
@@ -293,15 +293,15 @@ def _whole_select(
 def _damaged_select(kind: Dataset[Any], shape: TableShape, table: Table, error: Exception) -> str:
     """A query with the columns of a table that fails as soon as it is read: it names the version and what is wrong."""
     columns = {column.name: f"null::{column.type}" for column in shape.columns}
-    columns["variant"] = quoted(table.folder.parent.name)
+    columns["variant"] = sql_text(table.folder.parent.name)
     if shape.shared:
-        columns["dataset"] = quoted(kind.name)
+        columns["dataset"] = sql_text(kind.name)
     shown = ", ".join(f"{columns[c.name]} as {identifier(c.name)}" for c in (*_leading_columns(shape), *shape.columns))
     flaw = str(error).splitlines()[0]
     said = f"{table.name} is damaged: {flaw}"
     if table.folder.name == CURRENT:
         said = f"{table.name.removesuffix('/' + CURRENT)} is not there: {flaw}"
-    reason = quoted(flaw if isinstance(error, OlderTableError) else said)
+    reason = sql_text(flaw if isinstance(error, OlderTableError) else said)
     return f"select {shown} where error({reason}) is null"
 
 
@@ -357,7 +357,7 @@ def _take_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Versions, ou
     """Open catalog.duckdb, and no other files than those that its views read and the outputs; returns false where
     another program keeps it from being opened."""
     try:
-        connection.execute(f"attach {quoted(str(warehouse.catalog.resolve()))} as catalog (read_only)")
+        connection.execute(f"attach {sql_text(str(warehouse.catalog.resolve()))} as catalog (read_only)")
     except duckdb.Error:
         return False
     files = [folder / name for folder, name in _version_files(warehouse) if name.endswith(".parquet")]
@@ -392,13 +392,13 @@ def check_catalog(warehouse: Versions) -> None:
         keep_to(connection, [file for path in paths.values() for file in _database_files(path)])
         try:
             for name, path in paths.items():
-                connection.execute(f"attach {quoted(str(path))} as {name} (read_only)")
+                connection.execute(f"attach {sql_text(str(path))} as {name} (read_only)")
             for what, query in DEFINED.items():
                 owned = f"{query} database_name = $1"
                 expected, found = (set(connection.execute(owned, [name]).fetchall()) for name in paths)
                 if expected == found or _differ_in_place(expected, found):
                     continue
-                names = shown(", ".join(sorted({str(name) for name, *_ in expected ^ found})))
+                names = cite(", ".join(sorted({str(name) for name, *_ in expected ^ found})))
                 raise CheckFailedError(f"expected its {what} as the manifests say, differing: {names}; {WRITE_ANEW}")
             expected, found = (set(connection.execute(f"from {name}.manifests").fetchall()) for name in paths)
             if expected != found:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.errors import CheckFailedError, CorruptFileError, OlderTableError, QueryError, UsageError
 from bgdata.store.dataset import Column, Dataset, TableShape
-from bgdata.store.names import identifier, parquet_source, quoted
+from bgdata.store.names import identifier, parquet_source, sql_text
 from bgdata.store.parameters import Parameters
 from bgdata.store.registry import Kinds, SqlFolders
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 def select_columns(kind: Dataset[Any], parameters: Parameters, shape: TableShape) -> str:
     """The select list of the declared columns, after `variant`: Parquet holds them as SQL shows them."""
-    owner = [f"{quoted(kind.name)} as dataset"] if shape.shared else []
+    owner = [f"{sql_text(kind.name)} as dataset"] if shape.shared else []
     columns = [identifier(column.name) for column in shape.columns]
-    return ", ".join([*owner, f"{quoted(kind.slug(parameters))} as variant", *columns])
+    return ", ".join([*owner, f"{sql_text(kind.slug(parameters))} as variant", *columns])
 
 
 def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table) -> None:
@@ -85,7 +85,7 @@ def connect_tables(
         keep_to(connection, [*files, *outputs])
         for (table, kind, shape), file in zip(shapes, files, strict=True):
             check_columns(connection, kind, shape, table)
-            columns = select_columns(kind, kind.recorded(table.manifest), shape)
+            columns = select_columns(kind, kind.recipe_of(table.manifest), shape)
             sources.setdefault(shape.name, []).append(f"select {columns} from {parquet_source(file)}")
         connection.execute("set threads = 1")  # sums come out the same
         connection.execute("set enable_progress_bar = false")
@@ -97,7 +97,7 @@ def connect_tables(
 
 def stored_tables(kind: Dataset[Any], table: Table) -> tuple[TableShape, ...]:
     """The tables of a version that are in Parquet files."""
-    return kind.tables_of(kind.recorded(table.manifest))
+    return kind.tables_of(kind.recipe_of(table.manifest))
 
 
 def only_row(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[Any, ...]:
@@ -152,7 +152,7 @@ def define_version(
 ) -> None:
     """Create a temporary view of one of the tables of a version. Raises OlderTableError or CorruptFileError for a
     version with other columns than the declared ones."""
-    parameters: Parameters = kind.recorded(table.manifest)
+    parameters: Parameters = kind.recipe_of(table.manifest)
     if not kind.tables_of(parameters):
         raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
     check_columns(connection, kind, shape, table)

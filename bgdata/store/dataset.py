@@ -18,7 +18,7 @@ from bgdata.errors import (
     ManifestFormatError,
     MissingTableError,
     UsageError,
-    shown,
+    cite,
 )
 from bgdata.store.manifest import Source, file_names, unpacked_name
 from bgdata.store.parameters import Parameters, VersionRef
@@ -211,14 +211,14 @@ class Dataset(ABC, Generic[P]):
         have = ", ".join(map(self.slug, self.defaults))
         raise MissingTableError(f"expected a default variant of {self.name}: {have}, got {variant}")
 
-    def recorded(self, manifest: Manifest) -> P:
+    def recipe_of(self, manifest: Manifest) -> P:
         """The parameters of a version, held to its name. Raises ManifestFormatError, or InvalidParameterError."""
         parameters = self.parameters.from_manifest(manifest.parameters)
         slug = self.slug(parameters)
         if slug != manifest.variant:
             raise ManifestFormatError(
                 f"expected the parameters of {self.name}/{manifest.variant} in its manifest, "
-                f"found those of {shown(slug)}"
+                f"found those of {cite(slug)}"
             )
         return parameters
 
@@ -229,7 +229,7 @@ class Dataset(ABC, Generic[P]):
     def check_parameters(self, parameters: P) -> None:
         """Raise InvalidParameterError when no such variant can exist."""
 
-    def completed(self, parameters: P, _warehouse: Versions) -> P:
+    def complete(self, parameters: P, _warehouse: Versions) -> P:
         """The parameters with what a user leaves out because a warehouse knows it, such as where a name is found."""
         return parameters
 
@@ -237,7 +237,7 @@ class Dataset(ABC, Generic[P]):
         """Other datasets that this one is computed from, by role."""
         return {}
 
-    def published(self, _parameters: P) -> Path | None:
+    def published_folder(self, _parameters: P) -> Path | None:
         """Folder of a finished version of this recipe that comes with the package, where computing takes hours."""
         return None
 

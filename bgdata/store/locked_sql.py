@@ -20,8 +20,8 @@ from uuid import uuid4
 import duckdb
 import psutil
 
-from bgdata.errors import QueryError, shown
-from bgdata.store.names import quoted
+from bgdata.errors import QueryError, cite
+from bgdata.store.names import sql_text
 
 READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # a PIVOT is several statements in one
 # functions that call others by the text of their name, and what they are told stays there for later queries
@@ -56,7 +56,7 @@ def open_memory(*, allow_files: bool = True, is_relative: bool = False) -> duckd
 
 def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path]) -> None:
     """Restrict a connection to these files, for good."""
-    paths = ", ".join(quoted(str(path)) for path in files)
+    paths = ", ".join(sql_text(str(path)) for path in files)
     connection.execute(f"set allowed_paths = [{paths}]")
     connection.execute("set enable_external_access = false")
 
@@ -95,7 +95,7 @@ def reading_query(sql: str) -> str:
     if not statements:
         return ""
     if len(statements) > 1:
-        raise QueryError(f"expected one query, got {len(statements)} statements: {shown(sql)}")
+        raise QueryError(f"expected one query, got {len(statements)} statements: {cite(sql)}")
     explain, query = "", _without_semicolons(statements[0].query)
     if statements[0].type != duckdb.StatementType.SELECT and (found := EXPLAIN.match(query)):
         explain, query = found[1] + " ", query[found.end() :]
@@ -107,9 +107,7 @@ def reading_query(sql: str) -> str:
             return explain + read
     except duckdb.Error:  # other statements are no subqueries
         pass
-    raise QueryError(
-        f"expected a query that only reads, got {shown(sql)}; try: --allow-files, which runs any statement"
-    )
+    raise QueryError(f"expected a query that only reads, got {cite(sql)}; try: --allow-files, which runs any statement")
 
 
 def _without_semicolons(statement: str) -> str:

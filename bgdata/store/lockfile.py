@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, shown
+from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, cite
 from bgdata.store.manifest import Manifest, canonical_json, is_count, is_text, parse_json, read_whole
 from bgdata.store.names import check_name
-from bgdata.store.storage import locked, write_file
+from bgdata.store.storage import hold_lock, write_file
 
 if TYPE_CHECKING:
     from bgdata.store.versions import Versions
@@ -64,7 +64,7 @@ def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
         data = parse_json(written)
         if data["format"] > FORMAT:
             raise ManifestFormatError(
-                f"expected a lock of format {FORMAT} in {path}, found {shown(data['format'])}; upgrade bgdata"
+                f"expected a lock of format {FORMAT} in {path}, found {cite(data['format'])}; upgrade bgdata"
             )
         entries = [LockEntry(**fields) for fields in data["entries"]]
         pins = [PinnedFile(**fields) for fields in data.get("files", [])]
@@ -74,11 +74,11 @@ def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
         for pin in pins:
             check_name("digest", pin.sha256)
             if not (is_text(pin.name) and is_text(pin.address) and is_count(pin.bytes)):
-                raise ValueError(f"no name, address and size in {shown(vars(pin))}")
+                raise ValueError(f"no name, address and size in {cite(vars(pin))}")
         return entries, pins
     except (InvalidNameError, ValueError, LookupError, TypeError, AttributeError) as error:  # the others are of JSON
         raise ManifestFormatError(
-            f"expected a lock file in {path}, found: {shown(error)}; restore it from version control"
+            f"expected a lock file in {path}, found: {cite(error)}; restore it from version control"
         ) from error
 
 
@@ -98,7 +98,7 @@ def save_pin(path: Path, pin: PinnedFile) -> None:
 
 def _one_writer(path: Path) -> AbstractContextManager[None]:
     """Held while the lock is read and written anew: of two processes, one would lose what the other adds."""
-    return locked(path.with_name(f".{path.name}.lock"))
+    return hold_lock(path.with_name(f".{path.name}.lock"))
 
 
 def write_lock(path: Path, entries: list[LockEntry], pins: list[PinnedFile]) -> None:

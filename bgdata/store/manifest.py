@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, shown
+from bgdata.errors import InvalidNameError, ManifestFormatError, MissingTableError, cite
 from bgdata.store.names import is_name, parse_input
 from bgdata.store.storage import open_regular, storage_errors, write_file
 
@@ -174,11 +174,11 @@ def parse_manifest(written: bytes, path: Path | str) -> Manifest:
         )
     known = {entry.name for entry in fields(Manifest)} | {SEAL}
     if set(data) != known:
-        wrong = shown(", ".join(sorted(set(data) ^ known)))
+        wrong = cite(", ".join(sorted(set(data) ^ known)))
         raise ManifestFormatError(f"expected the fields of manifest format {FORMAT} in {path}, differing: {wrong}")
     for name, (what, is_right) in _FIELDS.items():
         if not is_right(data[name]):
-            raise ManifestFormatError(f"expected {what} as {name} in {path}, found {shown(data[name])}")
+            raise ManifestFormatError(f"expected {what} as {name} in {path}, found {cite(data[name])}")
     del data[SEAL]
     if not _is_as_written(written):
         raise ManifestFormatError(f"expected {path} as it was written, found it changed; try: bgdata verify --repair")

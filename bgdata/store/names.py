@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bgdata.errors import InvalidNameError, shown
+from bgdata.errors import InvalidNameError, cite
 
 CURRENT = "current"  # file in the folder of a variant: the name of the version that is used when none is named
 LONGEST = 200  # characters of a variant: folders of builds add the kind, a key and a fingerprint, within 255 bytes
@@ -40,7 +40,7 @@ def is_name(what: str, text: object) -> bool:
 def check_name(what: str, text: object) -> str:
     """The name itself. Raises InvalidNameError for a text that is not one; `what` is as for `is_name`."""
     if not (is_name(what, text) and isinstance(text, str)):
-        raise InvalidNameError(f"expected a {what} named by {_RULES[what][1]}, got {shown(text)}")
+        raise InvalidNameError(f"expected a {what} named by {_RULES[what][1]}, got {cite(text)}")
     return text
 
 
@@ -48,7 +48,7 @@ def parse_reference(text: str) -> tuple[str, str, str | None]:
     """(kind, variant, version or None) of KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidNameError."""
     parts = text.split("/")
     if len(parts) not in (2, 3):
-        raise InvalidNameError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {shown(text)}")
+        raise InvalidNameError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {cite(text)}")
     names = [check_name(what, part) for what, part in zip(("kind", "variant", "version"), parts, strict=False)]
     return names[0], names[1], names[2] if len(names) == 3 else None
 
@@ -65,14 +65,14 @@ def parse_input(text: object) -> tuple[str, str, str]:
     """(kind, variant, digest) of the text `kind/variant@digest`, an input of a version. Raises InvalidNameError."""
     title, sign, digest = text.partition("@") if isinstance(text, str) else ("", "", "")
     if not sign:
-        raise InvalidNameError(f"expected kind/variant@digest, got {shown(text)}")
+        raise InvalidNameError(f"expected kind/variant@digest, got {cite(text)}")
     kind, variant, version = parse_reference(title)
     if version is not None:
-        raise InvalidNameError(f"expected kind/variant@digest, got {shown(text)}")
+        raise InvalidNameError(f"expected kind/variant@digest, got {cite(text)}")
     return kind, variant, check_name("digest", digest)
 
 
-def quoted(text: str) -> str:
+def sql_text(text: str) -> str:
     """A text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
@@ -80,7 +80,7 @@ def quoted(text: str) -> str:
 def parquet_source(path: str | Path) -> str:
     """The rows of a Parquet file as an SQL source. Folders above it that are named `column=value` say nothing about
     its columns, as they would for DuckDB by itself."""
-    return read_parquet(quoted(str(path)))
+    return read_parquet(sql_text(str(path)))
 
 
 def read_parquet(expression: str) -> str:

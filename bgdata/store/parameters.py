@@ -14,7 +14,7 @@ from math import isfinite
 from types import MappingProxyType, NoneType
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
-from bgdata.errors import InvalidNameError, InvalidParameterError, ManifestFormatError, shown
+from bgdata.errors import InvalidNameError, InvalidParameterError, ManifestFormatError, cite
 from bgdata.store.names import parse_reference
 
 WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -42,7 +42,7 @@ class VersionRef:
         try:
             kind, variant, version = parse_reference(text)
         except InvalidNameError:
-            raise InvalidParameterError(f"expected KIND/VARIANT/VERSION, got {shown(text)}") from None
+            raise InvalidParameterError(f"expected KIND/VARIANT/VERSION, got {cite(text)}") from None
         return cls(kind, variant, version or "")
 
 
@@ -65,7 +65,7 @@ class Given:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise InvalidParameterError(f"expected parameters as JSON, got {shown(text)}")
+            raise InvalidParameterError(f"expected parameters as JSON, got {cite(text)}")
         return cls.of(found)
 
 
@@ -135,10 +135,10 @@ class Parameters:
                 from_json(declared, to_json(value))
             except TypeError:
                 raise InvalidParameterError(
-                    f"expected {name} of type {type_text(declared)}, got {shown(value)}"
+                    f"expected {name} of type {type_text(declared)}, got {cite(value)}"
                 ) from None
             if not _all_finite(to_json(value)):
-                raise InvalidParameterError(f"expected finite numbers as {name}, got {shown(value)}")
+                raise InvalidParameterError(f"expected finite numbers as {name}, got {cite(value)}")
 
     def check_determined(self) -> None:
         """Raise InvalidParameterError for a name that something else may have tomorrow: then the same recipe would give
@@ -158,7 +158,7 @@ class Parameters:
         """The parameters that a manifest records. Raises ManifestFormatError if their names are those of another
         recipe, or their types not the declared ones."""
         if not set(cls.names()) - set(cls.later) <= set(values) <= set(cls.names()):
-            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {shown(dict(values))}")
+            raise ManifestFormatError(f"expected the parameters {', '.join(cls.names())}, found {cite(dict(values))}")
         found = {}
         for name, declared in cls.types().items():
             if name not in values:
@@ -167,7 +167,7 @@ class Parameters:
                 found[name] = from_json(declared, values[name])
             except TypeError:
                 raise ManifestFormatError(
-                    f"expected {name} of type {type_text(declared)}, found {shown(values[name])}"
+                    f"expected {name} of type {type_text(declared)}, found {cite(values[name])}"
                 ) from None
         return cls(**found)
 
@@ -185,7 +185,7 @@ class Parameters:
         except InvalidParameterError:
             raise
         except ValueError:  # of int and float
-            raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {shown(text)}") from None
+            raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {cite(text)}") from None
 
 
 def _with_floats(declared: Any, value: Any) -> Any:

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgdata.errors import PluginError, shown
+from bgdata.errors import PluginError, cite
 from bgdata.store.names import is_name
 
 if TYPE_CHECKING:
@@ -135,13 +135,13 @@ def _load_added(name: str, module: Place) -> Dataset[Any]:
     try:
         found = import_module(module).DATASET
     except Exception as error:  # whatever a stranger's module does
-        reason = f"{type(error).__name__}: {shown(str(error))}"
+        reason = f"{type(error).__name__}: {cite(str(error))}"
         raise PluginError(
-            f"expected the kind {name} in the module {shown(module)} of another package, got {reason}; "
+            f"expected the kind {name} in the module {cite(module)} of another package, got {reason}; "
             "try: install that package again, or uninstall it"
         ) from error
     if not isinstance(found, Dataset) or found.name != name:
-        raise PluginError(f"expected a Dataset named {name} as DATASET of {shown(module)}, got {shown(found)}")
+        raise PluginError(f"expected a Dataset named {name} as DATASET of {cite(module)}, got {cite(found)}")
     return found
 
 

@@ -163,7 +163,7 @@ def sha256_file(path: Path, *, inside: bool = False) -> str:
 
 
 @contextmanager
-def locked(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Hold an exclusive lock on a file, which is removed afterwards; calls `waiting` when another process holds it.
 
     The system drops the lock when its holder dies, so a killed build never blocks the next one.

@@ -151,7 +151,7 @@ def published_folder(folder: Path, parameters: Parameters, variant: str) -> Path
 def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> Table | None:
     """The version of a recipe that comes with the package, or None; its recipe key must be the same. Raises
     ManifestFormatError if its manifest is damaged."""
-    folder = kind.published(parameters)
+    folder = kind.published_folder(parameters)
     if folder is None or load_manifest(folder).recipe_key != key:
         return None
     return Table(folder)
@@ -160,7 +160,7 @@ def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> T
 def is_published(kind: Dataset[Any], table: Table) -> bool:
     """Whether a version of a warehouse is a copy of one that comes with the package."""
     try:
-        folder = kind.published(kind.parameters.from_manifest(table.manifest.parameters))
+        folder = kind.published_folder(kind.parameters.from_manifest(table.manifest.parameters))
         return folder is not None and load_manifest(folder) == table.manifest
     except BgdataError:
         return False

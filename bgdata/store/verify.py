@@ -196,7 +196,7 @@ def _checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, C
     """The checks of what is stored, in order, cheap ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
-    parameters = kind.recorded(table.manifest)
+    parameters = kind.recipe_of(table.manifest)
     yield from _checks_of_hashes(table)
     yield "values", lambda: check_values(table)
     yield "Parquet equals the arrays", lambda: _check_parquet(table, kind, parameters)
@@ -218,7 +218,7 @@ def check_manifest(warehouse: Versions, table: Table) -> None:
     """The manifest is readable, describes a known kind, its parameters are those of the variant, and it lists the files
     that the kind declares."""
     kind = warehouse.kind(table.manifest.dataset)
-    parameters = kind.recorded(table.manifest)
+    parameters = kind.recipe_of(table.manifest)
     declared = {shape.file for shape in kind.tables_of(parameters)}
     declared |= {f"{array.name}.npy" for array in kind.arrays_of(parameters)}
     listed = {entry.name for entry in table.manifest.files}
@@ -292,7 +292,7 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
     kind, inputs = warehouse.kind(table.manifest.dataset), warehouse.made_from(table)
-    parameters = kind.recorded(table.manifest)
+    parameters = kind.recipe_of(table.manifest)
     try:
         if rows is None and table.manifest.rows <= kind.whole_rows:
             kind.computation.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))

@@ -26,7 +26,7 @@ from bgdata.errors import (
     StorageError,
     UnknownKindError,
     UsageError,
-    shown,
+    cite,
 )
 from bgdata.store.linked import MOST_PATH_BYTES, check_link, require_own
 from bgdata.store.lockfile import FILE_NAME as LOCK_NAME
@@ -36,7 +36,7 @@ from bgdata.store.names import CURRENT, is_name, parse_scope
 from bgdata.store.names import VERSION as VERSION_NAME
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.registry import Kinds
-from bgdata.store.storage import is_want, locked, open_regular, storage_errors, write_file
+from bgdata.store.storage import hold_lock, is_want, open_regular, storage_errors, write_file
 from bgdata.store.table import Table
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Versions:
         if name not in self.kinds:
             near = difflib.get_close_matches(name[:100].lower(), self.kinds, n=3, cutoff=0.5)
             step = f"do you mean {' or '.join(near)}?" if near else "see: bgdata list"
-            raise UnknownKindError(f"expected a kind of dataset, got {shown(name)}; {step}")
+            raise UnknownKindError(f"expected a kind of dataset, got {cite(name)}; {step}")
         return name
 
     def require(self) -> None:
@@ -195,7 +195,7 @@ class Versions:
         raises."""
         parts = str(reference).split("/")
         if len(parts) not in (2, 3) or not all(parts):
-            raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {shown(reference)}")
+            raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {cite(reference)}")
         return self.open(*parts)
 
     def current(self, kind: str | None = None) -> Iterator[Table]:
@@ -311,7 +311,7 @@ def deleting(warehouse: Versions) -> AbstractContextManager[None]:
     """Held while versions are deleted, and taken for a moment by builds that begin: one that is held by then is seen by
     whoever deletes, and the others wait for the end. Raises StorageError."""
     warehouse.check_staging()
-    return locked(warehouse.staging / f"{DELETING}.lock")
+    return hold_lock(warehouse.staging / f"{DELETING}.lock")
 
 
 def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgdata.bearoff.index import position_index
-from bgdata.errors import InvalidPositionError, UsageError, shown
+from bgdata.errors import InvalidPositionError, UsageError, cite
 from bgdata.kernel import Array, kernel
 
 DOUBLE, REDOUBLE, PASS = 1, 2, 4  # bits in the order of decisions
@@ -236,7 +236,7 @@ def race_decision(
     two of these, InvalidPositionError for a side that is no layout or has no checkers left.
     """
     if rule not in RULES:
-        raise UsageError(f"expected a rule of {', '.join(RULES)}, got {shown(rule)}")
+        raise UsageError(f"expected a rule of {', '.join(RULES)}, got {cite(rule)}")
     if effective_pips is None and RULES[rule].is_effective:
         raise UsageError(f"expected the effective pip counts of both sides for {rule}, got none")
     if not position_index(on_roll) or not position_index(opponent):
@@ -245,7 +245,7 @@ def race_decision(
     layouts = np.array([[*side, *[0] * (points - len(side))] for side in (on_roll, opponent)], np.int8)
     effective = np.asarray((0.0, 0.0) if effective_pips is None else effective_pips, np.float64)
     if effective.shape != (2,) or not np.isfinite(effective).all():
-        raise UsageError(f"expected the effective pip counts of both sides, got {shown(str(effective_pips))}")
+        raise UsageError(f"expected the effective pip counts of both sides, got {cite(str(effective_pips))}")
     sides = side_counts(layouts, effective)
     bits = answer(NAMES.index(rule), sides, 0, 1, np.zeros((len(FOUND_NAMES), 4), np.int64))
     return Decision(bool(bits & DOUBLE), bool(bits & REDOUBLE), not bits & PASS)

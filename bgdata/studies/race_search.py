@@ -55,7 +55,7 @@ def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array,
 
 
 def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, int]]:
-    """(margins gained in all, limits of the best rule) from int64[decisions, own count, other count] sums; of equal
+    """(margins gain_of in all, limits of the best rule) from int64[decisions, own count, other count] sums; of equal
     rules that of the smaller part and limits."""
     own, other = np.indices(sums.shape[1:])
     found: list[tuple[float, tuple[int, int, int, int]]] = []
@@ -85,7 +85,7 @@ def found_rule(layouts: NDArray[np.int8], pairs: Pairs) -> FoundRule:
     to the best neighbour."""
     known: dict[Penalties, tuple[float, tuple[int, int, int, int]]] = {}
 
-    def gained(penalties: Penalties) -> float:
+    def gain_of(penalties: Penalties) -> float:
         if penalties not in known:
             counts = penalized_pips(layouts, penalties)
             size = int(counts.max()) + 1
@@ -98,6 +98,6 @@ def found_rule(layouts: NDArray[np.int8], pairs: Pairs) -> FoundRule:
     for start in STARTS:
         here, best = None, start
         while best != here:  # of equal ones the first, so that it ends
-            here, best = best, max((best, *neighbours(best)), key=gained)
-    best = max(known, key=gained)
+            here, best = best, max((best, *neighbours(best)), key=gain_of)
+    best = max(known, key=gain_of)
     return FoundRule(best, known[best][1])

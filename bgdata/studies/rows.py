@@ -8,7 +8,7 @@ from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 from bgdata.errors import MissingTableError, UsageError
-from bgdata.errors import shown as cited
+from bgdata.errors import cite as cited
 from bgdata.store.dataset import Computed
 from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import DOCUMENTS, KINDS, PUBLISHED, REPRODUCED, STATUSES, Claim
@@ -35,7 +35,7 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
 
 def rows_of(table: Table) -> list[Row]:
     """The claims of a version as dictionaries, in natural order: A2 before A10."""
-    return rows_of_arrays(ClaimsParameters.from_manifest(table.manifest.parameters), table.arrays())
+    return claim_rows(ClaimsParameters.from_manifest(table.manifest.parameters), table.arrays())
 
 
 def rows_without_tables() -> list[Row]:
@@ -49,10 +49,10 @@ def rows_without_tables() -> list[Row]:
             return judge_unasked(claim, "the register is not built")
         return next(judge([claim], {}, tuple))
 
-    return rows_of_arrays(WHOLE, arrays_of([answer(claim) for claim in WHOLE.chosen()]))
+    return claim_rows(WHOLE, arrays_of([answer(claim) for claim in WHOLE.chosen()]))
 
 
-def rows_of_arrays(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> list[Row]:
+def claim_rows(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> list[Row]:
     """The claims of these arrays as dictionaries, in natural order."""
     (batch,) = DATASET.computation.batches(Computed(parameters, arrays))
     columns = {name: batch.column(name).to_pylist() for name in ORDER}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.evaluation.networks.player import find_network, network_name, open_networks
 from bgdata.evaluation.player import open_named_player
 from bgdata.evaluation.players import DEFAULT_NETWORK, NETWORK, SHIPPED
@@ -51,7 +51,7 @@ def chosen_parameters(
     Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError where PyTorch is missing.
     """
     if (SHIPPED / name).is_dir() or name in warehouse.variants(LEARNED.name):
-        raise UsageError(f"expected a name that no network has that learned by self-play, got {shown(name)}")
+        raise UsageError(f"expected a name that no network has that learned by self-play, got {cite(name)}")
     table = None if start == NEW else find_network(start, warehouse)
     platform = ""  # the kernels give the same result anywhere
     if recipe.get("trainer", SupervisedParameters.trainer) == "torch":
@@ -77,7 +77,7 @@ def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool)
         try:
             share = float(weight or 1)
         except ValueError:
-            raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {shown(text)}") from None
+            raise UsageError(f"expected labels KIND/VARIANT:WEIGHT, got {cite(text)}") from None
         found.append(WeightedLabels(tuple(map(VersionRef.parse, labelled_versions(warehouse, place))), share))
     left_out = tuple(map(VersionRef.parse, benchmark_versions(warehouse))) if guard else ()
     return {"labels": tuple(found), "guard": left_out}

@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, Response
 from bgdata.bearoff.index import layout_at
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.endgames.tables import EndgameTable
-from bgdata.errors import BgdataError, MissingTableError, UsageError, shown
+from bgdata.errors import BgdataError, MissingTableError, UsageError, cite
 from bgdata.game.position import Position
 from bgdata.rows import whole_rows
 from bgdata.store.dataset import Dataset, TableShape
@@ -59,7 +59,7 @@ def kinds(site: Site, _: Request) -> Page:
 def kind(site: Site, request: Request) -> Page:
     """One kind: its columns, arrays, checks and versions; JSON is that of `bgdata explain`."""
     declared = site.warehouse.kind(request.path_params["kind"])
-    parameters = declared.completed((*declared.defaults, declared.smallest)[0], site.warehouse)
+    parameters = declared.complete((*declared.defaults, declared.smallest)[0], site.warehouse)
     shown_ = {
         "kind": declared,
         "versions": [row for row in list_rows(site) if row["dataset"] == declared.name and row["variant"]],
@@ -96,7 +96,7 @@ def table_page(site: Site, found: Table) -> Page:
     damage = ""
     try:
         found.check_sizes()
-        parameters = declared.recorded(manifest)
+        parameters = declared.recipe_of(manifest)
     except BgdataError as error:
         damage, parameters = site.public(error), None
     is_flat = parameters is not None and not declared.tables_of(parameters)
@@ -195,7 +195,7 @@ def file(site: Site, request: Request) -> Response:
     entry = next((each for each in found.manifest.files if each.name == name), None)
     if entry is None:
         have = ", ".join(each.name for each in found.manifest.files)
-        raise MissingTableError(f"expected a file of {found.name}: {have}, got {shown(name)}")
+        raise MissingTableError(f"expected a file of {found.name}: {have}, got {cite(name)}")
     headers = {"etag": f'"{entry.sha256}"', "cache-control": "public, max-age=31536000, immutable"}
     return FileResponse(found.check_file(name), media_type="application/octet-stream", filename=name, headers=headers)
 
@@ -222,7 +222,7 @@ def sql(site: Site, request: Request) -> Page | Response:
     """The box, and below it the answer to its query. JSON is the rows alone, as `bgdata query --format json`."""
     query, form = request.query_params.get("q", "").strip(), request.query_params.get("format", "rows")
     if form not in ("rows", *FILES):
-        raise UsageError(f"expected the format rows, csv or parquet, got {shown(form)}")
+        raise UsageError(f"expected the format rows, csv or parquet, got {cite(form)}")
     result: Result | None = None
     if query:
         if form in FILES:

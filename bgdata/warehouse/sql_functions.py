@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import BINOMIAL, MAX_CHECKERS, MAX_POINTS
 from bgdata.errors import BgdataError
-from bgdata.store.names import identifier, quoted
+from bgdata.store.names import identifier, sql_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -72,7 +72,7 @@ def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Version
         kind = warehouse.kinds[TWO_SIDED]
         with suppress(BgdataError):  # a damaged version shows when it is opened
             variant = table.manifest.variant
-            if kind.tables_of(kind.recorded(table.manifest)) or warehouse.open(kind.name, variant).name != table.name:
+            if kind.tables_of(kind.recipe_of(table.manifest)) or warehouse.open(kind.name, variant).name != table.name:
                 continue
             _define_flat_table(connection, table, kind.tables[0].name)
 
@@ -98,7 +98,7 @@ def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name
     columns = ", ".join(f"equities.{column}" for column in Equities._fields)
     connection.execute(
         f"create temp view {identifier(f'{name}_{variant}')} as "
-        f"select variant, on_roll_index, opponent_index, {columns} from (select {quoted(variant)} as variant, "
+        f"select variant, on_roll_index, opponent_index, {columns} from (select {sql_text(variant)} as variant, "
         "on_roll_index, opponent_index, "
         f"{identifier(f'probe_{name}_{variant}')}(on_roll_index, opponent_index) as equities "
         f"from (select range::integer as on_roll_index from range({count})), "

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from bgdata.errors import BgdataError, UsageError, shown
+from bgdata.errors import BgdataError, UsageError, cite
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.position import START
 from bgdata.store.names import identifier
@@ -52,7 +52,7 @@ def search(site: Site, request: Request) -> Response:
     if not found:
         raise UsageError(
             f"expected a position in any notation, a table such as bearoff_two_sided/6x9, a view such as games, "
-            f"a claim such as A8 or a player, got {shown(text)}"
+            f"a claim such as A8 or a player, got {cite(text)}"
         )
     return RedirectResponse(found, 303)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from bgdata.errors import IllegalPlayError, UsageError, shown
+from bgdata.errors import IllegalPlayError, UsageError, cite
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful
 from bgdata.game.classes import check_occurs
 from bgdata.game.dice import Roll, parse_roll
@@ -30,7 +30,7 @@ class PositionRequest:
 
     def __init__(self, text: str, given: Mapping[str, str]) -> None:
         if len(text) > LONGEST:
-            raise UsageError(f"expected a position of at most {LONGEST} characters, got {shown(text)}")
+            raise UsageError(f"expected a position of at most {LONGEST} characters, got {cite(text)}")
         self.text, self.given = text, given
         self.position, self.match = parse_identifier(text)
         check_occurs(self.position)
@@ -157,7 +157,7 @@ def state_of(word: str) -> tuple[str, dict[str, str]]:
     text, *said = word.split("~")
     names = {letter: name for name, letter in LETTERS.items()}
     if not all(each[:1] in names for each in said):
-        raise UsageError(f"expected a Position ID with roll, score and cube under undo, got {shown(word)}")
+        raise UsageError(f"expected a Position ID with roll, score and cube under undo, got {cite(word)}")
     return text, {names[each[0]]: each[1:] for each in said}
 
 
@@ -168,7 +168,7 @@ def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, 
         return default
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(most))
     if not is_number or not least <= int(text) <= most:
-        raise UsageError(f"expected a whole number from {least} to {most:,} as {name}, got {shown(text)}")
+        raise UsageError(f"expected a whole number from {least} to {most:,} as {name}, got {cite(text)}")
     return int(text)
 
 
@@ -177,7 +177,7 @@ def flag(given: Mapping[str, str], name: str) -> bool | None:
     text = given.get(name, "").strip().lower()
     words = {"": None, "1": True, "yes": True, "on": True, "0": False, "no": False}
     if text not in words:
-        raise UsageError(f"expected 1 or 0 as {name}, got {shown(text)}")
+        raise UsageError(f"expected 1 or 0 as {name}, got {cite(text)}")
     return words[text]
 
 
@@ -185,7 +185,7 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
     """What an address says of score and cube, as the options of commands. Raises UsageError."""
     owner = given.get("owner", "").strip() or None
     if owner not in (None, *CubeOwner):
-        raise UsageError(f"expected an owner of the cube: {', '.join(CubeOwner)}, got {shown(owner)}")
+        raise UsageError(f"expected an owner of the cube: {', '.join(CubeOwner)}, got {cite(owner)}")
     return {
         "away": given.get("away", "").strip() or None,
         "crawford": flag(given, "crawford") or False,

@@ -22,7 +22,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bgdata.errors import BgdataError, QueryError, TooBusyError, shown
+from bgdata.errors import BgdataError, QueryError, TooBusyError, cite
 from bgdata.process import data_bytes
 from bgdata.rows import as_cell, plain
 from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
@@ -168,7 +168,7 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
     if not text:
         raise QueryError("expected a query, got none")
     if setting := SETTINGS.search(text):
-        raise QueryError(f"expected a query of tables, not of settings or texts that are run, got {shown(setting[0])}")
+        raise QueryError(f"expected a query of tables, not of settings or texts that are run, got {cite(setting[0])}")
     most = limits.sql_rows if form == "rows" else limits.file_rows
     limited = f"{text} limit {most + 1}" if text.startswith("from (") else text
     try:

@@ -83,7 +83,7 @@ MATCHES: dict[str, tuple[list[str], str]] = {
 def test_matches(name: str, expected: list[str], words: str) -> None:
     path = case_file(name)
     file = replay_file(parse_matches(path.name, path.read_bytes()))
-    found, told = [], [f"line {bad.line}: {bad.reason}" for bad in file.quarantined]
+    found, told = [], [f"line {bad.line}: {bad.reason}" for bad in file.rejects]
     for match in file.matches:
         for game, missing in zip(match.games, breaks(match), strict=True):
             points = "?" if game.winner is None else f"{(1 - 2 * game.winner) * (game.points or 0):+}"

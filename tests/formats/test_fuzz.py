@@ -26,7 +26,7 @@ MAT = test_mat.EXAMPLE.encode().splitlines(keepends=True)
 def check_accounts(intake: Intake, text: bytes) -> None:
     counts = intake.counts
     assert counts.lines == len(lines_of(text)) == counts.rows + counts.comments + counts.quarantined
-    quarantined = intake.quarantined
+    quarantined = intake.rejects
     assert len(quarantined) == counts.quarantined
     assert all(bad.reason.startswith("expected ") and bad.text.isprintable() for bad in quarantined)
     numbers = [bad.line for bad in quarantined]
@@ -46,10 +46,10 @@ def check_again(name: str, text: bytes) -> None:
     intake = parse(text)
     check_accounts(intake, text)
     assert len(intake) == intake.counts.rows
-    assert not set(intake.lines.tolist()) & {bad.line for bad in intake.quarantined}
+    assert not set(intake.lines.tolist()) & {bad.line for bad in intake.rejects}
     written = b"".join(write(intake))
     again = parse(written)
-    assert again.quarantined == []
+    assert again.rejects == []
     assert b"".join(write(again)) == written
     for field, array in vars(intake).items():
         if isinstance(array, np.ndarray) and field != "lines":
@@ -71,7 +71,7 @@ def check_benchmark(text: bytes) -> None:
     assert benchmark.counts.rows == sum(len(getattr(benchmark, table)) for table in tables)
     written = b"".join(format_gnubg_benchmark(benchmark))
     again = parse_gnubg_benchmark(written)
-    assert again.quarantined == []
+    assert again.rejects == []
     assert b"".join(format_gnubg_benchmark(again)) == written
     for table in ("decisions", "plays"):
         for name in ("boards", "dice", "equities", "losses"):
@@ -106,4 +106,4 @@ def test_corrupted_trees() -> None:
         counts = file.counts
         assert counts.lines == counts.rows + counts.quarantined
         assert counts.rows == sum(len(match.games) for match in file.matches)
-        assert all(bad.reason.startswith("expected ") and bad.text.isprintable() for bad in file.quarantined)
+        assert all(bad.reason.startswith("expected ") and bad.text.isprintable() for bad in file.rejects)

@@ -167,7 +167,7 @@ BAD_LINES = {
 @each(("line", "reason"), BAD_LINES.items())
 def test_each_rule(line: str, reason: str) -> None:
     benchmark = parse_gnubg_benchmark(GROUP + line.encode() + b"\n" + GROUP)
-    (bad,) = benchmark.quarantined
+    (bad,) = benchmark.rejects
     assert (bad.line, bad.reason) == (7, reason)
     assert benchmark.counts == LineCounts(13, 12, 0, 1)
     assert text_of(benchmark) == GROUP * 2
@@ -185,7 +185,7 @@ def test_a_play_that_is_not_legal_takes_its_decision_out() -> None:
     is_illegal[3] = True
     rest = benchmark.quarantine("plays", is_illegal, "expected legal plays")
     assert rest.counts == LineCounts(18, 17, 0, 1)
-    assert [(bad.line, bad.reason) for bad in rest.quarantined] == [(10, "expected legal plays")]
+    assert [(bad.line, bad.reason) for bad in rest.rejects] == [(10, "expected legal plays")]
     assert rest.decisions.lines.tolist() == [4, 16]
     assert rest.decisions.first_plays.tolist() == [0, 2]
     assert rest.plays.decisions.tolist() == [0, 0, 1, 1]
@@ -225,7 +225,7 @@ def decision_lines(draw: st.DrawFn) -> str:
 @given(st.lists(decision_lines(), max_size=8).map("".join))
 def test_round_trip(text: str) -> None:
     benchmark = parse_gnubg_benchmark(text.encode())
-    assert benchmark.quarantined == []
+    assert benchmark.rejects == []
     again = parse_gnubg_benchmark(text_of(benchmark))
     for table in ("decisions", "plays"):
         for name, array in vars(getattr(benchmark, table)).items():

@@ -101,8 +101,8 @@ def test_every_line_has_one_verdict() -> None:
     assert repr(ledger) == "Ledger(2 rows, 1 comments, 2 quarantined)"
     assert ledger.rows.tolist() == [1, 3]
     assert ledger.comments.tolist() == [2]
-    assert ledger.quarantined == [Quarantined(1, "a", "expected no a"), Quarantined(5, "e", "expected something else")]
-    assert str(ledger.quarantined[0]) == "line 1: expected no a, got 'a'"
+    assert ledger.rejects == [Quarantined(1, "a", "expected no a"), Quarantined(5, "e", "expected something else")]
+    assert str(ledger.rejects[0]) == "line 1: expected no a, got 'a'"
     other = ledger.copy()
     other.reject([1], "expected no b")
     assert (ledger.counts.quarantined, other.counts.quarantined) == (2, 3)
@@ -122,7 +122,7 @@ def test_quarantine_takes_rows_out_of_every_array() -> None:
     rest = rows.quarantine(np.array([False, True, False]), "expected another class")
     assert len(rows) == 3
     assert (rest.lines.tolist(), rest.values.tolist(), rest.comments) == ([1, 4], [1, 3], ("kept",))
-    assert rest.quarantined == [Quarantined(3, "b", "expected another class")]
+    assert rest.rejects == [Quarantined(3, "b", "expected another class")]
     assert rest.counts == LineCounts(4, 2, 1, 1)
     assert rows.counts == LineCounts(4, 3, 1, 0)
     masks: tuple[NDArray[Any], ...] = np.zeros(2, np.bool_), np.zeros(3, np.int8)
@@ -146,10 +146,10 @@ def test_blocks_are_joined_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
     ledger = Ledger.join(lines, map_blocks(parse, lines))
     assert ledger.counts == LineCounts(10, 6, 1, 3)
-    assert [(bad.line, bad.text, bad.reason) for bad in ledger.quarantined] == [
+    assert [(bad.line, bad.text, bad.reason) for bad in ledger.rejects] == [
         (number + 1, str(number), f"expected no {number}") for number in (1, 5, 9)
     ]
-    assert [part.quarantined[0].line for part in map_blocks(parse, lines) if part.quarantined] == [2, 6, 10]
+    assert [part.rejects[0].line for part in map_blocks(parse, lines) if part.rejects] == [2, 6, 10]
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.gz", "x.bz2"])

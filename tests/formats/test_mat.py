@@ -62,7 +62,7 @@ def text_of(match: Match) -> str:
 def game_of(rows: str) -> Game:
     """The one game of these rows, none of them quarantined."""
     file = parse_mat((HEAD + rows).encode())
-    assert file.quarantined == []
+    assert file.rejects == []
     return file.matches[0].games[0]
 
 
@@ -175,7 +175,7 @@ BAD_LINES = {
 @each(("line", "reason"), BAD_LINES.items())
 def test_each_rule(line: str, reason: str) -> None:
     file = parse_mat(f"{HEAD}  1) 31: 8/5 6/5\n{line}\n  3) 21: 6/4 6/5\n".encode())
-    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(6, reason)]
+    assert [(bad.line, bad.reason) for bad in file.rejects] == [(6, reason)]
     (game,) = file.matches[0].games
     assert game.flaw == Flaw(6, reason)
     assert len(game.turns) == 2
@@ -199,7 +199,7 @@ def test_each_rule(line: str, reason: str) -> None:
 )
 def test_lines_out_of_place(text: str, line: int, reason: str) -> None:
     file = parse_mat(text.encode())
-    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(line, reason)]
+    assert [(bad.line, bad.reason) for bad in file.rejects] == [(line, reason)]
 
 
 def test_several_matches_in_a_file() -> None:
@@ -239,7 +239,7 @@ def test_rules_among_info(said: str, length: int, is_jacoby: bool) -> None:
 def test_names_with_letters_of_windows_or_not_printable(name: bytes, expected: str) -> None:
     for text, players in ((HEAD + TWO, (expected, "Bo")), (HEAD.replace("Bo", "xx") + TWO, (expected, "xx"))):
         file = parse_mat(text.encode().replace(b"Ann Lee", name))
-        assert (file.quarantined, file.matches[0].players) == ([], players)
+        assert (file.rejects, file.matches[0].players) == ([], players)
         (game,) = file.matches[0].games
         note = "the names are not in UTF-8: they were read as text of Windows, code page 1252"
         assert game.notes == ((Note(4, note),) if not is_utf8(name) else ())
@@ -250,7 +250,7 @@ def test_text_around_games() -> None:
     """Comments need not be printable; numbers of rows alone are blank; headings differ, and names may touch."""
     comments = b'; by\x00 me\n; [Site "a\x92b\x00c"]\n# \xe2\x80\x8d\n'
     file = parse_mat(comments + HEAD.encode() + b"; \x1b[1m\n  1) 31: 8/5 6/5\n")
-    assert (file.quarantined, file.counts.comments) == ([], 4)
+    assert (file.rejects, file.counts.comments) == ([], 4)
     assert file.matches[0].info == (("Site", "a\u2019b c"),)
     blank = parse_mat(f"{HEAD}{TWO}  2)\n      Wins 1 point\n  3)    \n".encode())
     assert blank.counts == LineCounts(8, 5, 3, 0)
@@ -265,13 +265,13 @@ def test_text_around_games() -> None:
         assert parse_mat(data).matches == ()
     for data in (EXAMPLE.encode("utf-16"), EXAMPLE.replace("\n", "\r").encode()):
         found = parse_mat(data)
-        assert (found.quarantined, found.matches) == ([], parse_mat(EXAMPLE.encode()).matches)
+        assert (found.rejects, found.matches) == ([], parse_mat(EXAMPLE.encode()).matches)
 
 
 @pytest.mark.parametrize("end", [b"\x1a", b"\r\n\x1a", b"\n\x1a\x1a"])
 def test_the_mark_of_dos_at_the_end_is_dropped(end: bytes) -> None:
     file = parse_mat(HEAD.encode() + b"      Wins 1 point" + end)
-    assert file.quarantined == []
+    assert file.rejects == []
     assert (file.counts.rows, file.matches[0].games[0].points) == (4, 1)
 
 
@@ -280,7 +280,7 @@ def test_info_belongs_to_the_heading_before_it() -> None:
     first, second = (HEAD.replace("\n\n", f"\n{info.format(number)}\n") for number in (1, 2))
     file = parse_mat(f"{info.format(0)}{first}      Wins 1 point\n{info.format('x')}{second}".encode())
     assert [[value for _, value in match.info] for match in file.matches] == [["0", "1"], ["x", "2"]]
-    assert file.quarantined == []
+    assert file.rejects == []
 
 
 def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
@@ -293,7 +293,7 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
     rest = file.quarantine_games(check)
     assert [game.number for game in rest.matches[0].games] == [2, 3, 4]
     assert rest.counts == LineCounts(36, 18, 6, 12)
-    reasons = {bad.line: bad.reason for bad in rest.quarantined}
+    reasons = {bad.line: bad.reason for bad in rest.rejects}
     assert reasons.pop(9) == "expected legal play"
     assert reasons.pop(36) == HEADING
     assert reasons == dict.fromkeys((5, 6, 7, 8, *range(10, 16)), "expected a whole game, see line 9")
@@ -390,7 +390,7 @@ def games_of(*names: str) -> list[Game]:
     """Games of which the names and scores are these, each won by one point in the left column."""
     heads = "".join(f" Game {number}\n {each}\n{TWO}      Wins 1 point\n" for number, each in enumerate(names, 1))
     file = parse_mat(f" 5 point match\n{heads}".encode())
-    assert file.quarantined == []
+    assert file.rejects == []
     assert file.matches[0].players == ("anna", "ben")
     return list(file.matches[0].games)
 
@@ -425,7 +425,7 @@ def test_a_game_of_other_players_has_one_reason() -> None:
     first, second = file.matches[0].games
     assert first.flaw is None
     assert second.flaw == Flaw(8, "expected the players of the match, 'Ann Lee' and 'Bo'")
-    assert (second.units, len(file.quarantined)) == (range(6, 10), 1)
+    assert (second.units, len(file.rejects)) == (range(6, 10), 1)
 
 
 def test_a_position_set_by_hand_spoils_its_game_alone() -> None:
@@ -473,7 +473,7 @@ def test_round_trip(
     )
     match = Match(players if played else ("", ""), length, played, (("Event", "Open \\ 'x'"),))
     file = parse_mat(text_of(match).encode())
-    assert file.quarantined == []
+    assert file.rejects == []
     assert file.matches == (match,)
     assert all(before.units.stop <= after.units.start for before, after in pairwise(file.matches[0].games))
     assert text_of(file.matches[0]) == text_of(match)
@@ -491,6 +491,6 @@ def test_long_info_is_read_again_and_cut_where_it_is_too_long() -> None:
     for length in (3_000, 100_000):
         value = "\u00e4" * length
         found = parse_mat(b"".join(format_mat(Match(("a", "b"), 3, (Game(1, (0, 0)),), (("GC", value),)))))
-        assert found.quarantined == []
+        assert found.rejects == []
         ((name, read),) = found.matches[0].info
         assert (name, len(read) == length, value.startswith(read)) == ("GC", length == 3_000, True)

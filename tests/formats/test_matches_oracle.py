@@ -64,7 +64,7 @@ def summary(game: Game) -> tuple[object, ...]:
 
 def both(folder: Path, name: str) -> tuple[MatchFile, MatchFile]:
     mat, sgf = parse_mat(read_bytes(folder / f"{name}.mat")), parse_sgf(read_bytes(folder / f"{name}.sgf"))
-    assert mat.quarantined == sgf.quarantined == []
+    assert mat.rejects == sgf.rejects == []
     return mat, sgf
 
 

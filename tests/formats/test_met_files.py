@@ -42,7 +42,7 @@ def post_for(player: str, *chances: float) -> str:
 
 def table_of(data: bytes) -> MetTable:
     found = parse_met(data)
-    assert found.quarantined == []
+    assert found.rejects == []
     assert found.table is not None
     return found.table
 
@@ -150,10 +150,10 @@ def test_tables_that_are_set_aside(data: bytes, line: str, reason: str) -> None:
     found = parse_met(data)
     assert found.table is None
     assert found.counts.rows == 0
-    (cause,) = [entry for entry in found.quarantined if not entry.reason.startswith("expected a table that is whole")]
+    (cause,) = [entry for entry in found.rejects if not entry.reason.startswith("expected a table that is whole")]
     assert re.fullmatch(reason, cause.reason)
     assert line in cause.text
-    others = [entry for entry in found.quarantined if entry != cause]
+    others = [entry for entry in found.rejects if entry != cause]
     assert all(entry.reason == f"expected a table that is whole, see line {cause.line}" for entry in others)
 
 
@@ -161,18 +161,16 @@ def test_text_around_a_table_is_set_aside() -> None:
     found = parse_met(b"nonsense\n" + text() + b"\n# a comment\nmore\n")
     assert found.table is not None
     last = len(text().splitlines()) + 4
-    assert [(entry.line, entry.text) for entry in found.quarantined] == [(1, "nonsense"), (last, "more")]
+    assert [(entry.line, entry.text) for entry in found.rejects] == [(1, "nonsense"), (last, "more")]
     found = parse_met(text() + text())
     assert found.table is None
-    assert "expected well-formed XML, found: junk after document element" in {
-        entry.reason for entry in found.quarantined
-    }
+    assert "expected well-formed XML, found: junk after document element" in {entry.reason for entry in found.rejects}
 
 
 @each("data", [b"", b"\n", b"# only\n"])
 def test_files_without_a_table(data: bytes) -> None:
     found = parse_met(data)
-    assert (found.table, found.quarantined) == (None, [])
+    assert (found.table, found.rejects) == (None, [])
     assert parse_met(data).table is parse_met(b"nothing").table is None
 
 
@@ -260,7 +258,7 @@ def test_gnubg_reads_back_every_cell(tmp_path: Path, is_symmetric: bool) -> None
 def test_comments_around_a_table_may_have_tags(comment: str) -> None:
     found = parse_met(comment.encode() + text() + comment.encode())
     assert found.table is not None
-    assert found.quarantined == []
+    assert found.rejects == []
 
 
 def test_lines_that_end_in_carriage_returns() -> None:
@@ -274,7 +272,7 @@ def test_invalid_parameters_are_refused(number: str, expected: str) -> None:
     post = f'<post-crawford-table type="mec" player="both">{parameters}</post-crawford-table>'
     found = parse_met(text(parameters, post, "-1", pre='type="zadeh"'))
     assert found.table is None
-    assert f"expected {expected}" in [line.reason for line in found.quarantined]
+    assert f"expected {expected}" in [line.reason for line in found.rejects]
 
 
 INI = """\
@@ -333,7 +331,7 @@ def test_each_rule_of_ini_files(old: str, new: str, line: int, reason: str) -> N
     assert old in INI
     file = parse_met(INI.replace(old, new).encode())
     assert file.table is None
-    reasons = {bad.line: bad.reason for bad in file.quarantined}
+    reasons = {bad.line: bad.reason for bad in file.rejects}
     assert reasons.pop(line) == reason
     assert set(reasons.values()) == {f"expected a table that is whole, see line {line}"}
 

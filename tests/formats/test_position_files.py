@@ -245,7 +245,7 @@ BAD_ROWS: dict[str, dict[str, str]] = {
 def test_each_rule(name: str, line: str, reason: str) -> None:
     parse, _, row = FORMATS[name]
     data = parse(row + line.encode("latin-1") + b"\n" + row)
-    (bad,) = data.quarantined
+    (bad,) = data.rejects
     assert (bad.line, bad.reason) == (2, reason)
     assert bad.text.startswith(line[:100].replace("\0", "\\x00").replace("\xff", "\\xff"))
     assert data.lines.tolist() == [1, 3]
@@ -309,13 +309,13 @@ def test_headings_of_wildbg() -> None:
     heading = f"{WILDBG_HEADING}\n".encode()
     for text in (heading + WILDBG_ROW, WILDBG_ROW, f" {WILDBG_HEADING.replace(',', ', ')}\r\n".encode() + WILDBG_ROW):
         data = files.parse_wildbg_csv(text)
-        assert (data.counts.rows, data.quarantined, data.boards.tolist()) == (1, [], BOARD.tolist())
+        assert (data.counts.rows, data.rejects, data.boards.tolist()) == (1, [], BOARD.tolist())
         assert data.chances.dtype == np.float32
         assert data.chances[0, 0] == np.float32(0.5255432)
         assert text_of("wildbg", data) == heading + WILDBG_ROW
     data = files.parse_wildbg_csv(b"\nposition_id,win,lose_g,lose_bg,win_g,win_bg\n" + WILDBG_ROW)
     assert data.counts == LineCounts(3, 0, 1, 2)
-    assert {bad.reason for bad in data.quarantined} == {f"expected the heading {WILDBG_HEADING} or none"}
+    assert {bad.reason for bad in data.rejects} == {f"expected the heading {WILDBG_HEADING} or none"}
 
 
 def test_json_lines() -> None:
@@ -330,9 +330,7 @@ def test_json_lines() -> None:
     rest = data.quarantine(np.array([True, False]), "expected a cube decision")
     assert rest.equities is not None
     assert (rest.equities.tolist(), rest.lines.tolist()) == ([1], [3])
-    assert [str(bad) for bad in rest.quarantined] == [
-        f"line 1: expected a cube decision, got {json.dumps(entries[0])!r}"
-    ]
+    assert [str(bad) for bad in rest.rejects] == [f"line 1: expected a cube decision, got {json.dumps(entries[0])!r}"]
 
 
 def test_headings_columns_and_comments_of_lists() -> None:
@@ -352,7 +350,7 @@ def test_every_notation_of_positions() -> None:
     ]
     for end in ("", ", a remark, with commas", ",0.5,1"):
         positions = files.parse_position_list("".join(f"{text}{end}\n" for text in texts).encode())
-        assert positions.quarantined == []
+        assert positions.rejects == []
         assert positions.lines.tolist() == list(range(1, len(texts) + 1))
         assert (positions.boards == START.board).all()
     for data in (f"{START_ID}\nstart\n".encode("utf-16"), f"{START_ID}\rstart\r".encode()):
@@ -385,7 +383,7 @@ def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lines_module, "BLOCK", block)
         data = files.parse_gnubg_training(text)
         assert data.counts == expected.counts == LineCounts(9, 4, 3, 2)
-        assert data.quarantined == expected.quarantined
+        assert data.rejects == expected.rejects
         assert data.lines.tolist() == expected.lines.tolist() == [1, 4, 5, 9]
         assert data.boards.tolist() == expected.boards.tolist()
         assert data.comment_index is not None
@@ -409,7 +407,7 @@ def test_each_line_is_judged_as_by_its_twin(text: bytes) -> None:
     found = [training_row(line) for line in lines_of(text)]
     assert [line - 1 for line in data.lines] == [index for index, row in enumerate(found) if isinstance(row, tuple)]
     assert data.counts.comments == found.count("comment")
-    assert data.counts.quarantined == found.count("bad") == len(data.quarantined)
+    assert data.counts.quarantined == found.count("bad") == len(data.rejects)
     rows = [row for row in found if isinstance(row, tuple)]
     assert data.boards.tolist() == [list(row[0]) for row in rows]
     assert data.chances.tolist() == np.array([row[1] for row in rows], np.float32).reshape(-1, 5).tolist()
@@ -422,7 +420,7 @@ def check_round_trip(name: str, written: Lines, board_rows: np.ndarray, chances:
     """What was written is read as it was, and written again the same."""
     text = b"".join(written)
     data = FORMATS[name].parse(text)
-    assert data.quarantined == []
+    assert data.rejects == []
     assert (data.boards == board_rows).all()
     assert data.chances.tobytes() == chances.tobytes()
     assert text_of(name, data) == text

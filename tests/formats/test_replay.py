@@ -32,7 +32,7 @@ def turns_of(text: str, root: str = MATCH) -> list[ReplayedTurn]:
     """The replayed turns of one game: `W[31hefe]B[double]...`, each a node; properties of the root before them."""
     nodes = text.replace("W[", ";W[").replace("B[", ";B[")
     file = parse_sgf(f"(;{root}{nodes})".encode())
-    assert file.quarantined == []
+    assert file.rejects == []
     (match,) = file.matches
     return replay_game(match, match.games[0]).turns
 
@@ -415,7 +415,7 @@ def test_plays_that_the_record_calls_illegal() -> None:
 def test_the_line_of_the_cause_is_quarantined_for_it() -> None:
     rows = "  1) 31: 8/5 6/5                 52:\n  2) 65: 24/18 13/8\n      Wins 1 point\n"
     file = replay_file(parse_mat(f"{MAT_HEAD}{rows}".encode()))
-    reasons = {bad.line: bad.reason for bad in file.quarantined}
+    reasons = {bad.line: bad.reason for bad in file.rejects}
     assert reasons.pop(4) == f"{UNPLAYED.format(52)}, in line 4: bob play"
     assert reasons == dict.fromkeys((2, 3, 5, 6), "expected a whole game, see line 4")
 

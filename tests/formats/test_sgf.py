@@ -87,7 +87,7 @@ def test_the_analysis_can_be_had() -> None:
 def one(text: str) -> Match:
     """The match of one tree: what stands in its root, and its nodes."""
     file = parse_sgf(f"(;{ROOT}{text})".encode())
-    assert file.quarantined == []
+    assert file.rejects == []
     (match,) = file.matches
     return match
 
@@ -218,7 +218,7 @@ BAD_TREES = {
 @each(("tree", "reason"), BAD_TREES.items())
 def test_each_rule(tree: str, reason: str) -> None:
     file = parse_sgf(f"(;{ROOT})\n\n{tree}".encode())
-    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(3, reason)]
+    assert [(bad.line, bad.reason) for bad in file.rejects] == [(3, reason)]
     assert file.counts == LineCounts(2, 1, 0, 1)
 
 
@@ -229,7 +229,7 @@ def test_a_game_that_does_not_end_takes_no_other_with_it(cut: str) -> None:
     trees[1] = "".join(trees[1].rsplit(cut, 1))
     file = parse_sgf("".join(trees).encode())
     assert [game.number for game in file.matches[0].games] == [1, 3, 4]
-    assert [(bad.line, bad.reason) for bad in file.quarantined] == [(2, NODES)]
+    assert [(bad.line, bad.reason) for bad in file.rejects] == [(2, NODES)]
 
 
 def test_comments_may_quote_a_game() -> None:
@@ -247,7 +247,7 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
     rest = parse_sgf(EXAMPLE.encode()).quarantine_games(check)
     assert [game.number for game in rest.matches[0].games] == [1, 3]
     assert rest.counts == LineCounts(3, 2, 0, 1)
-    assert [(bad.line, bad.reason) for bad in rest.quarantined] == [(13, "expected more than 3 games")]
+    assert [(bad.line, bad.reason) for bad in rest.rejects] == [(13, "expected more than 3 games")]
 
 
 @each("text", ["[" * 200_000, "(" * 200_000, "(;A" * 100_000, f"(;{ROOT}" + "[\\" * 100_000])

@@ -18,9 +18,9 @@ def test_owners_are_the_words_of_columns() -> None:
 
 
 def test_doubling() -> None:
-    cube = Cube().doubled()
+    cube = Cube().after_double()
     assert cube == Cube(2, CubeOwner.OPPONENT)
-    assert cube.flip().doubled() == Cube(4, CubeOwner.OPPONENT)
+    assert cube.flip().after_double() == Cube(4, CubeOwner.OPPONENT)
     assert Cube(MOST_CUBE, CubeOwner.ON_ROLL).value == 1 << 30
     assert Stakes(Money(is_jacoby=True), Cube(2)).cube.value == 2  # after an automatic double
 
@@ -91,7 +91,7 @@ def test_invalid_cubes_scores_and_stakes_are_refused() -> None:
             (lambda: make_cube(2.0), r"^expected a whole number as cube value, got 2\.0$"),
             (lambda: make_cube("2"), "^expected a whole number as cube value, got '2'$"),
             (lambda: make_cube(None), "^expected a whole number as cube value, got None$"),
-            (theirs.doubled, "got the opponent's"),
+            (theirs.after_double, "got the opponent's"),
             (lambda: MatchScore(0, 3), "expected at least 1 point to go for each side, got"),
             (lambda: MatchScore(3, -1), "expected at least 1 point to go for each side, got"),
             (lambda: MatchScore(2, 3, is_crawford=True), "one side at 1-away in the crawford game, got"),

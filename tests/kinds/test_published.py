@@ -109,10 +109,10 @@ def test_published_versions_have_current_recipes(kind: Dataset[Any], package: Pa
 
 def test_published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (parameters, folder), *_ = published_versions(SHIPPED, NetworkParameters).items()
-    assert DATASET.published(parameters) == folder
-    assert DATASET.published(replace(parameters, seed=99)) is None
+    assert DATASET.published_folder(parameters) == folder
+    assert DATASET.published_folder(replace(parameters, seed=99)) is None
     monkeypatch.setattr(network, "SHIPPED", tmp_path)
-    assert DATASET.published(parameters) is None
+    assert DATASET.published_folder(parameters) is None
     damaged = tmp_path / "x" / "r1-00000000"
     damaged.mkdir(parents=True)
     for text in ("", "{}", json.dumps({**json.loads((folder / "manifest.json").read_text()), "rows": 1})):

@@ -77,7 +77,7 @@ def test_a_double_is_worth_what_rolling_is_with_the_cube_on_the_other_side() -> 
         expected = worth_of_rolling(evaluate, board.tolist(), doubled, CubeRules(met=published_met()))
         assert cube.double_take == pytest.approx(expected, abs=1e-6)
         assert cube.double_pass == published_met().mwc(4, 3)
-        assert cube.answered == min(cube.double_take, cube.double_pass)
+        assert cube.double_worth == min(cube.double_take, cube.double_pass)
 
 
 def test_exact_tables_agree_with_themselves_one_roll_later(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -137,11 +137,11 @@ def test_luck_losses_and_drift_add_up(length: int, ply: int) -> None:
         for each in found.acts:
             kinds.add(each.act.kind)
             assert each.end - each.start == pytest.approx(
-                each.luck - each.play_loss - each.cube_loss + each.found, abs=1e-12
+                each.luck - each.play_loss - each.cube_loss + each.correction, abs=1e-12
             )
-            assert min(each.play_loss, each.cube_loss, each.found) >= 0
+            assert min(each.play_loss, each.cube_loss, each.correction) >= 0
             if ply == 0:
-                assert each.found == 0
+                assert each.correction == 0
         sums = totals_of([found])
         assert sums.result is not None
         assert sums.net_drift is not None
@@ -199,7 +199,7 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
                 acts.append(Act(ActKind.PASS, 1 - player, player, board, stakes))
                 return RecordedGame(MONEY, acts, (1 - 2 * player) * cube.value)
             acts.append(Act(ActKind.TAKE, 1 - player, player, board, stakes))
-            cube = cube.doubled()
+            cube = cube.after_double()
             stakes = Stakes(Money(is_jacoby=False), cube)
         die, other = generator.integers(1, 7, 2).tolist()
         _, plays = batch_plays(board[None], np.array([(die, other)], np.int8))

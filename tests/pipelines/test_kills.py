@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 import bgdata
-from bgdata.store.storage import locked
+from bgdata.store.storage import hold_lock
 from bgdata.store.verify import check_hashes
 from tests.formats.samples import BENCHMARK_ROWS
 from tests.pipelines.server import ROOT, PrefectServer
@@ -104,7 +104,7 @@ def test_every_flow_goes_on_after_a_kill(server: PrefectServer, small_root: Path
     root, wanted = Path(shutil.copytree(small_root, tmp_path / "warehouse")), cases(tmp_path)
     with ExitStack() as held:
         for case in wanted.values():
-            held.enter_context(locked(root / ".staging" / f"{case.held.replace('/', '-')}.lock"))
+            held.enter_context(hold_lock(root / ".staging" / f"{case.held.replace('/', '-')}.lock"))
         runs = {}
         for name, case in wanted.items():
             runs[name] = server.begin(name, root=str(root), **case.parameters)
@@ -134,7 +134,7 @@ def check_digests(root: Path, there: set[Path], folder: Path) -> None:
     for table in made:
         digest, kind = table.manifest.digest, warehouse.kind(table.manifest.dataset)
         parameters = kind.parameters.from_manifest(table.manifest.parameters)
-        if kind.published(parameters) is not None:
+        if kind.published_folder(parameters) is not None:
             check_hashes(table)
             continue
         files = [folder / f"{table.manifest.variant}.bm"] if kind.takes_files else []

@@ -19,7 +19,7 @@ import bgdata
 from bgdata.evaluation.player import open_named_player
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
 from bgdata.store.dataset import ImportedDataset
-from bgdata.store.storage import locked
+from bgdata.store.storage import hold_lock
 from tests.formats.samples import BENCHMARK_ROWS, SHARED, TRAINING_ROW
 from tests.pipelines.mirror import Mirror
 from tests.pipelines.server import PrefectServer
@@ -98,7 +98,7 @@ def test_match_equity_tables_side_by_side_though_the_worker_is_killed(server: Pr
     ends; tried again by hand, it finds the table."""
     plan = {"player": "network/tiny", "plies": [0, 1], "length": 5}
     tables = root / "match_equity"
-    with locked(root / ".staging" / "match_equity-tiny-0ply-5.lock"):
+    with hold_lock(root / ".staging" / "match_equity-tiny-0ply-5.lock"):
         run = server.begin("match-equity", root=str(root), plan=plan)
         server.wait_for(lambda: any(tables.glob("tiny-1ply-5/r*")), "one table, while another one has to wait")
         server.kill_worker()

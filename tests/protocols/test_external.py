@@ -370,7 +370,7 @@ def shown(match: Match) -> list[str]:
 def check_legal(match: Match) -> None:
     """The file that is written is read again as a match without a fault."""
     file = replay_file(parse_mat(b"".join(format_mat(match))))
-    assert not file.ledger.quarantined
+    assert not file.ledger.rejects
     assert len(file.matches[0].games) == len(match.games)
 
 

@@ -78,7 +78,7 @@ def played(server: FibsServer, decisions: Decisions, wish: Wish) -> tuple[FibsPl
 def check_record(server: FibsServer, record: Record) -> Match:
     """The record has what the server has seen, play by play, and is read again as a legal match."""
     file = replay_file(parse_mat(b"".join(format_mat(record.match))))
-    assert not file.ledger.quarantined
+    assert not file.ledger.rejects
     (match,) = file.matches
     assert len(match.games) == len(record.games)
     ours = [
@@ -275,7 +275,7 @@ def test_a_server_that_cheats_is_not_played_on(decisions: Decisions, fault: str,
     game = player.record.games[-1]
     assert len(game.turns) > 3
     assert game.winner is None
-    assert not replay_file(parse_mat(b"".join(format_mat(player.record.match)))).ledger.quarantined
+    assert not replay_file(parse_mat(b"".join(format_mat(player.record.match)))).ledger.rejects
 
 
 @pytest.mark.parametrize(

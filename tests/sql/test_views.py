@@ -270,7 +270,7 @@ def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
     gone = "lookahead_labels/of-another-machine/r1-01234567"
     table = warehouse.open(kind.name, kind.slug(kind.smallest))
     texts = {"start": start.name, "labels": f"{labels.name}:2 {gone}:1"}
-    parameters = kind.recorded(table.manifest).with_texts(texts).to_json()
+    parameters = kind.recipe_of(table.manifest).with_texts(texts).to_json()
     replace(table.manifest, parameters=parameters, inputs={}).save(table.folder)
     write_catalog(warehouse)
     found = rows_of(warehouse.root, "from lineage where dataset = 'supervised_network' order by role, input_dataset")

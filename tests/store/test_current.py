@@ -181,7 +181,7 @@ def test_versions_named_in_parameters_or_the_lock_are_needed(toys: Warehouse) ->
 
 def test_nothing_is_removed_while_something_is_built(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
-    with storage.locked(toys.staging / "square_sums-20.lock"):
+    with storage.hold_lock(toys.staging / "square_sums-20.lock"):
         with pytest.raises(VersionInUseError, match=r"expected no running build in .*, found square_sums-20; "):
             remove(toys, table)
         with pytest.raises(VersionInUseError):
@@ -197,7 +197,7 @@ def test_rubbish(powers: Warehouse) -> None:
     (staged / "square.npy").write_bytes(bytes(100))
     held = powers.staging / f"powers-11-{'0' * 12}-{'1' * 12}"
     held.mkdir()
-    with storage.locked(powers.staging / "powers-11.lock"):
+    with storage.hold_lock(powers.staging / "powers-11.lock"):
         found = rubbish(powers)
         assert {entry.path for entry in found} == {staged, second.folder}
     assert [entry.bytes for entry in found if entry.path == staged] == [100]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bgdata.errors import InvalidNameError, shown
+from bgdata.errors import InvalidNameError, cite
 from bgdata.kinds import all_kinds
 from bgdata.store.names import check_name, is_name, parse_input, parse_reference
 from tests.together import all_raise, each
@@ -89,7 +89,7 @@ def test_invalid_references_are_refused(parse: Callable[[Any], object], texts: l
 
 
 def test_shown_values_are_short_and_printable() -> None:
-    assert shown("a") == "'a'"
-    assert shown("\x1b[31m") == "'\\x1b[31m'"
-    assert len(shown("x" * 10**7)) <= 80
-    assert len(shown(["x"] * 1000)) <= 80
+    assert cite("a") == "'a'"
+    assert cite("\x1b[31m") == "'\\x1b[31m'"
+    assert len(cite("x" * 10**7)) <= 80
+    assert len(cite(["x"] * 1000)) <= 80

@@ -15,8 +15,8 @@ import pytest
 from bgdata.errors import CheckFailedError, StorageError
 from bgdata.store.arrays import ArrayWriter, save_array
 from bgdata.store.storage import (
+    hold_lock,
     is_locked,
-    locked,
     publish,
     remove_folder,
     sha256_file,
@@ -158,7 +158,7 @@ def append_slowly(folder: Path, together: Any, rounds: int) -> None:
     """In another process: make the number in a file one larger, each time under the lock."""
     together.wait()
     for _ in range(rounds):
-        with locked(folder / "lock"):
+        with hold_lock(folder / "lock"):
             number = int((folder / "number").read_text())
             time.sleep(0.001)
             (folder / "number").write_text(str(number + 1))
@@ -174,7 +174,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
 
 
 def hold_and_die(path: Path) -> None:
-    with locked(path):
+    with hold_lock(path):
         os._exit(3)
 
 
@@ -182,12 +182,12 @@ def test_a_dead_holder_blocks_nobody(tmp_path: Path) -> None:
     assert processes.run(hold_and_die, tmp_path / "lock") == 3
     assert (tmp_path / "lock").exists()
     waited = []
-    with locked(tmp_path / "lock", lambda: waited.append(1)):
+    with hold_lock(tmp_path / "lock", lambda: waited.append(1)):
         assert waited == []
 
 
 def test_only_locks_that_nobody_holds_are_removed(tmp_path: Path) -> None:
-    with locked(tmp_path / "lock"):
+    with hold_lock(tmp_path / "lock"):
         is_locked(tmp_path / "lock", remove=True)
         assert (tmp_path / "lock").exists()
     (tmp_path / "lock").touch()
@@ -203,9 +203,9 @@ def test_waiting_build_is_told(tmp_path: Path) -> None:
         waited.append(1)
         holder.__exit__(None, None, None)
 
-    holder = locked(tmp_path / "lock")
+    holder = hold_lock(tmp_path / "lock")
     holder.__enter__()
-    with locked(tmp_path / "lock", release):
+    with hold_lock(tmp_path / "lock", release):
         assert waited == [1]
 
 
@@ -213,6 +213,6 @@ def test_locks_in_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(StorageError, match=r"cannot lock .*: (part of the path is a file|file exists)"),
-        locked(tmp_path / "file" / "lock"),
+        hold_lock(tmp_path / "file" / "lock"),
     ):
         pass

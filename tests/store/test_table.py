@@ -62,7 +62,7 @@ class Shipped(Squares):
         super().__init__()
         self.folder = folder
 
-    def published(self, parameters: Count) -> Path | None:
+    def published_folder(self, parameters: Count) -> Path | None:
         return self.folder if parameters == TEN else None
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 from bgdata.bearoff.index import MAX_CHECKERS, layout_count
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters, check_size
-from bgdata.errors import InvalidParameterError, shown
+from bgdata.errors import InvalidParameterError, cite
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
@@ -54,7 +54,7 @@ class CombinationError(Dataset[P]):
         check_size(parameters.points, parameters.checkers, self.most_checkers)
         if parameters.combination not in self.combinations:
             raise InvalidParameterError(
-                f"expected a combination among {', '.join(self.combinations)}, got {shown(parameters.combination)}"
+                f"expected a combination among {', '.join(self.combinations)}, got {cite(parameters.combination)}"
             )
 
     def inputs(self, parameters: P) -> Mapping[str, tuple[str, Parameters]]:

@@ -117,7 +117,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
             raise InvalidParameterError(str(error)) from None
         self.inputs(parameters)
 
-    def completed(self, parameters: MatchBearoffParameters, warehouse: Versions) -> MatchBearoffParameters:
+    def complete(self, parameters: MatchBearoffParameters, warehouse: Versions) -> MatchBearoffParameters:
         """The parameters with the variant that holds the match equity table. Raises MissingTableError."""
         known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
         if parameters.met_source or parameters.met in known:

@@ -22,7 +22,7 @@ from bgdata.cli.options import (
     score_options,
 )
 from bgdata.cli.output import say_left_out, show_rows, write_rows
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.evaluation.rows import (
     PLAY_CHANCES,
     best_words,
@@ -162,7 +162,7 @@ def hint(
     check_in_progress(board)
     dice = parse_roll(roll) if roll else match.roll if match else None
     if dice is None:
-        raise UsageError(f"expected a roll after the position, such as 31, got none with {shown(position)}")
+        raise UsageError(f"expected a roll after the position, such as 31, got none with {cite(position)}")
     stakes = match.stakes if match else None
     say_left_out(match, "score", "cube", "jacoby", "roll")
     if stakes is None and not is_cubeful(options):

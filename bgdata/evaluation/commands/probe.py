@@ -198,7 +198,7 @@ def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: s
 def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearoffParameters:
     """The recipe of the table of a score, for 6 points and 6 checkers. Raises MissingTableError."""
     assert isinstance(stakes.score, MatchScore)
-    return DATASET.completed(
+    return DATASET.complete(
         MatchBearoffParameters(
             away=stakes.score.away,
             opponent_away=stakes.score.opponent_away,

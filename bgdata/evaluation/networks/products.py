@@ -191,7 +191,7 @@ def _collect_vectors(builder: Any, before: Any, after: Any, count: Any, into: tu
         is_changed = builder.and_(is_changed, _is_left(builder, start, count))
         at = builder.load(found)
         for array, vector in zip(into, (_numbers_from(builder, start), change), strict=True):
-            _store(builder, array, at, _compressed(builder, vector, is_changed))
+            _store(builder, array, at, _compress(builder, vector, is_changed))
         builder.store(builder.add(at, _bits(builder, is_changed)), found)
 
 
@@ -274,7 +274,7 @@ def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) 
         if _has("avx512vbmi2"):
             any_lane = functools.reduce(builder.or_, units)
             is_active = builder.and_(is_active, builder.icmp_unsigned("!=", any_lane, zeros))
-        fill([_compressed(builder, vector, is_active) for vector in (_numbers_from(builder, start), *units)])
+        fill([_compress(builder, vector, is_active) for vector in (_numbers_from(builder, start), *units)])
         builder.store(builder.add(builder.load(found), _bits(builder, is_active)), found)
     fill([zeros] * (1 + LANES))
     return builder.load(found)
@@ -302,7 +302,7 @@ def _pairs_of_items(builder: Any, array: Any, item: Any) -> Any:
     return builder.bitcast(splat(builder, builder.load(address, align=2), _HALF), _NUMBERS)
 
 
-def _compressed(builder: Any, vector: Any, is_active: Any) -> Any:
+def _compress(builder: Any, vector: Any, is_active: Any) -> Any:
     """int16[32]: those numbers of a vector that are active, and zeros after them. Where this takes many steps, all that
     are asked for are the first ones, and they stay where they are."""
     zeros = ir.Constant(_NUMBERS, None)

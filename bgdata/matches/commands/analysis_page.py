@@ -96,7 +96,7 @@ def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]
     board = format_board_svg(turn.position, roll=roll, play=play, stakes=act.stakes, width=BOARD_WIDTH)
     yield board.replace('"board-', f'"{name}-board-').replace(" board-", f" {name}-board-")
     yield "</div><div>"
-    yield f"<p>{escape(loss.made)}; best: {escape(loss.best)}</p>"
+    yield f"<p>{escape(loss.act_text)}; best: {escape(loss.best)}</p>"
     yield from grid([*(cube_grid(analysis, loss) if loss.is_cube else candidate_grid(analysis, loss))])
     yield "</div></div>"
 

@@ -89,7 +89,7 @@ class Loss:
     size: float
 
     @property
-    def made(self) -> str:
+    def act_text(self) -> str:
         """What was done: a play, or a cube action."""
         return self.turn.made_cube_action if self.is_cube else str(self.turn.play)
 
@@ -199,7 +199,7 @@ def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
         "luck": judged.luck,
         "play_loss": judged.play_loss,
         "cube_loss": judged.cube_loss,
-        "drift": judged.drift + judged.found,
+        "drift": judged.drift + judged.correction,
         "no_double": cube.no_double if cube else None,
         "double_take": cube.double_take if cube else None,
         "double_pass": cube.double_pass if cube else None,
@@ -400,7 +400,7 @@ def error_lines(analysis: MatchAnalysis, most: int) -> Iterator[str]:
             "where": f"game {loss.turn.game.game.number} turn {loss.turn.number:<3}",
             "player": loss.turn.player,
             "roll": "" if loss.is_cube else "".join(map(str, loss.turn.judged.act.dice or ())),
-            "made": loss.made,
+            "made": loss.act_text,
             "best": f"best: {loss.best}",
         }
         for loss in shown

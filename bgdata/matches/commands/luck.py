@@ -155,14 +155,14 @@ def analyse_game(player: Any, source: str, number: int, match: Match, game: Game
     except InvalidGameError as error:
         raise InvalidGameError(f"{error} (game {game.number} of {source})") from error
     game = replayed.game
-    record = recorded(game, replayed)
+    record = record_game(game, replayed)
     luck = game_luck(player, record)
     rolled = {place: turn for place, turn in enumerate(replayed.turns) if turn.turn.dice}
     plays = [str(turn.play) if turn.play and turn.play.moves else "" for turn in rolled.values()]
     return Analysed(number, match, game, record, [*rolled], plays, replayed.cube_value, luck, totals(record, luck))
 
 
-def recorded(game: Game, replayed: ReplayedGame) -> RecordedGame:
+def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
     """The rolls of a replayed game as arrays, with its result in points per unit of the final cube."""
     from bgdata.selfplay.luck import RecordedGame
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bgdata.errors import InvalidParameterError, shown
+from bgdata.errors import InvalidParameterError, cite
 from bgdata.kinds.columns import text_declarations
 from bgdata.measures.kinds.cubeful_scores import DATASET as CUBEFUL
 from bgdata.measures.kinds.cubeful_scores import LONGEST
@@ -70,7 +70,7 @@ def match_length(play: str) -> int:
     if play in ("cubeless", "money"):
         return 0
     if not match or int(match[1]) > LONGEST:
-        raise InvalidParameterError(f"expected {PLAYS} with up to {LONGEST} points, got {shown(play)}")
+        raise InvalidParameterError(f"expected {PLAYS} with up to {LONGEST} points, got {cite(play)}")
     return int(match[1])
 
 

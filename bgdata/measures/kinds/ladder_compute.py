@@ -219,7 +219,7 @@ def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: flo
     best = _squares(values, pairings, scale)
     for _ in range(_STEPS):  # of Gauss and Newton, each halved until chi-square is lower
         matrix, gradient = _normal(values, pairings, scale)
-        step = _solved([[matrix[a][b] for b in others] for a in others], [gradient[a] for a in others])
+        step = _solve([[matrix[a][b] for b in others] for a in others], [gradient[a] for a in others])
         moved, found, share = values, best, 1.0
         while share > _CLOSE and not found < best:
             moved = list(values)
@@ -235,7 +235,7 @@ def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: flo
     reduced = [[matrix[a][b] for b in others] for a in others]
     covariances = [[0.0] * players for _ in range(players)]
     for place, player in enumerate(others):
-        column = _solved(reduced, [float(place == other) for other in range(len(others))])
+        column = _solve(reduced, [float(place == other) for other in range(len(others))])
         for other, value in zip(others, column, strict=True):
             covariances[other][player] = round(inflation * value, DIGITS)
     return Ratings([round(value, DIGITS) for value in values], covariances, best, freedom)
@@ -268,7 +268,7 @@ def _normal(values: list[float], pairings: Sequence[Pairing], scale: float) -> t
     return matrix, gradient
 
 
-def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
+def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
     """The solution of a symmetric, positive definite system by elimination, in the same order on every machine."""
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
     for column, pivot in enumerate(rows):

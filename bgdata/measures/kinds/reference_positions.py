@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bgdata.errors import InvalidParameterError, shown
+from bgdata.errors import InvalidParameterError, cite
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds.columns import (
@@ -124,7 +124,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
         check_count(parameters.most_games)
         if not 1 <= len(set(parameters.sources)) == len(parameters.sources) <= 100:
             raise InvalidParameterError(
-                f"expected 1 to 100 different sources, got {shown(' '.join(parameters.sources))}"
+                f"expected 1 to 100 different sources, got {cite(' '.join(parameters.sources))}"
             )
         for source in parameters.sources:
             check_source(source)
@@ -132,7 +132,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
     def inputs(self, parameters: ReferenceParameters) -> Mapping[str, tuple[str, Parameters]]:
         return parameters.network_inputs()
 
-    def published(self, parameters: ReferenceParameters) -> Path | None:
+    def published_folder(self, parameters: ReferenceParameters) -> Path | None:
         return published_folder(PUBLISHED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: ReferenceParameters) -> Estimate:
@@ -147,7 +147,7 @@ def check_source(source: str) -> None:
     if len(names) > 2 or not known:
         raise InvalidParameterError(
             "expected a source of one player or two (network, pubeval, random, network/NAME/VERSION), such as "
-            f"network+pubeval, got {shown(source)}"
+            f"network+pubeval, got {cite(source)}"
         )
 
 

@@ -128,7 +128,7 @@ class RolloutDecisions(Dataset[DecisionParameters]):
     def inputs(self, parameters: DecisionParameters) -> Mapping[str, tuple[str, Parameters]]:
         return {"games": (SELFPLAY.name, parameters.corpus), **parameters.network_inputs()}
 
-    def published(self, parameters: DecisionParameters) -> Path | None:
+    def published_folder(self, parameters: DecisionParameters) -> Path | None:
         return published_folder(PUBLISHED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: DecisionParameters) -> Estimate:

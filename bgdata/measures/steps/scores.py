@@ -8,7 +8,7 @@ from math import floor, log10
 from typing import Any, NamedTuple
 
 from bgdata.bearoff.index import layout_count
-from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, shown
+from bgdata.errors import MissingTableError, UnknownPlayerError, UsageError, cite
 from bgdata.evaluation.bearoff import SIZE, sizes
 from bgdata.evaluation.networks.player import network_name
 from bgdata.evaluation.player import as_evaluator, open_named_player
@@ -88,7 +88,7 @@ def opponent_of(text: str) -> Player:
         return name, int(ply)
     if ":" not in text or (is_callable(text) and name not in OUR_PLAYERS):
         return text, 0
-    raise UsageError(f"expected a player such as gnubg or gnubg:2, got {shown(text)}")
+    raise UsageError(f"expected a player such as gnubg or gnubg:2, got {cite(text)}")
 
 
 def build_scores(
@@ -222,7 +222,7 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
     for a name that is no size, and MissingTableError, whose message says what the table is needed for."""
     size = SIZE.fullmatch(name)
     if name and not size:
-        raise UsageError(f"expected a size such as 6x9, got {shown(name)}")
+        raise UsageError(f"expected a size such as 6x9, got {cite(name)}")
     have = sizes(warehouse, TWO_SIDED)
     wanted = (int(size[1]), int(size[2])) if size else max(have, key=lambda each: layout_count(*each), default=(6, 9))
     if wanted not in have:

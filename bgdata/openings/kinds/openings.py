@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bgdata.errors import InvalidParameterError, InvalidRollError, UsageError, shown
+from bgdata.errors import InvalidParameterError, InvalidRollError, UsageError, cite
 from bgdata.game.dice import ROLLS, parse_roll
 from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.selfplay.kinds.shared.rollouts import ERROR_COLUMNS, NETWORK_ARRAY, NETWORK_COLUMN, RollerParameters
@@ -50,7 +50,7 @@ class OpeningParameters(RollerParameters):
     reply_within: float = 0.05
     seed: int = 0
 
-    def wanted(self, *, is_reply: bool) -> Wanted:
+    def target(self, *, is_reply: bool) -> Wanted:
         """How exact candidates are to be."""
         from bgdata.openings.candidates import Wanted
 
@@ -130,7 +130,7 @@ class Openings(Dataset[OpeningParameters]):
         parameters.check_roller(parameters.seed)
         if parameters.objective not in OBJECTIVES:
             raise InvalidParameterError(
-                f"expected an objective of {', '.join(OBJECTIVES)}, got {shown(parameters.objective)}"
+                f"expected an objective of {', '.join(OBJECTIVES)}, got {cite(parameters.objective)}"
             )
         if first_roll_of(parameters.first_roll) != parameters.first_roll:
             raise InvalidParameterError(f"expected the higher die first, got {parameters.first_roll}")
@@ -139,7 +139,7 @@ class Openings(Dataset[OpeningParameters]):
     def inputs(self, parameters: OpeningParameters) -> Mapping[str, tuple[str, Parameters]]:
         return parameters.network_inputs()
 
-    def published(self, parameters: OpeningParameters) -> Path | None:
+    def published_folder(self, parameters: OpeningParameters) -> Path | None:
         return published_folder(PUBLISHED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: OpeningParameters) -> Estimate:
@@ -163,7 +163,7 @@ def check_numbers(parameters: OpeningParameters) -> None:
     distances = (parameters.within, parameters.margin, parameters.sensible, parameters.reply_within)
     if not all(0 <= each < inf for each in distances):
         raise InvalidParameterError(
-            f"expected within, margin, sensible and reply_within of 0 points or more, got {shown(str(distances))}"
+            f"expected within, margin, sensible and reply_within of 0 points or more, got {cite(str(distances))}"
         )
     if not 1 <= parameters.most_plays <= MOST_PLAYS or not 0 <= parameters.sensible_plays <= MOST_SENSIBLE:
         raise InvalidParameterError(
@@ -171,7 +171,7 @@ def check_numbers(parameters: OpeningParameters) -> None:
             f"got {parameters.most_plays} and {parameters.sensible_plays}"
         )
     try:
-        parameters.wanted(is_reply=True).limits.check()
+        parameters.target(is_reply=True).limits.check()
     except UsageError as error:
         raise InvalidParameterError(str(error)) from None
 

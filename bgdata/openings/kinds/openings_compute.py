@@ -136,7 +136,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
                 errors[rows],
                 arrays["plays_losses"][rows],
                 arrays["plays_loss_standard_errors"][rows],
-                parameters.wanted(is_reply=kind),
+                parameters.target(is_reply=kind),
             )
             known[rows] = is_sure
         return {
@@ -178,7 +178,7 @@ def slots_of(parameters: OpeningParameters) -> list[Slot]:
 def rollout_arrays(parameters: OpeningParameters, chooser: Chooser, board: Array, slot: Slot) -> dict[str, Array]:
     """The arrays of the candidates of a decision, and the number of its legal plays; they depend on this decision
     alone."""
-    objective, wanted = Objective(parameters.objective), parameters.wanted(is_reply=bool(slot.reply_roll))
+    objective, wanted = Objective(parameters.objective), parameters.target(is_reply=bool(slot.reply_roll))
     within = wanted.within + parameters.margin
     boards, n_legal_plays = candidates_of(board, slot.roll, chooser, objective, within, parameters.most_plays)
     found = roll_out_candidates(boards, chooser, objective, wanted, parameters.how(), parameters.seed, slot.item)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bgdata.cli.options import OUTPUT, met_option, player_options
-from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, shown
+from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, cite
 from bgdata.protocols.commands.external import check_place, decisions_of, patience_option, save_matches, write_matches
 from bgdata.warehouse import Warehouse
 
@@ -79,7 +79,7 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
 
     for name in (user, options["opponent"]):
         if name and not _NAME.fullmatch(name):
-            raise UsageError(f"expected a name of letters and underscores, got {shown(name)}")
+            raise UsageError(f"expected a name of letters and underscores, got {cite(name)}")
     password = os.environ.get(PASSWORD) or ""
     if not password and sys.stdin.isatty():
         password = click.prompt(f"password of {user}", hide_input=True, err=True)

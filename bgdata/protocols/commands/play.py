@@ -27,7 +27,7 @@ from bgdata.cli.options import (
     player_options,
     seed_option,
 )
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.evaluation.commands.positions import describe_decision, describe_plays
 from bgdata.evaluation.rows import ranked_rows
 from bgdata.game.board_text import format_board_text
@@ -267,7 +267,7 @@ class Dialogue:
             self.make(text)
         elif not self.turn_cube(text):
             wanted = "take or pass" if session.now.kind is not DecisionKind.TURN else "roll or double"
-            click.echo(f"expected {wanted}, got {shown(text)}; help lists the commands")
+            click.echo(f"expected {wanted}, got {cite(text)}; help lists the commands")
 
     def make(self, text: str) -> None:
         """Make the play that you typed, or say what is wrong with it."""
@@ -306,7 +306,7 @@ class Dialogue:
         """Offer to resign, which the program accepts or not."""
         session, now, size = self.session, self.session.now, _SIZES.get(" ".join(text.split()))
         if size is None:
-            click.echo(f"expected resign, resign gammon or resign backgammon, got {shown(text)}")
+            click.echo(f"expected resign, resign gammon or resign backgammon, got {cite(text)}")
             return
         if now.kind not in (DecisionKind.TURN, DecisionKind.PLAY):
             click.echo("expected take or pass, got resign; pass gives the game up")

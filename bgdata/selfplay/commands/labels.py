@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from bgdata.cli import options as cli
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.output import build_version, print_built
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.evaluation.players import PROGRAMS
 from bgdata.measures.kinds import rollout_decisions
 from bgdata.rows import LOSS
@@ -216,7 +216,7 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
     kind, _, size = source.partition("/")
     named = SIZE.fullmatch(size)
     if kind != ONE_SIDED or not named:
-        raise UsageError(f"expected a table of distributions, such as {ONE_SIDED}/10x15, got {shown(source)}")
+        raise UsageError(f"expected a table of distributions, such as {ONE_SIDED}/10x15, got {cite(source)}")
     points, checkers = table_size(warehouse, "", "to label by")
     exact_pairs = (pairs or bearoff_labels.BearoffParameters.pairs) // 4
     parameters = bearoff_labels.BearoffParameters(int(named[1]), points, checkers, pairs, exact_pairs, seed)

@@ -155,12 +155,12 @@ def roll_out_cubeless(
 
     limits, roll, board = request.limits, request.roll, np.array(request.position.board, np.int8)
     if roll is None:
-        through = kept.watched(progress, limits.most, estimate)
+        through = kept.keep_and_tell(progress, limits.most, estimate)
         result = roll_out(board[None], player.chooser, limits, request.seed, request.how, through=through)
         return RolloutOutput(
             [rollout_row(result, 0, limits)], describe_result(result), float(result.equity_standard_errors[0])
         )
-    through = kept.watched(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
+    through = kept.keep_and_tell(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
     dice = roll.high, roll.low
     decision = roll_out_decision(
         board, dice, player.chooser, request.seed, request.how, request.window, limits, through
@@ -334,7 +334,7 @@ class KeptRollout:
         count = sum(part.shape[1] for part in self.blocks[: self.saved])
         return f"{count * BLOCK:,} trials of this rollout are kept" if count else ""
 
-    def watched(
+    def keep_and_tell(
         self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
     ) -> Callable[[Rolled], Rolled]:
         """The callback for `roll_out`: it moves a bar of at most so many trials, and shows the `estimate` of the blocks

@@ -11,7 +11,7 @@ import click
 from bgdata.cli import options as cli
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.output import build_version, print_built
-from bgdata.errors import MissingTableError, UsageError, shown
+from bgdata.errors import MissingTableError, UsageError, cite
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.kinds.cubeful_selfplay import DATASET as CUBEFUL
 from bgdata.selfplay.kinds.cubeful_selfplay import MOST_PLY, CubefulParameters
@@ -152,7 +152,7 @@ def network_of(warehouse: Warehouse, player: str) -> NetworkChoice:
     from bgdata.evaluation.players import NETWORK
 
     if player.partition("/")[0] != NETWORK:
-        raise UsageError(f"expected a network to handle the cube, got {shown(player)}")
+        raise UsageError(f"expected a network to handle the cube, got {cite(player)}")
     if player == NETWORK:
         return NetworkChoice()
     found = find_network(player, warehouse)
@@ -192,7 +192,7 @@ def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
     input."""
     kind, variant, *_ = [*source.split("/"), ""]
     if kind != SELFPLAY.name or not variant:
-        raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {shown(source)}")
+        raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {cite(source)}")
     if next(warehouse.versions(kind, variant), None) is None:
         warehouse.require()
         have = ", ".join(warehouse.variants(kind)) or "none"

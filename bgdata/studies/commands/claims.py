@@ -105,7 +105,7 @@ def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
     raises."""
     if is_recomputed:
         with progress_bars() as progress:
-            complete = DATASET.completed(register.WHOLE, warehouse)
+            complete = DATASET.complete(register.WHOLE, warehouse)
             return rows_of(warehouse.build(DATASET.name, complete, progress=progress, force=True))
     try:
         return rows_of(current_register(warehouse))

@@ -140,7 +140,7 @@ class Claims(Dataset[ClaimsParameters]):
         check_sources(parameters)
         self.inputs(parameters)
 
-    def completed(self, parameters: ClaimsParameters, warehouse: Versions) -> ClaimsParameters:
+    def complete(self, parameters: ClaimsParameters, warehouse: Versions) -> ClaimsParameters:
         """The parameters with the current versions of everything that claims can use and the warehouse has."""
         if parameters.sources:
             return parameters

@@ -72,7 +72,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
             for epoch in job.steps("positions", range(parameters.epochs), sizes, run.state()):
                 run.learn_epoch(training, epoch, count, executor)
         networks = rounded_parts(run.networks)
-        errors = measured(networks, arms, measures)
+        errors = measure_arms(networks, arms, measures)
         job.save("weights", networks.weights)
         job.save("biases", networks.biases)
         job.save("centres", np.concatenate([arm.centres for arm in arms]).astype(np.int16))
@@ -114,13 +114,13 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
         for arm, wanted in zip(arms, found_arms(training, parameters), strict=True):
             if not np.array_equal(arm.centres, wanted.centres):
                 raise CheckFailedError(f"expected other centres of k-means {arm.size} than those in {table.name}")
-        counts = counted(training, arms, parameters)
+        counts = count_examples(training, arms, parameters)
         if not np.array_equal(table.array("learned"), counts):
             raise CheckFailedError(
                 f"expected {counts.tolist()} positions to learn from in {table.name}, "
                 f"found {table.array('learned').tolist()}"
             )
-        expected = measured(stored_networks(table, arms, parameters), arms, measures_of(recheck))
+        expected = measure_arms(stored_networks(table, arms, parameters), arms, measures_of(recheck))
         found = zip(table.array("tested").tolist(), table.array("errors").tolist(), strict=True)
         for group, want, (tested, errors) in zip(groups_of(parameters), expected, found, strict=True):
             if tested != want.positions or not np.array_equal(errors, kept_of(want), equal_nan=True):
@@ -142,7 +142,7 @@ def batches_per_epoch(training: Feed, parameters: ContactPartsParameters) -> int
     return -(-parameters.epoch_rows // FEED_BATCH_ROWS) or len(training)
 
 
-def counted(training: Feed, arms: list[Arm], parameters: ContactPartsParameters) -> Array:
+def count_examples(training: Feed, arms: list[Arm], parameters: ContactPartsParameters) -> Array:
     """int64[network]: the positions that belong to it, in all epochs."""
     found = np.zeros(sum(arm.size for arm in arms), np.int64)
     for number in range(parameters.epochs * batches_per_epoch(training, parameters)):
@@ -205,7 +205,7 @@ def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
     return errors.rmse, errors.rmse_standard_error, errors.bias
 
 
-def measured(networks: Networks, arms: list[Arm], measures: tuple[Measure, Measure]) -> list[ErrorSummary]:
+def measure_arms(networks: Networks, arms: list[Arm], measures: tuple[Measure, Measure]) -> list[ErrorSummary]:
     """The errors of each group, in the order of `groups_of`."""
     found, first = [], 0
     prepared = [(each, whole_inputs(each.boards), position_themes(each.boards)) for each in measures]

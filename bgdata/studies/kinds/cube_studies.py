@@ -125,7 +125,7 @@ class CubeStudies(Dataset[StudyParameters]):
             longest.length, longest.cube, is_own=parameters.study in (OWN_MET, OWN_MET_CUBEFUL)
         )
 
-    def published(self, parameters: StudyParameters) -> Path | None:
+    def published_folder(self, parameters: StudyParameters) -> Path | None:
         return published_folder(PUBLISHED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: StudyParameters) -> Estimate:

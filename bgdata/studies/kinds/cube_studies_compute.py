@@ -36,7 +36,7 @@ class CubeStudiesComputation(Computation[StudyParameters]):
         parameters, job = build.parameters, build.job
         settings = settings_of(parameters, folders_of(build))
         parts = shard_ranges(parameters)
-        shards = compute_shards(job, "games", Work(f"{__name__}:studied", settings), parts)
+        shards = compute_shards(job, "games", Work(f"{__name__}:play_study", settings), parts)
         sums: list[Array] = [np.zeros((len(measures_of(parameters, arm)), 2), np.int64) for arm in parameters.arms()]
         for part, shard in zip(parts, shards, strict=True):
             sums[part.start // parameters.games] += shard["sums"]
@@ -74,7 +74,7 @@ class CubeStudiesComputation(Computation[StudyParameters]):
             except BgdataError as error:
                 raise CheckSkippedError(f"no game can be played again: {error}") from error
             first = number * parameters.games
-            by_arm[number] = studied(settings_of(parameters, folders), first, first + parameters.games)["sums"]
+            by_arm[number] = play_study(settings_of(parameters, folders), first, first + parameters.games)["sums"]
         for name, values in rows_of(parameters, by_arm).items():
             if np.asarray(table.array(name)).tobytes() != values.tobytes():
                 raise CheckFailedError(f"expected the {name} of {table.name} as they are computed again, found others")
@@ -87,7 +87,7 @@ class CubeStudiesComputation(Computation[StudyParameters]):
 
 
 def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Settings:
-    """What `studied` needs in a worker."""
+    """What `play_study` needs in a worker."""
     wanted = ("study", "games", "seed", "with_luck")
     return {**folders, **{name: getattr(parameters, name) for name in wanted}}
 
@@ -102,7 +102,7 @@ def shard_ranges(parameters: StudyParameters) -> list[range]:
     return found
 
 
-def studied(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+def play_study(settings: Settings, begin: int, end: int) -> dict[str, Array]:
     """`sums` of the items of one arm, a row a measure."""
     games, seed = int(settings["games"]), int(settings["seed"])
     with_luck = bool(settings["with_luck"])

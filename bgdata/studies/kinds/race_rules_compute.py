@@ -38,7 +38,7 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
         races = Races.of(build.inputs)
         count = len(races.layouts)
         build.job.progress.start(build.job.title, count**2, "pairs")
-        for name, values in scored(races, build.job.progress.advance).items():
+        for name, values in score_rules(races, build.job.progress.advance).items():
             build.job.save(name, values)
 
     def batches(self, computed: Computed[RaceRuleParameters]) -> Iterator[pa.RecordBatch]:
@@ -78,7 +78,7 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
 
     def check_sample(self, recheck: Recheck[RaceRuleParameters]) -> str:
         """Everything again: sums have no smaller part that could be."""
-        check_arrays(recheck.table, scored(Races.of(recheck.inputs)))
+        check_arrays(recheck.table, score_rules(Races.of(recheck.inputs)))
         return f"all {recheck.table.manifest.rows:,} rows"
 
 
@@ -143,7 +143,7 @@ def fill_covered(boards: Array, points: int, checkers: int, indexes: Array) -> N
             indexes[row, 0], indexes[row, 1] = layout_indexes(boards[row], points)
 
 
-def scored(races: Races, advance: Callable[[int], object] = lambda _: None) -> dict[str, Array]:
+def score_rules(races: Races, advance: Callable[[int], object] = lambda _: None) -> dict[str, Array]:
     """Every array of a version."""
     found = found_rules(races)
     limits = np.array([rule.limits for rule in found], np.int64)

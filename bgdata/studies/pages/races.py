@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from starlette.requests import Request
 
-from bgdata.errors import MissingTableError, UsageError, shown
+from bgdata.errors import MissingTableError, UsageError, cite
 from bgdata.rows import whole_rows
 from bgdata.studies.kinds.race_rules import DECISIONS
 from bgdata.warehouse.pages import pair_path
@@ -44,7 +44,7 @@ def page(site: Site, request: Request) -> Page:
     given = request.query_params
     by = given.get("by", "played")
     if by not in WEIGHTINGS:
-        raise UsageError(f"expected a weighting: {', '.join(WEIGHTINGS)}, got {shown(by)}")
+        raise UsageError(f"expected a weighting: {', '.join(WEIGHTINGS)}, got {cite(by)}")
     rule_tables, error_tables = variants(site, RULE_TABLES), variants(site, ERROR_TABLES)
     rules_of = chosen("race_rules", rule_tables, given.get("rules", ""))
     errors_of = chosen("race_error", error_tables, given.get("errors", ""))
@@ -74,7 +74,7 @@ def variants(site: Site, query: str) -> list[str]:
 def chosen(kind: str, variants: Sequence[str], name: str) -> str:
     """The variant of this name, without one the largest; empty where there is none at all. Raises MissingTableError."""
     if name and name not in variants:
-        raise MissingTableError(f"no {kind}/{shown(name)} in warehouse (have: {', '.join(variants) or 'none'})")
+        raise MissingTableError(f"no {kind}/{cite(name)} in warehouse (have: {', '.join(variants) or 'none'})")
     return name or next(iter(variants), "")
 
 

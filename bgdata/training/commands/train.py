@@ -14,7 +14,7 @@ from bgdata.cli.charts import LOOKS, PANEL, draw_chart, format_places, new_figur
 from bgdata.cli.completion import complete_networks, complete_players
 from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE, label_options, recipe_options
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.rows import COUNT, PERCENT, Column, Quantity, Row, table_lines
 from bgdata.selfplay.kinds.training_games import DATASET as GAMES
 from bgdata.selfplay.kinds.training_games import MIXED, STARTS, StartShare
@@ -83,7 +83,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
 
     known = known_network(name)
     if name in warehouse.variants(SUPERVISED.name) or (known and known[0] != NETWORK.name):
-        raise UsageError(f"expected a name that no network has that learned from labels, got {shown(name)}")
+        raise UsageError(f"expected a name that no network has that learned from labels, got {cite(name)}")
     place = None if start == NEW else network_ref(warehouse, find_network(start, warehouse))
     parameters = NetworkParameters(**{**recipe, "tables": int(recipe["tables"]), "name": name, "start": place})
     table = build_version(warehouse, NETWORK, parameters, force=force)

@@ -114,7 +114,7 @@ class Network(Dataset[NetworkParameters]):
             tables["start"] = known_variant(parameters.start)
         return tables
 
-    def published(self, parameters: NetworkParameters) -> Path | None:
+    def published_folder(self, parameters: NetworkParameters) -> Path | None:
         return published_folder(SHIPPED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: NetworkParameters) -> Estimate:

@@ -164,7 +164,7 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
                 found[role] = known_variant(place)
         return found
 
-    def published(self, parameters: SupervisedParameters) -> Path | None:
+    def published_folder(self, parameters: SupervisedParameters) -> Path | None:
         return published_folder(SHIPPED, parameters, self.slug(parameters))
 
     def estimate(self, parameters: SupervisedParameters) -> Estimate:

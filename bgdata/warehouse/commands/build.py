@@ -11,7 +11,7 @@ import click
 
 from bgdata.cli.completion import complete_computed
 from bgdata.cli.options import add_options, executor_option, force_option, threads_option, yes_option
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.kinds import all_kinds
 from bgdata.store.build import estimate_text, mend_catalog
 from bgdata.store.dataset import Dataset
@@ -56,13 +56,13 @@ def choose_parameters(
     for text in settings:
         name, sign, value = text.partition("=")
         if not sign:
-            raise UsageError(f"expected NAME=VALUE, got {shown(text)}")
+            raise UsageError(f"expected NAME=VALUE, got {cite(text)}")
         if name in given:
             raise UsageError(
-                f"expected {shown(name)} once, got {value_text(given[name])} and {shown(value)}; try: one of them alone"
+                f"expected {cite(name)} once, got {value_text(given[name])} and {cite(value)}; try: one of them alone"
             )
         given[name] = base.parse(name, value)
-    completed: Parameters = kind.completed(base.with_changes(given), warehouse)
+    completed: Parameters = kind.complete(base.with_changes(given), warehouse)
     return completed
 
 

@@ -10,7 +10,7 @@ import click
 from bgdata.cli.completion import complete_tables
 from bgdata.cli.options import format_option
 from bgdata.cli.output import show_rows
-from bgdata.errors import MissingTableError, UsageError, shown
+from bgdata.errors import MissingTableError, UsageError, cite
 from bgdata.formats.gnubg_bearoff import open_gnubg_bearoff
 from bgdata.rows import Row
 from bgdata.store.checks import compare_views, define_version
@@ -50,7 +50,7 @@ def _compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bo
     """Print one line for each locked variant (of a KIND, or for one KIND/VARIANT); returns whether the warehouse holds
     those digests, but for what only `bgdata build --all` builds, which may be missing."""
     if scope is not None and (scope.endswith(".bd") or scope.count("/") > 1):
-        raise UsageError(f"expected two tables to compare, got one: {shown(scope)}")
+        raise UsageError(f"expected two tables to compare, got one: {cite(scope)}")
     kind, variant, _ = parse_scope(scope)
     if kind is not None:
         warehouse.checked_kind(kind)
@@ -123,5 +123,5 @@ def _open_side(warehouse: Warehouse, name: str) -> Table | Path:
     if name.endswith(".bd"):
         return Path(name)
     if name.count("/") not in (1, 2):
-        raise UsageError(f"expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got {shown(name)}")
+        raise UsageError(f"expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got {cite(name)}")
     return warehouse.open_reference(name)

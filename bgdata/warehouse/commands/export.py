@@ -15,7 +15,7 @@ from bgdata.cli.completion import complete_mets, complete_networks, complete_tab
 from bgdata.cli.options import output_option, threads_option
 from bgdata.cli.output import build_version
 from bgdata.equity.commands import export_met
-from bgdata.errors import QueryError, UsageError, shown
+from bgdata.errors import QueryError, UsageError, cite
 from bgdata.formats.gnubg_bearoff import write_one_sided, write_one_sided_normal, write_two_sided
 from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
@@ -321,7 +321,7 @@ def write_gnubg_bearoff(
             raise UsageError("expected -g, -c and -n with --one-sided only")
         size = re.fullmatch(r"(\d+)x(\d+)", two_sided)
         if size is None:
-            raise UsageError(f"expected POINTSxCHECKERS such as 6x6, got {shown(two_sided)}")
+            raise UsageError(f"expected POINTSxCHECKERS such as 6x6, got {cite(two_sided)}")
         points, checkers = map(int, size.groups())
         check_size(points, checkers)
         write_two_sided(output, points, checkers, two_sided_codes(points, checkers, is_cubeless=cubeless))

@@ -9,7 +9,7 @@ import click
 from bgdata.cli.completion import SHELLS, complete_versions, completion_script
 from bgdata.cli.options import format_option, yes_option
 from bgdata.cli.output import write_rows
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.store.build import readable_bytes, refresh_catalog
 from bgdata.store.housekeeping import check_removable, is_current, remove, rubbish, size, sweep
 from bgdata.store.table import Table
@@ -79,7 +79,7 @@ def gc(warehouse: Warehouse, dry_run: bool, damaged: bool, yes: bool, form: str)
     warehouse.require()
     found = rubbish(warehouse, damaged=damaged)
     names = [entry.path.relative_to(warehouse.root).as_posix() for entry in found]
-    paths = [name if name.isprintable() else shown(name) for name in names]
+    paths = [name if name.isprintable() else cite(name) for name in names]
     rows = [entry._asdict() | {"path": path} for entry, path in zip(found, paths, strict=True)]
     if form != "table":
         write_rows(rows, form)
@@ -118,5 +118,5 @@ def completion(context: click.Context, shell: str) -> None:
 def named_version(warehouse: Warehouse, reference: str) -> Table:
     """The version that `KIND/VARIANT/VERSION` names. Raises UsageError and MissingTableError."""
     if reference.count("/") != 2:
-        raise UsageError(f"expected KIND/VARIANT/VERSION, got {shown(reference)}; see: bgdata list")
+        raise UsageError(f"expected KIND/VARIANT/VERSION, got {cite(reference)}; see: bgdata list")
     return warehouse.open_reference(reference)

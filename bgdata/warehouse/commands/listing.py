@@ -12,7 +12,7 @@ import click
 from bgdata.cli.completion import complete_explained, complete_scopes
 from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
-from bgdata.errors import UsageError, shown
+from bgdata.errors import UsageError, cite
 from bgdata.rows import Column, Row, table_lines
 from bgdata.store.build import estimate_text
 from bgdata.store.dataset import Dataset
@@ -90,7 +90,7 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
         _print_kind(declared, choose_parameters(warehouse, declared, options, settings), warehouse.kinds.sql, form)
         return
     if settings or any(value is not None for value in options.values()):
-        raise UsageError(f"expected a kind of dataset before its parameters, got {shown(name)}; see: bgdata list")
+        raise UsageError(f"expected a kind of dataset before its parameters, got {cite(name)}; see: bgdata list")
     with open_catalog(warehouse) as connection:
         found = explained_relation(connection, warehouse, name) or explained_macro(connection, name)
         if found is None:
@@ -219,4 +219,4 @@ def unknown(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, name: s
     known = [*warehouse.kinds, *_relation_names(connection), *(macro for (macro,) in macros)]
     near = difflib.get_close_matches(name[:100].lower(), sorted(set(known)), n=3, cutoff=0.5)
     step = f"; do you mean {' or '.join(near)}?" if near else "; see: bgdata list"
-    return f"expected a kind, table, view or macro, got {shown(name)}{step}"
+    return f"expected a kind, table, view or macro, got {cite(name)}{step}"

@@ -17,11 +17,11 @@ import click
 import numpy as np
 
 from bgdata.cli.options import gnubg_option, output_option
-from bgdata.errors import QueryError, UsageError, shown
+from bgdata.errors import QueryError, UsageError, cite
 from bgdata.formats.gnubg_bearoff import GnubgOneSided, GnubgTwoSided, open_gnubg_bearoff
 from bgdata.process import when_cut_off
 from bgdata.store.dataset import Dataset
-from bgdata.store.names import identifier, quoted
+from bgdata.store.names import identifier, sql_text
 from bgdata.store.storage import storage_errors
 from bgdata.training.feed import is_labelled
 from bgdata.warehouse import Warehouse
@@ -38,7 +38,7 @@ class FiniteRange(click.FloatRange):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         number = super().convert(value, parameter, context)
         if math.isnan(number):
-            self.fail(f"expected a number, got {shown(str(value))}", parameter, context)
+            self.fail(f"expected a number, got {cite(str(value))}", parameter, context)
         return number
 
 
@@ -277,7 +277,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
         types = zip(described.columns, described.types, strict=True)
         columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
         source = f"(select {columns} from finished)"
-    connection.execute(f"copy {source} to {quoted(str(path))} ({OPTIONS[form]}, use_tmp_file false)")
+    connection.execute(f"copy {source} to {sql_text(str(path))} ({OPTIONS[form]}, use_tmp_file false)")
 
 
 def finite(value: str, type_: Any, depth: int = 0) -> str:

@@ -27,7 +27,7 @@ from bgdata.errors import (
     MissingTableError,
     StorageError,
     UsageError,
-    shown,
+    cite,
 )
 from bgdata.process import keeping_nothing, when_cut_off
 from bgdata.rows import Row
@@ -39,7 +39,7 @@ from bgdata.store.lockfile import advice, left_out, load_lock, save_lock
 from bgdata.store.names import CURRENT, parse_scope
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import progress_bars
-from bgdata.store.storage import is_locked, locked, storage_errors
+from bgdata.store.storage import hold_lock, is_locked, storage_errors
 from bgdata.store.table import Table, is_published
 from bgdata.store.versions import newest
 from bgdata.warehouse import Warehouse
@@ -389,14 +389,14 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
         tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder,
         when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
         keeping_nothing(),
-        locked(Path(folder).with_suffix(".lock")),  # held: `bgdata gc` leaves the folder alone
+        hold_lock(Path(folder).with_suffix(".lock")),  # held: `bgdata gc` leaves the folder alone
         progress_bars() as progress,
     ):
         aside = Warehouse(folder, warehouse.kinds)
         for entry in entries:
             declared = warehouse.kind(entry.dataset)
             parameters = declared.default(entry.variant)
-            is_computed = is_all and declared.published(parameters) is not None
+            is_computed = is_all and declared.published_folder(parameters) is not None
             title = f"{entry.dataset}/{entry.variant}"
             try:
                 table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed, with_catalog=False)
@@ -432,7 +432,7 @@ def _kind_and_variant(scope: str) -> tuple[str, str]:
     """(kind, variant) of KIND or KIND/VARIANT, with an empty variant for the former. Raises UsageError."""
     kind, variant, version = parse_scope(scope)
     if kind is None or version is not None:
-        raise UsageError(f"expected KIND or KIND/VARIANT, got {shown(scope)}: what is built again may be a new version")
+        raise UsageError(f"expected KIND or KIND/VARIANT, got {cite(scope)}: what is built again may be a new version")
     return kind, variant or ""
 
 
@@ -450,14 +450,14 @@ def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_
             raise UsageError(f"expected a kind that is computed, got {declared.name}; try: {step}")
         recipes = [each for each in recipes if declared.slug(each[1]) == variant]
         if not recipes:
-            recipes = [(declared, declared.recorded(warehouse.open(declared.name, variant).manifest))]
+            recipes = [(declared, declared.recipe_of(warehouse.open(declared.name, variant).manifest))]
     missing = [] if scope is not None else left_out(warehouse)
     rows: list[Row] = []
     with progress_bars() as progress:
         for declared, parameters in recipes:
             if f"{declared.name}/{declared.slug(parameters)}" in missing:
                 continue
-            force = is_all or declared.published(parameters) is None
+            force = is_all or declared.published_folder(parameters) is None
             table = warehouse.build(declared.name, parameters, progress=progress, force=force, with_catalog=False)
             found = table.manifest
             names = {"dataset": found.dataset, "variant": found.variant, "version": found.version}

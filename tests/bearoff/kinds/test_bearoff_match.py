@@ -206,7 +206,7 @@ def test_match_equity_tables_are_found_by_name(memory_path: Path) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     own = MATCH_EQUITY.defaults[-1].with_changes({"length": 7, "cube_life_index": 0.7})
     name = warehouse.build(MATCH_EQUITY.name, own).manifest.variant
-    wanted = DATASET.completed(SMALL.with_changes({"met": name}), warehouse)
+    wanted = DATASET.complete(SMALL.with_changes({"met": name}), warehouse)
     assert wanted.met_source == VersionRef("match_equity", name)
     assert ("length", 7) in wanted.met_recipe.values
     built = warehouse.build(DATASET.name, wanted)
@@ -219,11 +219,11 @@ def test_match_equity_tables_are_found_by_name(memory_path: Path) -> None:
             "select met, most_away from match_equity_tables where dataset = 'met_xml' and most_away is not null"
         ).fetchall()
     changes = {"met": met, "away": length, "opponent_away": length}
-    wanted = DATASET.completed(SMALL.with_changes(changes), warehouse)
+    wanted = DATASET.complete(SMALL.with_changes(changes), warehouse)
     assert (wanted.met_source, wanted.met_recipe) == (VersionRef("met_xml", imported.manifest.variant), Given())
     assert MatchTable(warehouse.build(DATASET.name, wanted)).met == met
     with pytest.raises(MissingTableError, match=f"expected a match equity table among .*{name}.*{met}.*, got nobody"):
-        DATASET.completed(SMALL.with_changes({"met": "nobody"}), warehouse)
+        DATASET.complete(SMALL.with_changes({"met": "nobody"}), warehouse)
 
 
 def test_slugs_tell_recipes_apart() -> None:

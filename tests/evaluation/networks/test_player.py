@@ -311,7 +311,7 @@ def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "none")
     kind, parameters = default_recipe()
     name = f"network/{warehouse.kind(kind).slug(parameters)}"
-    folder = warehouse.kind(kind).published(parameters)
+    folder = warehouse.kind(kind).published_folder(parameters)
     assert network_name("network") == name
     assert find_network("network", warehouse).folder == find_network(name, warehouse).folder == folder
     player = open_named_player("network", 0, warehouse)

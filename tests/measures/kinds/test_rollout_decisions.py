@@ -236,7 +236,7 @@ def test_it_is_written_as_a_benchmark_file(warehouse: Warehouse, tmp_path: Path)
     table, path = warehouse.open(DATASET.name, SLUG), tmp_path / "contact.bm"
     write_text(table, "gnubg-benchmark", path)
     arrays, found = table.arrays(), parse_gnubg_benchmark(read_bytes(path))
-    assert found.quarantined == []
+    assert found.rejects == []
     assert np.array_equal(found.decisions.boards, arrays["decisions_boards"])
     assert np.array_equal(found.decisions.dice, arrays["decisions_dice"])
     assert np.array_equal(found.decisions.seeds, arrays["decisions_seeds"])

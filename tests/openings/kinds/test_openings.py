@@ -55,7 +55,7 @@ def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
     for number, reply in enumerate(("", *REPLY_ROLLS)):
         found = [row for row in rows if row["decision"] == number]
         position = parse_play(rows[0]["play"], START, "31").next_position if reply else START
-        roll, wanted = reply or "31", SMALL.wanted(is_reply=bool(reply))
+        roll, wanted = reply or "31", SMALL.target(is_reply=bool(reply))
         dice = int(roll[0]), int(roll[1])
         board = np.array(position.board, np.int8)
         boards, count = candidates_of(board, dice, chooser, Objective.GAME, wanted.within + SMALL.margin, 3)

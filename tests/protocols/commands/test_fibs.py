@@ -69,7 +69,7 @@ def test_a_lost_connection_is_made_again(root: Path) -> None:
     assert result.stderr.count("; connecting again") == 2
     assert result.stdout.count(f"the match with {OPPONENT} goes on") == 2
     file = replay_file(parse_mat(read_bytes("match.mat")))
-    assert not file.ledger.quarantined
+    assert not file.ledger.rejects
     assert len(file.matches[0].games[0].turns) == len(server.plays)
 
 
@@ -150,7 +150,7 @@ def test_games_that_are_over_are_saved_before_the_next(root: Path) -> None:
         process.kill()
         process.wait(60)
     file = replay_file(parse_mat(read_bytes("match.mat")))
-    assert not file.ledger.quarantined
+    assert not file.ledger.rejects
     game = file.matches[0].games[0]
     assert (game.winner, game.points) == server.results[0]
 

@@ -466,7 +466,7 @@ def test_saved_matches_are_read_back(
 def read(path: Path) -> Match:
     """The one match of a file, every line of it understood."""
     found = parse_mat(path.read_bytes())
-    assert not found.quarantined
+    assert not found.rejects
     (match,) = found.matches
     return match
 

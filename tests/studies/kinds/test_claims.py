@@ -134,13 +134,13 @@ def test_inputs_follow_from_the_parts() -> None:
 
 
 def test_completed_names_what_is_wanted(warehouse: Warehouse) -> None:
-    found = DATASET.completed(ClaimsParameters(("A8",)), warehouse)
+    found = DATASET.complete(ClaimsParameters(("A8",)), warehouse)
     (mets,) = warehouse.versions("met_xml")
     assert found.sources == (VersionRef.parse(mets.name),)
-    assert DATASET.completed(found, warehouse) == found
+    assert DATASET.complete(found, warehouse) == found
     assert DATASET.slug(found).startswith("a8-with-")
     DATASET.check_parameters(found)
-    assert DATASET.completed(DATASET.smallest, warehouse) == DATASET.smallest
+    assert DATASET.complete(DATASET.smallest, warehouse) == DATASET.smallest
 
 
 def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypat
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(register, "COARSEST", 1e6)
     study = warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
-    parameters = DATASET.completed(ClaimsParameters(("A6",)), warehouse)
+    parameters = DATASET.complete(ClaimsParameters(("A6",)), warehouse)
     assert len(list(warehouse.versions(STUDIES.name))) == 2
     assert (parameters.sources, DATASET.inputs(parameters)) == ((VersionRef.parse(study.name),), {})
     found = {each.claim.claim: each for each in judged_claims(Context(parameters, {}, warehouse), parameters.chosen())}
@@ -175,7 +175,7 @@ def test_wanted_variants_that_come_by_default_are_inputs(warehouse: Warehouse, m
     wanted = replace(STUDIES.smallest, study="first-index")
     monkeypatch.setattr(STUDIES, "defaults", (wanted, replace(STUDIES.smallest, study="jump")))
     assert list(DATASET.inputs(ClaimsParameters(("A6",))).values()) == [("cube_studies", wanted)]
-    assert DATASET.completed(ClaimsParameters(("A6",)), warehouse).sources == ()
+    assert DATASET.complete(ClaimsParameters(("A6",)), warehouse).sources == ()
 
 
 def test_versions_of_recipes_that_nobody_knows_are_no_sources(
@@ -183,7 +183,7 @@ def test_versions_of_recipes_that_nobody_knows_are_no_sources(
 ) -> None:
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(STUDIES, "parameters", ClaimsParameters)
-    assert DATASET.completed(ClaimsParameters(("A6",)), warehouse).sources == ()
+    assert DATASET.complete(ClaimsParameters(("A6",)), warehouse).sources == ()
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ def test_published_shares_sum_to_1() -> None:
 def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And when it was interrupted, where finished parts are kept."""
     monkeypatch.setattr(cube_studies, "SHARD_GAMES", 8)
-    play, calls = cube_studies.studied, []
+    play, calls = cube_studies.play_study, []
 
     def stopping(*arguments: Any) -> Any:
         calls.append(arguments)

@@ -171,7 +171,7 @@ def test_a_sample_where_the_start_is_gone(untaught: Warehouse) -> None:
     start = next(untaught.versions("network"))
     name = "/".join(start.folder.parts[-3:])
     table = untaught.build(DATASET.name, TINY.with_texts({"start": name}))
-    inputs = inputs_of(untaught, DATASET, DATASET.recorded(table.manifest))
+    inputs = inputs_of(untaught, DATASET, DATASET.recipe_of(table.manifest))
     said = check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
     assert said == "20 of 20 test games; it was not trained again"
     shutil.rmtree(start.folder)

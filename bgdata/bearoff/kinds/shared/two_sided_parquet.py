@@ -30,7 +30,7 @@ from bgdata.store.arrays import damaged_rows
 from bgdata.store.build import footer, readable_bytes
 from bgdata.store.parquet import write_parquet
 from bgdata.store.progress import Progress
-from bgdata.store.storage import locked, make_folder, sha256_file, storage_errors, sync, write_file
+from bgdata.store.storage import hold_lock, make_folder, sha256_file, storage_errors, sync, write_file
 
 PARTITION = "on_roll_checkers"
 PART_ROWS = 100_000_000  # of one part at most
@@ -60,7 +60,7 @@ def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
     """Write the parts that a folder lacks; returns how many. Raises UsageError for a folder with other Parquet files,
     TooLargeError where the disk has no room for them, DigestMismatchError for a damaged row, and StorageError."""
     parts = parts_of(table.points, table.checkers)
-    with locked(folder / ".lock", lambda: progress.note(f"another process is writing into {folder}; waiting")):
+    with hold_lock(folder / ".lock", lambda: progress.note(f"another process is writing into {folder}; waiting")):
         missing = missing_parts(table, parts, folder)
         need, have = rows_of(table, missing) * ROW_BYTES[table.stored.itemsize], shutil.disk_usage(folder).free
         if need > have:

@@ -143,7 +143,7 @@ def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
     set_aside = (
         f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}"
         for source, intake in zip(sources, intakes, strict=True)
-        for entry in intake.quarantined
+        for entry in intake.rejects
         if not refers(entry.reason)
     )
     reasons = "; ".join(islice(set_aside, FIRST_REASONS))
@@ -157,7 +157,7 @@ def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
 
 def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:
     """The quarantined lines of all files, and how the lines of each ended."""
-    found = [(source, entry) for source, intake in enumerate(intakes) for entry in intake.quarantined]
+    found = [(source, entry) for source, intake in enumerate(intakes) for entry in intake.rejects]
     counts = [(c.lines, c.rows, c.comments, c.quarantined) for c in (intake.counts for intake in intakes)]
     return {
         "quarantine_source": np.array([source for source, _ in found], np.uint16),
