@@ -1,4 +1,4 @@
-"""Layouts of few checkers anywhere on the board, and what a solver asks of them.
+"""Layouts of few checkers anywhere on the board, and the lookups that the solver needs.
 
 A layout is one side's checkers on its own points 1 to 24 and on the bar, which counts as point 25; the rest are borne
 off. Layouts rank as those of bearoff tables do (see `bearoff.index`), which is the order of gnubg's hypergammon files.

@@ -134,7 +134,7 @@ class Judged:
 
     @property
     def play_loss(self) -> float:
-        """What the play lost, 0 and up."""
+        """What the play lost, in mwc or points: never negative, 0 where nothing was rolled."""
         return self.roll.best - self.roll.after if self.roll else 0.0
 
     @property

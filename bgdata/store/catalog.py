@@ -83,7 +83,7 @@ _MOST_SEAL_BYTES = 1000
 
 
 def write_catalog(warehouse: Versions) -> None:
-    """Write catalog.duckdb anew from the manifests, one process at a time."""
+    """Rewrite catalog.duckdb from the manifests, under a lock. Raises StorageError."""
     warehouse.check_staging()
     partial = warehouse.root / ".catalog.partial"
     with storage_errors("write", warehouse.catalog), hold_lock(warehouse.staging / "catalog.lock"):

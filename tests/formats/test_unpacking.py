@@ -55,7 +55,7 @@ def test_a_file_and_its_hashes(tmp_path: Path, pack: Pack) -> None:
 
 @given(st.lists(st.binary(max_size=40).map(lambda data: data * 20), max_size=4), st.integers(1, 50), st.booleans())
 def test_pieces_of_any_size_give_the_content(parts: list[bytes], chunk: int, is_gzip: bool) -> None:
-    """Of several streams, each packed by itself; a cut one is always found."""
+    """Concatenated streams are read in chunks of any size; a truncated one is always detected."""
     pack: Pack = gzip.compress if is_gzip else bz2.compress
     data = b"".join(map(pack, parts))
     with pytest.MonkeyPatch.context() as patch:

@@ -91,7 +91,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
 
 
 def endgame_estimate(parameters: EndgameParameters, *, lanes: int, stored: int, work: int) -> Estimate:
-    """What a build needs with so many lanes, and so many bytes stored and worked with, for each pair."""
+    """The estimate of a build with `lanes` values, `stored` bytes on disk and `work` bytes of memory a pair."""
     cells, rows = layouts_of(parameters.checkers) ** 2, pairs_of(parameters.checkers)
     solving = cells * 8 * lanes  # values, and those of the round before
     row_bytes = rows * (8 + stored) if parameters.checkers <= PARQUET_CHECKERS else 0

@@ -38,7 +38,7 @@ class Graph:
         return Value(self, name, np.dtype(dtype))
 
     def constant(self, values: NDArray[Any]) -> Value:
-        """An array that belongs to the graph."""
+        """Add an array as a constant; equal arrays are stored once."""
         key = values.tobytes(), values.dtype.str, values.shape
         name = self._names.setdefault(key, f"constant_{len(self._names)}")
         self.constants[name] = values

@@ -217,7 +217,7 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
             raise KeyboardInterrupt
         return play(*arguments)
 
-    monkeypatch.setattr(cube_studies, "studied", stopping)
+    monkeypatch.setattr(cube_studies, "play_study", stopping)
     with pytest.raises(KeyboardInterrupt):
         bgdata.open_warehouse(memory_path).build(DATASET.name, INDEX)
     notes = Notes()
