@@ -1,4 +1,4 @@
-"""What instructions for kernels are made of that are given to LLVM as vectors: see `numba.extending.intrinsic`.
+"""Building blocks of instructions for kernels that LLVM gets as vectors: see `numba.extending.intrinsic`.
 
 Arrays of such an instruction are contiguous, and all its vectors may begin at any item.
 """

@@ -1,4 +1,4 @@
-"""Reports of the progress of long work. By default they are ignored; the command line draws bars."""
+"""Progress reports for long work. By default they are ignored; the command line draws bars."""
 
 from __future__ import annotations
 

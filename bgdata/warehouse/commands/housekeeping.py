@@ -64,7 +64,7 @@ def rm(warehouse: Warehouse, version: str, yes: bool) -> None:
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option("--damaged", is_flag=True, help="Also delete what `bgdata verify --repair` has set aside.")
 @yes_option
 @format_option

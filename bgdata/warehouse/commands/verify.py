@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
@@ -19,7 +19,7 @@ import click
 
 from bgdata.cli.completion import complete_scopes
 from bgdata.cli.options import format_option, seed_option, threads_option
-from bgdata.cli.output import build_version, write_rows
+from bgdata.cli.output import build_version, show_rows, write_rows
 from bgdata.errors import (
     BgdataError,
     CorruptFileError,
@@ -30,7 +30,7 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.process import keeping_nothing, when_cut_off
-from bgdata.rows import Row
+from bgdata.rows import COUNT, Column, Row, table_lines
 from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
@@ -85,10 +85,30 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
     help="Build in another folder and compare with warehouse.lock; the warehouse is not touched.",
 )
 @click.option("--all", "is_all", is_flag=True, help="Also compute what comes with the package, which may take hours.")
+@click.option(
+    "--from-nothing", is_flag=True, help="Make again what comes with the package, from random weights, part by part."
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@click.option(
+    "--part",
+    "parts",
+    multiple=True,
+    metavar="PART",
+    help="With --from-nothing: this part and those that it needs; can be given several times.",
+)
 @threads_option
 @format_option
 @click.pass_obj
-def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, form: str) -> None:
+def rebuild(
+    warehouse: Warehouse,
+    kind: str | None,
+    check: bool,
+    is_all: bool,
+    from_nothing: bool,
+    dry_run: bool,
+    parts: tuple[str, ...],
+    form: str,
+) -> None:
     """Build the default tables again, and compare them.
 
     KIND is a kind of dataset or KIND/VARIANT; the default is all kinds. --check proves that the digests come out the
@@ -96,10 +116,24 @@ def rebuild(warehouse: Warehouse, kind: str | None, check: bool, is_all: bool, f
     not computed again unless --all is given: only their hashes are compared. Without --check, what only `bgdata build
     --all` builds is built again where it is there, or where its KIND is given.
 
+    --from-nothing runs the plan of all that took hours, each part a command that resumes, and compares digests with
+    those of the package. Finished parts are kept; --dry-run prints the plan. The exit code is 1 if a digest differs, or
+    if the plan lacks something that comes with the package.
+
     \b
       bgdata rebuild --check
       bgdata rebuild bearoff_gammon
+      bgdata rebuild --from-nothing --dry-run
+      bgdata rebuild --from-nothing --part taught-320
     """
+    if from_nothing:
+        if kind or check or is_all:
+            raise UsageError("expected --from-nothing without KIND, --check and --all, got both; try: --part PART")
+        if not _make_from_nothing(warehouse, parts, form, is_dry=dry_run):
+            sys.exit(1)
+        return
+    if dry_run or parts:
+        raise UsageError("expected --dry-run and --part together with --from-nothing, got them alone")
     if not check:
         _rebuild_in_place(warehouse, kind, form, is_all=is_all)
     elif not _rebuild_and_compare(warehouse, kind, form, is_all=is_all):
@@ -365,6 +399,41 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
         if current and current.folder.name != table.folder.name:
             warehouse.use(current)
     click.echo(f"repaired {built.name}; the damaged files are in {aside}", err=True)
+
+
+PLAN_COLUMNS = (
+    Column("part"),
+    Column("minutes", COUNT),
+    Column("makes"),
+    Column("needs"),
+    Column("version"),
+    Column("digest"),
+)
+
+
+def _make_from_nothing(warehouse: Warehouse, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
+    """Run the plan of `from_nothing`, or print it; returns whether all digests are the same and nothing is missing."""
+    from bgdata.warehouse.commands.from_nothing import chosen_parts, compare, finished, read_plan, run_parts, unplanned
+
+    plan = read_plan()
+    parts, rows = chosen_parts(plan, names), list[Row]()
+    made = finished(warehouse) if is_dry and warehouse.root.is_dir() else {}
+    done = ((part, made.get(part.name)) for part in parts) if is_dry else run_parts(warehouse, parts)
+    for part, table in done:
+        digest = compare(warehouse, part, table) if table else ""
+        row = {"part": part.name, "minutes": part.minutes, "makes": part.makes, "needs": ", ".join(part.all_needs)}
+        rows.append(row | {"version": table.folder.name if table else "", "digest": digest, "command": part.command})
+        if not is_dry and table:
+            click.echo(f"{part.name}: {table.name} {digest}".rstrip(), err=True)
+    show_rows(rows, form, table_lines(PLAN_COLUMNS, rows))
+    missing = [] if names else unplanned(warehouse, plan)
+    hours = sum(part.minutes for part in parts) / 60
+    click.echo(f"{len(parts)} parts, {hours:.1f} hours of two cores", err=form != "table")
+    if missing:
+        kinds = Counter(title.partition("/")[0] for title in missing)
+        named = ", ".join(f"{count} of {kind}" for kind, count in kinds.items())
+        click.echo(f"no part makes {len(missing)} versions that come with the package: {named}", err=True)
+    return not missing and all(row["digest"] != "DIFFERS" for row in rows)
 
 
 def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> bool:

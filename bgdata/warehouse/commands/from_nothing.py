@@ -1,0 +1,198 @@
+"""What comes with bgdata, made again from random weights: a plan of parts, each one command, and how they are run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bgdata.errors import CorruptFileError, ExternalProgramError, StorageError, UsageError, cite
+from bgdata.store.names import check_name
+from bgdata.store.storage import storage_errors, write_file
+from bgdata.store.table import Table
+from bgdata.store.versions import newest
+from bgdata.warehouse import Warehouse
+
+PLAN = Path(__file__).with_suffix(".toml")
+STATE = "from-nothing.json"  # in the warehouse: the version that each finished part made
+REFERENCE = re.compile(r"\{([a-z0-9-]+)(?:\.(version|player))?\}")
+UNMADE = "r0-00000000"  # stands for a version that is not made yet
+NO_PLAYER = "00000000"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One command of the plan.
+
+    `command` is what follows `bgdata`: `{NAME}` stands for the version KIND/VARIANT/VERSION that the part NAME made,
+    `{NAME.version}` for its folder, `{NAME.player}` for the version of the player in its manifest. `makes` is a kind,
+    or KIND/VARIANT of what comes with the package. `minutes` are of two cores.
+    """
+
+    name: str
+    makes: str
+    minutes: float
+    command: str
+    needs: tuple[str, ...] = ()
+
+    @property
+    def all_needs(self) -> list[str]:
+        """Parts that have to be finished before, each once."""
+        return list(dict.fromkeys([*self.needs, *(name for name, _ in REFERENCE.findall(self.command))]))
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether what it makes comes with the package."""
+        return "/" in self.makes
+
+
+def read_plan(path: Path = PLAN) -> list[Part]:
+    """The parts in order: each behind those that it needs. Raises CorruptFileError, which names the part."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8")).get("part", [])
+        parts = [Part(**{**each, "needs": tuple(each.get("needs", ()))}) for each in found]
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, TypeError, AttributeError) as error:
+        raise CorruptFileError(f"expected a plan of parts in {path}, found: {cite(error)}") from error
+    if not parts:
+        raise CorruptFileError(f"expected a plan of parts in {path}, found none")
+    done: set[str] = set()
+    for part in parts:
+        if part.name in done or not re.fullmatch(r"[a-z0-9-]+", part.name):
+            raise CorruptFileError(
+                f"expected parts of different names in {path}, got {cite(part.name)} twice, or amiss"
+            )
+        if missing := [name for name in part.all_needs if name not in done]:
+            raise CorruptFileError(
+                f"expected what {part.name} needs before it in {path}, found no {', '.join(missing)}"
+            )
+        check_name("kind", part.makes.partition("/")[0])
+        check_command(part)
+        done.add(part.name)
+    return parts
+
+
+def check_command(part: Part) -> None:
+    """Raise CorruptFileError for a command that `bgdata` does not have, or options that it does not."""
+    from bgdata.cli import main
+
+    context: Any = None
+    command: click.Command = main
+    words = arguments(part, {})
+    try:
+        while True:
+            context = command.make_context(command.name or "bgdata", words, parent=context, resilient_parsing=False)
+            if not isinstance(command, click.Group):
+                return
+            name, found, words = command.resolve_command(context, [*context._protected_args, *context.args])
+            assert found
+            command, found.name = found, name
+    except (click.ClickException, SystemExit) as error:
+        said = error.format_message() if isinstance(error, click.ClickException) else "see bgdata --help"
+        raise CorruptFileError(
+            f"expected a command of bgdata as {part.name}, got {cite(part.command)}: {said}"
+        ) from None
+
+
+def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
+    """The words of a command with the versions that other parts made; what is not made yet stands as UNMADE."""
+
+    def version(found: re.Match[str]) -> str:
+        name, what = found.groups()
+        table = made.get(name)
+        if what == "player":
+            return str(table.manifest.parameters["version"]) if table else NO_PLAYER
+        if what == "version":
+            return table.folder.name if table else UNMADE
+        return table.name if table else f"kind/{name}/{UNMADE}"
+
+    return [REFERENCE.sub(version, word) for word in shlex.split(part.command)]
+
+
+def unplanned(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
+    """KIND/VARIANT of all that comes with the package and that no part makes."""
+    made = {part.makes for part in parts}
+    shipped = (
+        f"{kind.name}/{kind.slug(parameters)}"
+        for kind in warehouse.kinds.values()
+        for parameters in kind.defaults
+        if kind.published_folder(parameters)
+    )
+    return [title for title in shipped if title not in made]
+
+
+def finished(warehouse: Warehouse) -> dict[str, Table]:
+    """The versions that finished parts made, by part: those that are still there."""
+    path = warehouse.root / STATE
+    with storage_errors("read", path):
+        try:
+            named = json.loads(path.read_text())
+        except FileNotFoundError:
+            return {}
+        except ValueError:
+            named = None
+    if not isinstance(named, dict):
+        raise CorruptFileError(
+            f"expected the versions of parts in {path}, found something else; delete it to begin anew"
+        )
+    tables = {table.name: table for table in warehouse.versions()}
+    return {part: tables[name] for part, name in named.items() if name in tables}
+
+
+def chosen_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
+    """The parts of these names and all that they need; all parts without names. Raises UsageError."""
+    by_name = {part.name: part for part in parts}
+    for name in names:
+        if name not in by_name:
+            raise UsageError(f"expected a part among {', '.join(by_name)}, got {cite(name)}")
+    wanted = list(names or by_name)
+    for name in wanted:  # grows as it goes
+        wanted += [other for other in by_name[name].all_needs if other not in wanted]
+    return [part for part in parts if part.name in wanted]
+
+
+def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Part, Table]]:
+    """Run what is not finished, part by part, and yield each part with its version. Each command resumes by itself."""
+    made = finished(warehouse)
+    for part in parts:
+        if part.name not in made:
+            made[part.name] = run_part(warehouse, part, made)
+            names = {name: table.name for name, table in made.items()}
+            write_file(warehouse.root / STATE, (json.dumps(names, indent=2) + "\n").encode())
+        yield part, made[part.name]
+
+
+def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:
+    """Run the command of a part, whose progress goes to standard error. Raises ExternalProgramError where it fails."""
+    words = [*arguments(part, made), "--warehouse", str(warehouse.root), *(["--force"] if part.is_shipped else [])]
+    before = {table.name for table in warehouse.versions(part.makes.partition("/")[0])}
+    ended = subprocess.run([sys.executable, "-m", "bgdata", *words], stdout=subprocess.DEVNULL, check=False)
+    if ended.returncode:
+        raise ExternalProgramError(
+            f"expected the part {part.name} to be made, got exit code {ended.returncode} of: bgdata {shlex.join(words)}"
+        )
+    kind, _, variant = part.makes.partition("/")
+    found = list(warehouse.versions(kind, variant or None))
+    if not found:
+        raise StorageError(f"expected a version of {part.makes} in {warehouse.root}, found none after {part.name}")
+    return newest([table for table in found if table.name not in before] or found)
+
+
+def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
+    """`same` or DIFFERS, by the digest of what comes with the package; empty where nothing does."""
+    if not part.is_shipped:
+        return ""
+    kind, _, variant = part.makes.partition("/")
+    declared = warehouse.kind(kind)
+    folder = declared.published_folder(declared.default(variant))
+    if folder is None:
+        return ""
+    return "same" if Table(folder).manifest.digest == table.manifest.digest else "DIFFERS"

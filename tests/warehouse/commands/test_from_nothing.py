@@ -1,0 +1,151 @@
+"""The plan of what comes with the package: it can be run from beginning to end, resumes, and says what it lacks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bgdata
+from bgdata.errors import CorruptFileError, ExternalProgramError, UsageError
+from bgdata.warehouse.commands import from_nothing
+from bgdata.warehouse.commands.from_nothing import (
+    STATE,
+    arguments,
+    chosen_parts,
+    finished,
+    read_plan,
+    run_parts,
+    unplanned,
+)
+from tests.command_line import error_of, run
+
+TINY = """
+[[part]]
+name = "games"
+makes = "selfplay"
+minutes = 1
+command = "selfplay --player random --games 2 --seed 3"
+
+[[part]]
+name = "table"
+makes = "bearoff_gammon"
+minutes = 1
+needs = ["games"]
+command = "build bearoff_gammon --set points=2"
+
+[[part]]
+name = "sample"
+makes = "play_sample"
+minutes = 1
+command = "build play_sample --set player=random --set version={games.player} --set games=2 --set seed=3 --set most=2"
+"""
+
+
+def plan_of(path: Path, text: str = TINY) -> Path:
+    (path / "plan.toml").write_text(text)
+    return path / "plan.toml"
+
+
+def test_the_plan_makes_every_network_up_to_those_with_a_gpu_among_their_ancestors(tmp_path: Path) -> None:
+    parts = read_plan()
+    names = [part.name for part in parts]
+    assert names[:2] == ["contact-160", "contact-320"]
+    assert not any("..." in part.command or "cuda" in part.command or "torch" in part.command for part in parts)
+    missing = unplanned(bgdata.open_warehouse(tmp_path), parts)
+    assert {title for title in missing if title.startswith(("network/", "supervised"))} == {
+        "supervised_network/diverse-16",
+        "supervised_network/diverse-19",
+    }
+
+
+def test_parts_run_in_order_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that failed is run again, and those before it are not; what is deleted is made again."""
+    warehouse, parts = bgdata.open_warehouse(tmp_path / "made"), read_plan(plan_of(tmp_path))[:2]
+    warehouse.root.mkdir()
+    ran: list[list[str]] = []
+    really = subprocess.run
+
+    def count(command: list[str], **options: Any) -> Any:
+        ran.append(command[3:5])
+        return really(command, **options)
+
+    monkeypatch.setattr(from_nothing.subprocess, "run", count)
+    broken = [parts[0], from_nothing.Part("bad", "bearoff_gammon", 1, "build bearoff_gammon --set points=99")]
+    with pytest.raises(
+        ExternalProgramError, match=r"expected the part bad to be made, got exit code 2 of: bgdata build"
+    ):
+        list(run_parts(warehouse, broken))
+    made = {part.name: table for part, table in run_parts(warehouse, parts)}
+    assert [words[0] for words in ran] == ["selfplay", "build", "build"]
+    assert {name: table.folder.parts[-3:-1] for name, table in made.items()} == {
+        "games": ("selfplay", "random-2-seed-3"),
+        "table": ("bearoff_gammon", "2x15"),
+    }
+    assert [table.name for _, table in run_parts(warehouse, parts)] == [table.name for table in made.values()]
+    assert len(ran) == 3
+    named = arguments(read_plan(plan_of(tmp_path))[2], made)
+    assert f"version={made['games'].manifest.parameters['version']}" in named
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('name = "table"', 'name = "games"', "expected parts of different names in .*, got 'games' twice"),
+        ('needs = ["games"]', 'needs = ["colour"]', "expected what table needs before it in .*, found no colour"),
+        ("{games.player}", "{later.player}", "expected what sample needs before it in .*, found no later"),
+        (
+            '"build bearoff_gammon --set',
+            '"biuld bearoff_gammon --set',
+            "expected a command of bgdata as table, got 'biuld bearoff_gammon",
+        ),
+        ("--games 2 --seed 3", "--games two", "expected a command of bgdata as games, got 'selfplay"),
+        ("minutes = 1", "hours = 1", "expected a plan of parts in .*, found: "),
+        ("[[part]]", "[[parts]]", "expected a plan of parts in .*, found none"),
+        ("[[part]]", "[[part", "expected a plan of parts in .*, found: "),
+    ],
+)
+def test_damaged_plans_are_refused(tmp_path: Path, before: str, after: str, message: str) -> None:
+    assert before in TINY
+    with pytest.raises(CorruptFileError, match=message) as error:
+        read_plan(plan_of(tmp_path, TINY.replace(before, after)))
+    assert "\n" not in str(error.value)
+
+
+def test_a_part_brings_what_it_needs(tmp_path: Path) -> None:
+    parts = read_plan(plan_of(tmp_path))
+    assert [part.name for part in chosen_parts(parts, ["sample"])] == ["games", "sample"]
+    with pytest.raises(UsageError, match="expected a part among games, table, sample, got 'colour'"):
+        chosen_parts(parts, ["colour"])
+
+
+def test_a_damaged_record_of_finished_parts(tmp_path: Path) -> None:
+    warehouse = bgdata.open_warehouse(tmp_path)
+    assert finished(warehouse) == {}
+    for text in ("[]", "{"):
+        (tmp_path / STATE).write_text(text)
+        with pytest.raises(CorruptFileError, match=r"expected the versions of parts in .*; delete it to begin anew"):
+            finished(warehouse)
+    (tmp_path / STATE).write_text('{"games": "selfplay/gone/r1-00000000"}')
+    assert finished(warehouse) == {}
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[1].split()[:3] == ["contact-160", "76", "network/contact-160"]
+    assert "no part makes " in result.stderr
+    result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run", "--part", "taught-320", "--format", "json")
+    assert result.exit_code == 0
+    assert [row["part"] for row in json.loads(result.stdout)][-1] == "taught-320"
+    for words in (["--dry-run"], ["--part", "games"], ["--from-nothing", "--check"], ["--from-nothing", "network"]):
+        assert error_of(run(tmp_path, "rebuild", *words), 2).startswith("expected --")
+    monkeypatch.setattr(from_nothing, "PLAN", plan_of(tmp_path))
+    monkeypatch.setattr(from_nothing.read_plan, "__defaults__", (from_nothing.PLAN,))
+    result = run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "2 parts, 0.0 hours of two cores"
+    assert (tmp_path / "made" / STATE).exists()
