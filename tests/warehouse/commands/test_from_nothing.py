@@ -73,7 +73,7 @@ def test_parts_run_in_order_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ran.append(command[3:5])
         return really(command, **options)
 
-    monkeypatch.setattr(from_nothing.subprocess, "run", count)
+    monkeypatch.setattr(subprocess, "run", count)
     broken = [parts[0], from_nothing.Part("bad", "bearoff_gammon", 1, "build bearoff_gammon --set points=99")]
     with pytest.raises(
         ExternalProgramError, match=r"expected the part bad to be made, got exit code 2 of: bgdata build"
