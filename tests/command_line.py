@@ -29,7 +29,7 @@ def run(root: Path, *arguments: str | Path) -> Result:
 def succeeds(root: Path, *arguments: str | Path) -> str:
     """What a command prints that must succeed."""
     result = run(root, *arguments)
-    assert (result.exit_code, result.exception) == (0, None), result.output
+    assert (result.exit_code, result.exception) == (0, None), result.output or repr(result.exception)
     return result.stdout
 
 

@@ -164,8 +164,9 @@ def test_the_wheel_answers_at_once(programs: Path, tmp_path: Path) -> None:
     assert said.startswith("building match_equity/")
     assert "mwc" in match
     assert not list(folder.iterdir())
-    verdicts = run(folder, programs / "bgdata", "verify").splitlines()
-    assert verdicts[-1].endswith(" 0 failed")
+    *_, verdict, origin = run(folder, programs / "bgdata", "verify").splitlines()
+    assert verdict.endswith(" 0 failed")
+    assert origin.startswith("made by this code: ")
 
 
 def test_the_wheel_has_the_sql_of_the_checkout(programs: Path, tmp_path: Path) -> None:

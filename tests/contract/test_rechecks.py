@@ -14,7 +14,6 @@ import pytest
 
 import bgdata
 from bgdata.bearoff import two_sided
-from bgdata.bearoff.kinds import bearoff_two_sided_compute as computation
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import DigestMismatchError
 from bgdata.kinds import all_kinds
@@ -66,7 +65,7 @@ def test_a_table_made_from_damaged_cells_is_found(
             yield solved
 
     with monkeypatch.context() as patch:
-        patch.setattr(computation, "solve_batch", damaged)
+        patch.setattr(two_sided, "solve_batch", damaged)
         table = warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5))
     found = {
         finding.check: finding for finding in verify(warehouse, [table], sample_rows=rows, seed=0, progress=Silence())

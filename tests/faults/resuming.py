@@ -164,14 +164,14 @@ def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noq
 
 def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
     """Blocks of trials."""
+    kernels, cache = kernel_cache(), folder / "cache"
+    cache.mkdir()
+    (cache / kernels.name).symlink_to(kernels)
+    os.environ["BGDATA_CACHE"] = str(cache)  # before kernels are imported, which remember where they are kept
     from bgdata.selfplay.commands import rollout as command
     from tests.command_line import run, succeeds
     from tests.selfplay.commands.test_rollout import POSITION, stopped
 
-    kernels, cache = kernel_cache(), folder / "cache"
-    cache.mkdir()
-    (cache / kernels.name).symlink_to(kernels)
-    os.environ["BGDATA_CACHE"] = str(cache)
     command.LEAST_BLOCKS, command.SLICE_SECONDS = 1, 0.0
     arguments = tuple("tiny" if word == "random" else word for word in POSITION)
     whole, found = succeeds(small, "rollout", *arguments), Words()

@@ -130,7 +130,7 @@ def recipe_of(warehouse: Versions, table: Table) -> Given:
     known = [kind.slug(each) for each in (*kind.defaults, kind.smallest)]
     if kind.takes_files or table.manifest.variant in known:
         return Given()
-    return Given.of(kind.parameters.from_manifest(table.manifest.parameters))
+    return Given.of(kind.parameters.from_manifest(table.manifest.parameters).to_json())
 
 
 ERROR_COLUMNS = tuple(
