@@ -144,7 +144,7 @@ def test_manifest_is_complete(small_root: Path, kind: Dataset[Any]) -> None:
     assert bool(manifest.raw_files) == kind.takes_files
     assert manifest.recipe_key == bgdata.open_warehouse(small_root).recipe_key(kind, kind.smallest, manifest.raw_files)
     assert manifest.digest == values_digest(table.arrays())
-    assert set(manifest.software) == {"bgdata", "numpy", "numba", "pyarrow", "duckdb", "python"}
+    assert set(manifest.software) == {"bgdata", "numpy", "numba", "pyarrow", "duckdb", "python", "sources"}
 
 
 @each_kind

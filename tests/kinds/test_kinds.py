@@ -56,9 +56,9 @@ def test_a_kind_of_files_is_computed_from_files() -> None:
     class Wrong(type(KINDS["positions"])):  # type: ignore[misc]
         """Its computation reads no files."""
 
-        __module__ = "bgdata.selfplay.kinds.selfplay"  # beside which its computation is
+        __module__ = "bgdata.measures.kinds.ladder"  # beside which its computation is
         name = "positions"
-        computed_by = "selfplay"
+        computed_by = "ladder"
 
     with pytest.raises(AssertionError):
         _ = Wrong().computation

@@ -424,9 +424,9 @@ def test_versions_that_name_each_other_are_repaired_in_the_order_given(
     """As of networks that were trained again from each other: names alone do not say which was first."""
     tables = {table.name: table for table in (toys.build("square_sums", TEN), toys.open("squares", "10"))}
     titles = {"square_sums": "squares/10", "squares": "square_sums/10"}
-    monkeypatch.setattr(cli_verify, "inputs_of", lambda _, table: [titles[table.folder.parts[-3]]])
+    monkeypatch.setattr(cli_verify, "_inputs_of", lambda _, table: [titles[table.folder.parts[-3]]])
     assert in_order_of_repair(toys, tables) == list(tables.values())
-    monkeypatch.setattr(cli_verify, "inputs_of", lambda _, table: ["/".join(table.folder.parts[-3:-1])])
+    monkeypatch.setattr(cli_verify, "_inputs_of", lambda _, table: ["/".join(table.folder.parts[-3:-1])])
     assert in_order_of_repair(toys, tables) == list(tables.values())
 
 

@@ -246,7 +246,7 @@ class CutOff(Notes):
     ("kind", "step"),
     [
         ("game_scores", {"STEP": 10}),
-        ("cubeful_scores", {"STEP_GAMES": 6}),  # two matches to 3
+        ("cubeful_scores", {"CUBEFUL_STEP": 6}),  # two matches to 3
         ("lookahead_labels", {"STEP": 40}),
         ("engine_labels", {"STEP": 1}),
         ("rollout_labels", {"ROLLOUT_STEP": 1}),

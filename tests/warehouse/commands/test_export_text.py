@@ -56,7 +56,7 @@ def export(imports: Imports, table: str, form: str, name: str = "out") -> bytes:
     return path.read_bytes()
 
 
-@each("form", FORMATS)
+@each("form", list(FORMATS))
 def test_byte_for_byte(memory_path: Path, form: str) -> None:
     imports = Imports(memory_path)
     kind, text = SAMPLES[form]
