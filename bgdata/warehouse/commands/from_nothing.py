@@ -117,7 +117,7 @@ def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
     return [REFERENCE.sub(version, word) for word in shlex.split(part.command)]
 
 
-def unplanned(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
+def missing_versions(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
     """KIND/VARIANT of all that comes with the package and that no part makes."""
     made = {part.makes for part in parts}
     shipped = (
@@ -129,7 +129,7 @@ def unplanned(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
     return [title for title in shipped if title not in made]
 
 
-def finished(warehouse: Warehouse) -> dict[str, Table]:
+def finished_parts(warehouse: Warehouse) -> dict[str, Table]:
     """The versions that finished parts made, by part: those that are still there."""
     path = warehouse.root / STATE
     with storage_errors("read", path):
@@ -161,7 +161,7 @@ def chosen_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
 
 def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Part, Table]]:
     """Run what is not finished, part by part, and yield each part with its version. Each command resumes by itself."""
-    made = finished(warehouse)
+    made = finished_parts(warehouse)
     for part in parts:
         if part.name not in made:
             made[part.name] = run_part(warehouse, part, made)

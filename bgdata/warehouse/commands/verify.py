@@ -413,11 +413,18 @@ PLAN_COLUMNS = (
 
 def _make_from_nothing(warehouse: Warehouse, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
     """Run the plan of `from_nothing`, or print it; returns whether all digests are the same and nothing is missing."""
-    from bgdata.warehouse.commands.from_nothing import chosen_parts, compare, finished, read_plan, run_parts, unplanned
+    from bgdata.warehouse.commands.from_nothing import (
+        chosen_parts,
+        compare,
+        finished_parts,
+        missing_versions,
+        read_plan,
+        run_parts,
+    )
 
     plan = read_plan()
     parts, rows = chosen_parts(plan, names), list[Row]()
-    made = finished(warehouse) if is_dry and warehouse.root.is_dir() else {}
+    made = finished_parts(warehouse) if is_dry and warehouse.root.is_dir() else {}
     done = ((part, made.get(part.name)) for part in parts) if is_dry else run_parts(warehouse, parts)
     for part, table in done:
         digest = compare(warehouse, part, table) if table else ""
@@ -426,7 +433,7 @@ def _make_from_nothing(warehouse: Warehouse, names: Sequence[str], form: str, *,
         if not is_dry and table:
             click.echo(f"{part.name}: {table.name} {digest}".rstrip(), err=True)
     show_rows(rows, form, table_lines(PLAN_COLUMNS, rows))
-    missing = [] if names else unplanned(warehouse, plan)
+    missing = [] if names else missing_versions(warehouse, plan)
     hours = sum(part.minutes for part in parts) / 60
     click.echo(f"{len(parts)} parts, {hours:.1f} hours of two cores", err=form != "table")
     if missing:

@@ -16,10 +16,10 @@ from bgdata.warehouse.commands.from_nothing import (
     STATE,
     arguments,
     chosen_parts,
-    finished,
+    finished_parts,
+    missing_versions,
     read_plan,
     run_parts,
-    unplanned,
 )
 from tests.command_line import error_of, run
 
@@ -55,7 +55,7 @@ def test_the_plan_makes_every_network_up_to_those_with_a_gpu_among_their_ancesto
     names = [part.name for part in parts]
     assert names[:2] == ["contact-160", "contact-320"]
     assert not any("..." in part.command or "cuda" in part.command or "torch" in part.command for part in parts)
-    missing = unplanned(bgdata.open_warehouse(tmp_path), parts)
+    missing = missing_versions(bgdata.open_warehouse(tmp_path), parts)
     assert {title for title in missing if title.startswith(("network/", "supervised"))} == {
         "supervised_network/diverse-16",
         "supervised_network/diverse-19",
@@ -124,13 +124,13 @@ def test_a_part_brings_what_it_needs(tmp_path: Path) -> None:
 
 def test_a_damaged_record_of_finished_parts(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
-    assert finished(warehouse) == {}
+    assert finished_parts(warehouse) == {}
     for text in ("[]", "{"):
         (tmp_path / STATE).write_text(text)
         with pytest.raises(CorruptFileError, match=r"expected the versions of parts in .*; delete it to begin anew"):
-            finished(warehouse)
+            finished_parts(warehouse)
     (tmp_path / STATE).write_text('{"games": "selfplay/gone/r1-00000000"}')
-    assert finished(warehouse) == {}
+    assert finished_parts(warehouse) == {}
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
