@@ -23,7 +23,7 @@ from bgdata.store.versions import newest
 from bgdata.warehouse import Warehouse
 
 PLAN = Path(__file__).with_suffix(".toml")
-STATE = "from-nothing.json"  # in the warehouse: the version that each finished part made
+STATE = "from-nothing.json"  # in the warehouse: the version that the command of each finished part made
 REFERENCE = re.compile(r"\{([a-z0-9-]+)(?:\.(version|player))?\}")
 UNMADE = "r0-00000000"  # stands for a version that is not made yet
 NO_PLAYER = "00000000"
@@ -129,22 +129,33 @@ def missing_versions(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
     return [title for title in shipped if title not in made]
 
 
-def finished_parts(warehouse: Warehouse) -> dict[str, Table]:
-    """The versions that finished parts made, by part: those that are still there."""
+def read_record(warehouse: Warehouse) -> dict[str, str]:
+    """The version that each command of a finished part made. Raises CorruptFileError."""
     path = warehouse.root / STATE
     with storage_errors("read", path):
         try:
-            named = json.loads(path.read_text())
+            found = json.loads(path.read_text())
         except FileNotFoundError:
             return {}
         except ValueError:
-            named = None
-    if not isinstance(named, dict):
+            found = None
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found.values()):
         raise CorruptFileError(
             f"expected the versions of parts in {path}, found something else; delete it to begin anew"
         )
-    tables = {table.name: table for table in warehouse.versions()}
-    return {part: tables[name] for part, name in named.items() if name in tables}
+    return found
+
+
+def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Table]:
+    """The versions of finished parts, by part. A part is finished if its very command, with the versions that it is
+    given, was run, and what it made is still there."""
+    record, tables = read_record(warehouse), {table.name: table for table in warehouse.versions()}
+    made: dict[str, Table] = {}
+    for part in parts:
+        name = record.get(shlex.join(arguments(part, made)))
+        if name in tables:
+            made[part.name] = tables[name]
+    return made
 
 
 def chosen_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
@@ -161,12 +172,13 @@ def chosen_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
 
 def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Part, Table]]:
     """Run what is not finished, part by part, and yield each part with its version. Each command resumes by itself."""
-    made = finished_parts(warehouse)
+    made = finished_parts(warehouse, parts)
     for part in parts:
         if part.name not in made:
+            command = shlex.join(arguments(part, made))
             made[part.name] = run_part(warehouse, part, made)
-            names = {name: table.name for name, table in made.items()}
-            write_file(warehouse.root / STATE, (json.dumps(names, indent=2) + "\n").encode())
+            record = read_record(warehouse) | {command: made[part.name].name}
+            write_file(warehouse.root / STATE, (json.dumps(record, indent=2) + "\n").encode())
         yield part, made[part.name]
 
 

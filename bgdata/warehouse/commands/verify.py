@@ -424,7 +424,7 @@ def _make_from_nothing(warehouse: Warehouse, names: Sequence[str], form: str, *,
 
     plan = read_plan()
     parts, rows = chosen_parts(plan, names), list[Row]()
-    made = finished_parts(warehouse) if is_dry and warehouse.root.is_dir() else {}
+    made = finished_parts(warehouse, parts) if is_dry and warehouse.root.is_dir() else {}
     done = ((part, made.get(part.name)) for part in parts) if is_dry else run_parts(warehouse, parts)
     for part, table in done:
         digest = compare(warehouse, part, table) if table else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,8 @@ def test_parts_run_in_order_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     }
     assert [table.name for _, table in run_parts(warehouse, parts)] == [table.name for table in made.values()]
     assert len(ran) == 3
+    changed = [parts[0], replace(parts[1], command="build bearoff_gammon --set points=3")]
+    assert list(finished_parts(warehouse, changed)) == ["games"], "a part of another command is not finished"
     named = arguments(read_plan(plan_of(tmp_path))[2], made)
     assert f"version={made['games'].manifest.parameters['version']}" in named
 
@@ -124,13 +127,14 @@ def test_a_part_brings_what_it_needs(tmp_path: Path) -> None:
 
 def test_a_damaged_record_of_finished_parts(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
-    assert finished_parts(warehouse) == {}
-    for text in ("[]", "{"):
+    parts = read_plan(plan_of(tmp_path))
+    assert finished_parts(warehouse, parts) == {}
+    for text in ("[]", "{", '{"selfplay": []}'):
         (tmp_path / STATE).write_text(text)
         with pytest.raises(CorruptFileError, match=r"expected the versions of parts in .*; delete it to begin anew"):
-            finished_parts(warehouse)
-    (tmp_path / STATE).write_text('{"games": "selfplay/gone/r1-00000000"}')
-    assert finished_parts(warehouse) == {}
+            finished_parts(warehouse, parts)
+    (tmp_path / STATE).write_text(json.dumps({parts[0].command: "selfplay/gone/r1-00000000"}))
+    assert finished_parts(warehouse, parts) == {}
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
