@@ -41,7 +41,7 @@ from bgdata.game.random import mix_bits, random_bits, random_stream
 from bgdata.game.themes import Theme, position_themes
 from bgdata.kernel import in_threads, kernel
 from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
-from bgdata.kinds.rechecking import check_arrays, check_rows, quickest
+from bgdata.kinds.rechecking import cheapest_rows, check_arrays, check_rows
 from bgdata.measures.kinds.reference_positions import NAMED_NETWORK, THEMES, ReferenceParameters
 from bgdata.selfplay.games import Turns, new_game_scratch, nothing_recorded, play_game
 from bgdata.selfplay.kinds.shared import rollouts_compute as rollouts
@@ -181,7 +181,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         chosen = recheck.generator.permutation(len(boards))[: min(recheck.rows, MOST_REPLAYED)]
         check_positions(recheck, np.sort(chosen))
         trials = np.asarray(table.array("trials"))
-        rows = quickest({row: int(trials[row]) for row in chosen[:CANDIDATES].tolist()}, REPLAYED_TRIALS)
+        rows = cheapest_rows({row: int(trials[row]) for row in chosen[:CANDIDATES].tolist()}, REPLAYED_TRIALS)
         chooser = rollouts.open_roller(recheck).chooser
         for row in rows:
             own = np.array([row])

@@ -22,7 +22,7 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.random import mix_bits
 from bgdata.imports.kinds.positions_compute import flipped_chances
 from bgdata.kinds.column_values import constant
-from bgdata.kinds.rechecking import check_arrays, check_rows, quickest
+from bgdata.kinds.rechecking import cheapest_rows, check_arrays, check_rows
 from bgdata.measures.kinds.rollout_decisions import DecisionParameters
 from bgdata.measures.kinds.shared import benchmarks_compute as benchmarks
 from bgdata.measures.kinds.shared.benchmarks import ROLLOUTS
@@ -135,7 +135,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         classes, network = position_classes(boards).astype(np.uint8), network_text(recheck.parameters, recheck.inputs)
         check_arrays(table, {**play_places(counts), "decisions_classes": classes, "network": network})
         games = {row: int(arrays["plays_trials"][first[row]] * counts[row, 0]) for row in chosen}
-        chooser, rows = open_roller(recheck).chooser, quickest(games, REPLAYED_GAMES)
+        chooser, rows = open_roller(recheck).chooser, cheapest_rows(games, REPLAYED_GAMES)
         for row in rows:
             check_decision(recheck, chooser, row)
         return f"{len(rows)} of {len(boards)} decisions rolled out again, and {len(chosen)} found in the corpus"
