@@ -222,7 +222,7 @@ def open_player_of_version(
     player = open_named_player(name, ply, warehouse, tables=tables)
     if player.version != version:
         raise InvalidParameterError(
-            f"expected version {player.version} of {name}, the version here, got {version or 'none'}"
+            f"expected version {player.version} of {name}, as it plays here, got {version or 'none'}"
         )
     return player
 
