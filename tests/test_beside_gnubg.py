@@ -9,7 +9,7 @@ import pytest
 import bgdata
 from bgdata.evaluation.gnubg import find_gnubg_tool
 from bgdata.evaluation.networks.player import map_player
-from tests.beside_gnubg import MET, compared, gnubg_stats, noisy_matches, our_scores
+from tests.beside_gnubg import MET, compare_figures, gnubg_stats, noisy_matches, our_scores
 
 pytestmark = [
     pytest.mark.gnubg,
@@ -23,7 +23,7 @@ def test_luck_and_errors_equal_gnubgs(tmp_path: Path, network_root: Path) -> Non
     matches, in docs/how_to/measure_luck.md."""
     matches = noisy_matches(6, 5, tmp_path)
     player = map_player(bgdata.open_warehouse(network_root))
-    found = compared(
+    found = compare_figures(
         our_scores(player, matches, bgdata.open_warehouse(network_root)), gnubg_stats(matches, 0, tmp_path)
     )
     assert found["unforced plays"]["largest"] == 0, "the same plays are forced"
