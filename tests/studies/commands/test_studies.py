@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bgdata.evaluation.players import DEFAULT_NETWORK
-from bgdata.studies.commands.studies import Series, draw_study, drawn_series
+from bgdata.studies.commands.studies import Series, draw_study, series_to_draw
 from bgdata.studies.kinds.shared.cube_arms import NAMES
 from tests.command_line import error_of, run, succeeds
 from tests.together import each
@@ -72,7 +72,7 @@ def test_every_series_is_drawn(tmp_path: Path) -> None:
 )
 def test_measure_of_the_picture_by_study(study: str, measure: str) -> None:
     series = {(0, name): Series(name, [0.5], [1.0], [0.1], [nan]) for name in ("points_per_game", "mean_cube_value")}
-    assert drawn_series(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
+    assert series_to_draw(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
 
 
 def test_self_play_with_cube_models(network_root: Path) -> None:
