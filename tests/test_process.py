@@ -314,7 +314,7 @@ def test_line_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("mebibytes", [100, 430])
 def test_too_little_address_space_is_refused(small_root: Path, mebibytes: int) -> None:
-    """Otherwise libraries would abort the process with their own messages."""
+    """Libraries would abort the process with their own messages."""
     most = mebibytes << 20
     done = subprocess.run(
         bgdata_command("--warehouse", small_root, "eval", "start"), capture_output=True, text=True, check=False,

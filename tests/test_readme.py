@@ -142,7 +142,7 @@ def pages_with(language: str) -> list[str]:
 def test_console_blocks_print_what_the_page_shows(
     folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one folder per page, where its Python blocks run afterwards."""
+    """Each page has one folder, where its Python blocks run afterwards."""
     monkeypatch.chdir(folders(page))
     checker = doctest.OutputChecker()
     for command, expected in console_steps(page):

@@ -150,7 +150,7 @@ def test_flows_run_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_wheel_works_without_a_warehouse(programs: Path, tmp_path: Path) -> None:
-    """In an empty home and folder, without a clone or make."""
+    """Home and working folder are empty, and there is no clone or make."""
     folder = tmp_path / "empty"
     folder.mkdir()
     found, said = run_with_errors(folder, programs / "bgdata", "probe", BEAROFF)

@@ -121,7 +121,7 @@ def test_ties_go_to_the_first_play() -> None:
 
 
 def test_equal_plays_pass_by_cubeless_equity() -> None:
-    """For example where the opponent will cash after every play."""
+    """Plays are equal, for example, where the opponent will cash after each of them."""
     boards, look = sample_games().boards[::100], partial(evaluate_ahead, Scrambled())
     rolls = np.array([(3, 1)] * len(boards))
     equities = rank_all(look, boards, rolls, 0).worths

@@ -43,7 +43,7 @@ def cubes(turns: list[ReplayedTurn]) -> list[str]:
 
 
 def test_positions_before_each_turn() -> None:
-    """As published for 42: 8/4 6/4."""
+    """The board after 42: 8/4 6/4 equals the published one."""
     turns = turns_of("W[42hdfd]B[double]W[take]B[31qtst]W[66]")
     assert [turn.on_roll for turn in turns] == [0, 1, 1, 1, 0]
     after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
@@ -163,7 +163,7 @@ BEAVERS = [
 
 
 def test_session_with_every_answer_to_a_double() -> None:
-    """Before a take or pass, the cube shows what a pass costs."""
+    """The cube before a take or pass shows what a pass costs."""
     (mat,), (sgf,) = parse_mat(sessions.MAT.encode()).matches, parse_sgf(sessions.SGF.encode()).matches
     for game, other, expected in zip(mat.games, sgf.games, BEAVERS, strict=False):
         turns = replay_game(sgf, other).turns
@@ -347,7 +347,7 @@ def test_points_are_limited_to_what_the_match_needs() -> None:
 
 
 def test_full_points_exceed_what_the_match_needs() -> None:
-    """They are the least value that the record allows, which luck in units of the cube needs."""
+    """Full points are the least value that the record allows; luck in units of the cube needs them."""
     for result, length, full in (
         ("Wins 3 points and the match", 3, 4),
         ("Wins 4 points", 3, 4),

@@ -230,7 +230,7 @@ def test_silent_or_gone_programs(sent: bytes, is_closed: bool, reason: str) -> N
 
 @each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
 def test_endless_lines_without_questions_end_the_connection(lines: bytes) -> None:
-    """Otherwise they would be answered and printed forever."""
+    """They would otherwise be answered and printed forever."""
     ours, theirs = socket.socketpair()
     with ours, theirs, theirs.makefile("rb") as replies:
         reader = threading.Thread(target=replies.readlines)  # otherwise our writes would block
@@ -308,7 +308,7 @@ def test_gnubg_cube_actions_play_by_play(decisions: Decisions, side: int, length
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 def test_seven_point_matches_play_by_play(decisions: Decisions, side: int, tmp_path: Path) -> None:
-    """Until the Crawford game and games after it have been played."""
+    """The test plays until the Crawford game and games after it have occurred."""
     crawford = post_crawford = 0
     for seed in range(20):
         folder = tmp_path / str(seed)
@@ -461,7 +461,7 @@ def test_repeated_question_keeps_the_last_answer() -> None:
     "again", [make_question(START, "31"), replace(OPENED[0], length=5), make_question(START, "42")]
 )
 def test_another_match_is_recognized(again: Question) -> None:
-    """At 0-0 again, at another length, and after the end of a match."""
+    """A match begins at 0-0 again, at another length, and after the end of a match."""
     record = make_record(
         OPENED, (make_question(THERE, "31"), "24/20"), (again, str(legal_plays(START, again.roll or "31")[0]))
     )
@@ -471,7 +471,7 @@ def test_another_match_is_recognized(again: Question) -> None:
 
 
 def test_jacoby_rule_is_recorded() -> None:
-    """It is an option of the command, as gnubg does not send it."""
+    """The rule is an option of the command, as gnubg does not send it."""
     for is_jacoby in (False, True):
         question = make_question(START, "31", length=0, stakes=Stakes(Money(is_jacoby)))
         (match,) = make_record((question, FIRST[1])).matches
@@ -524,7 +524,7 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 5])
 def test_gnubg_recorded_the_same_games(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
-    """With all cube actions and a random player, whose games are long and wild."""
+    """The games have all cube actions and a random player, so they are long and wild."""
     wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
     record = ExternalRecord()

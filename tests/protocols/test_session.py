@@ -204,7 +204,7 @@ def test_cube_goes_up_to_64() -> None:
 
 
 def test_gammons_count_by_the_jacoby_rule() -> None:
-    """With a centered cube they are single games."""
+    """Gammons are single games while the cube is centered."""
     last = Position([0, 1, *[0] * 22, -15, 0])
     for is_jacoby, cube, points in ((True, Cube(), 1), (False, Cube(), 2), (True, Cube(2, CubeOwner.ON_ROLL), 4)):
         session = Session(3, NAMES, Money(is_jacoby))

@@ -140,7 +140,7 @@ def test_weigh_points() -> None:
 
 @pytest.mark.parametrize("shift", [9, 11])
 def test_shift_down(shift: int) -> None:
-    """To the nearest integer, halves up, between two limits; also where adding half a unit would exceed 32 bits."""
+    """Results are the nearest integers, halves up, between two limits, even if adding half a unit exceeds 32 bits."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257, 2**31 - 1]
     found = np.concatenate([ends, np.random.default_rng(1).integers(-(2**22), 2**24, 3 * STEP)]).astype(np.int32)
     shifted = np.full(len(found), -7, np.int16)
