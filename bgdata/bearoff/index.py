@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import comb
 
 from bgdata.errors import InvalidPositionError, cite
-from bgdata.game.integers import whole_numbers
+from bgdata.game.integers import plain_integers
 
 MAX_POINTS = 18
 MAX_CHECKERS = 15
@@ -44,7 +44,7 @@ def position_index(layout: Sequence[int]) -> int:
     Raises InvalidPositionError for a negative count, more than 15 checkers, or anything but integers.
     """
     try:
-        counts = whole_numbers(layout)
+        counts = plain_integers(layout)
     except TypeError:
         raise InvalidPositionError(f"expected checkers on each point as integers, got {cite(layout)}") from None
     if not 1 <= len(counts) <= MAX_POINTS or min(counts) < 0 or sum(counts) > MAX_CHECKERS:
@@ -66,7 +66,7 @@ def rank(counts: Sequence[int]) -> int:
 def whole_index(index: object) -> int:
     """An index as a plain integer. Raises InvalidPositionError for anything else."""
     try:
-        return whole_numbers([index])[0]
+        return plain_integers([index])[0]
     except TypeError:
         raise InvalidPositionError(f"expected an index as an integer, got {cite(index)}") from None
 

@@ -36,10 +36,10 @@ from bgdata.evaluation.lookahead import (
     rank_all,
 )
 from bgdata.game.board_arrays import BoardsLike, RollsLike, board_array, dice_array
-from bgdata.game.classes import check_in_progress, check_occurs
+from bgdata.game.classes import check_has_checkers, check_in_progress
 from bgdata.game.codec import Boards
 from bgdata.game.dice import RollLike, to_roll
-from bgdata.game.integers import whole_numbers
+from bgdata.game.integers import plain_integers
 from bgdata.game.match import MatchScore, Money, Stakes
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position, PositionLike
@@ -133,7 +133,7 @@ class LookaheadPlayer:
     def evaluate(self, position: PositionLike) -> Evaluation:
         """The five chances and the cubeless equity of a position, for the player on roll before the roll. A finished
         game has the chances of its result. Raises InvalidPositionError."""
-        board = np.array([check_occurs(Position(position)).board], np.int8)
+        board = np.array([check_has_checkers(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
@@ -291,7 +291,7 @@ def threads_for(boards: Boards) -> AbstractContextManager[None]:
 def checked_ply(ply: int) -> int:
     """How many rolls a player looks ahead, as Python's integer. Raises UsageError."""
     with suppress(TypeError):
-        (number,) = whole_numbers([ply])
+        (number,) = plain_integers([ply])
         if 0 <= number <= MOST_PLY:
             return number
     raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply!r}")

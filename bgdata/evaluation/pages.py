@@ -35,7 +35,7 @@ from bgdata.evaluation.rows import (
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.codec import flip_boards
 from bgdata.game.dice import ROLLS
-from bgdata.game.identifiers import parse_identifier, unsaid_words
+from bgdata.game.identifiers import omission_note, parse_identifier
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Stakes
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.plays import Play, Verdict, legal_plays
@@ -86,7 +86,7 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
         "position": position,
         "board": format_board_svg(position, roll=roll, play=asked.play, stakes=asked.stakes),
         "facts": position_facts(position, asked.state),  # with what is rolled and played for, where names can hold it
-        "unsaid": unsaid_words(asked.state),
+        "unsaid": omission_note(asked.state),
         "source": source_words(found["evaluation"]),
         "answers": side_by_side(found["evaluation"], found["probed"], found["bare"], found["exact"]),
         "ranked": list(play_rows(asked, found["ranked"])),

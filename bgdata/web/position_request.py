@@ -8,7 +8,7 @@ from typing import Any
 
 from bgdata.errors import IllegalPlayError, UsageError, cite
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful
-from bgdata.game.classes import check_occurs
+from bgdata.game.classes import check_has_checkers
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
 from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes
@@ -33,7 +33,7 @@ class PositionRequest:
             raise UsageError(f"expected a position of at most {LONGEST} characters, got {cite(text)}")
         self.text, self.given = text, given
         self.position, self.match = parse_identifier(text)
-        check_occurs(self.position)
+        check_has_checkers(self.position)
         self.options = options_of(given)
         roll = given.get("roll", "").strip()
         self.roll: Roll | None = parse_roll(roll) if roll else self.match.roll if self.match else None

@@ -38,9 +38,9 @@ from bgdata.evaluation.rows import (
     source_words,
 )
 from bgdata.game.board_text import format_board_text
-from bgdata.game.classes import check_in_progress, check_occurs
+from bgdata.game.classes import check_has_checkers, check_in_progress
 from bgdata.game.dice import parse_roll
-from bgdata.game.identifiers import parse_identifier, unsaid_words
+from bgdata.game.identifiers import omission_note, parse_identifier
 from bgdata.game.match import CubeOwner, MatchScore, Stakes
 from bgdata.game.plays import legal_plays, parse_play
 from bgdata.rows import CHANCE, COUNT, EQUITY, LOSS, PERCENT, Column, Quantity, Row, table_lines
@@ -70,7 +70,7 @@ def show(position: str, roll: str | None, play: str | None, svg: Path | None, fo
       bgdata show 4HPwATDgc/ABMA --roll 31 --svg opening.svg
     """
     board, match = parse_identifier(position)
-    check_occurs(board)
+    check_has_checkers(board)
     dice = parse_roll(roll) if roll else match.roll if match else None
     chosen = parse_play(play, board, dice) if play else None
     stakes = match.stakes if match else None
@@ -87,7 +87,7 @@ def show(position: str, roll: str | None, play: str | None, svg: Path | None, fo
             click.echo(f"\n{len(plays)} plays of {dice}")
             for each in plays:
                 click.echo(f"  {each!s:<24} {each.next_position.id}")
-    if unsaid := unsaid_words(match):
+    if unsaid := omission_note(match):
         click.echo(unsaid, err=True)
     if svg:
         from bgdata.game.board_svg import format_board_svg
