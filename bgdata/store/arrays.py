@@ -140,9 +140,10 @@ class PartedArray:
     def _rows(self, rows: Any) -> Array:
         """A row, or the chosen ones in their order."""
         if isinstance(rows, slice):
-            begin, end, step = rows.indices(len(self))
-            if step != 1:
-                return self._rows(np.arange(begin, end, step))
+            chosen = range(len(self))[rows]
+            if chosen.step != 1:
+                return self._rows(np.asarray(chosen))
+            begin, end = chosen.start, chosen.stop
             first, last = (int(np.searchsorted(self._ends, place, side="right")) - 1 for place in (begin, end - 1))
             if first == last and begin < end:
                 return self.parts[first][begin - self._ends[first] : end - self._ends[first]]

@@ -149,7 +149,7 @@ def parts_digest(parts: Sequence[Part], shared: str) -> str:
 
 
 def part_file(name: str, number: int) -> str:
-    """The name of a part's own file: `part_00007_boards.npy` for `boards.npy`."""
+    """The name of a part's own file: `part_00007_table.parquet` for `table.parquet`."""
     return f"part_{number:05d}_{name}"
 
 

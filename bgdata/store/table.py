@@ -98,7 +98,8 @@ class Table:
         return arrays[name]
 
     def _map(self, file: str, *, scattered: bool) -> Array:
-        names = [file] if (self.folder / file).exists() else self.files_of(file)
+        is_whole = (self.folder / file).exists() or not (self.folder / MANIFEST_NAME).exists()
+        names = [file] if is_whole else self.files_of(file)
         found = [map_array(self.folder / name, scattered=scattered) for name in names]
         if len(found) == 1:
             return found[0]

@@ -35,6 +35,7 @@ from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.shared.games_compute import distinct_places
+from bgdata.selfplay.kinds.shared.rollouts import position_count
 from bgdata.selfplay.kinds.shared.rollouts import find_source, source_input
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.dataset import Context
@@ -59,7 +60,7 @@ def test_rows_are_positions_of_the_source(small_root: Path) -> None:
         shown = connection.sql("select distinct network from lookahead_labels").fetchall()
         sample = connection.sql("select game, turn, position_id, board, class, split from position_sample").fetchall()
     assert shown == [(f"network/tiny/{warehouse.open('network', 'tiny').folder.name}",)]
-    assert [row[0] for row in rows] == list(range(len(source.array("boards"))))
+    assert [row[0] for row in rows] == list(range(position_count(source)))
     assert [(*row[1:6], row[-1]) for row in rows] == sample
     chances, static = table.array("chances"), table.array("static_chances")
     assert [row[6:11] for row in rows] == [tuple(row) for row in chances.tolist()]
@@ -102,7 +103,7 @@ def test_positions_that_change_too_little_are_left_out(warehouse: Warehouse) -> 
 
 def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> None:
     source = warehouse.open(*CORPUS.split("/"))
-    places = distinct_places(source, range(len(source.array("boards"))))
+    places = distinct_places(source, range(position_count(source)))
     boards = source.array("turn_boards")
     assert np.array_equal(boards[places.rows], places.boards)
     first: dict[Any, Any] = {}
@@ -117,7 +118,7 @@ def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> 
 
 def test_lists_are_split_by_position(warehouse: Warehouse) -> None:
     source = warehouse.open("positions", "sample")
-    places = distinct_places(source, range(len(source.array("boards"))))
+    places = distinct_places(source, range(position_count(source)))
     assert places.games.tolist() == places.turns.tolist() == [-1, -1]
     assert np.array_equal(places.splits, splits_of_hashes(position_hashes(source.array("boards"))))
     table = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=VersionRef("positions", "sample")))
@@ -128,7 +129,7 @@ def test_lists_are_split_by_position(warehouse: Warehouse) -> None:
 
 def test_records_of_matches_are_split_by_game(warehouse: Warehouse) -> None:
     source = next(warehouse.versions("matches"))
-    places = distinct_places(source, range(len(source.array("boards"))))
+    places = distinct_places(source, range(position_count(source)))
     assert np.array_equal(places.splits, splits_of_games(0, places.games))
     assert np.array_equal(source.array("turn_boards")[places.rows], places.boards)
 
@@ -250,7 +251,7 @@ def test_answers_of_a_program(warehouse: Warehouse, program: Program) -> None:
     win, win_gammon, _, lose_gammon, _ = chances.T
     assert (win_gammon <= win).all()
     assert (lose_gammon <= np.float32(1) - win).all()
-    for name, values in distinct_places(source, range(len(source.array("boards"))))._asdict().items():
+    for name, values in distinct_places(source, range(position_count(source)))._asdict().items():
         assert np.array_equal(table.array(name), values)
     with warehouse.connect() as connection:
         query = f"from engine_labels where variant = '{table.folder.parent.name}'"
