@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bgdata.errors import BgdataError, QueryError, TooBusyError, cite
-from bgdata.process import data_bytes
+from bgdata.process import data_segment_bytes
 from bgdata.rows import as_cell, plain
 from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
 from bgdata.web.site import Limits, Site
@@ -144,7 +144,7 @@ def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
     given = QueryLimits(limits.sql_seconds, limits.sql_bytes, limits.sql_disk_bytes)
     with bgdata.open_warehouse(NAME).connect(limits=given, mend=False, is_relative=True) as connection:
         if sys.platform == "linux":  # DuckDB's own limit is for the tables that it keeps, not for the rows at work
-            most = data_bytes() + 2 * limits.sql_bytes
+            most = data_segment_bytes() + 2 * limits.sql_bytes
             resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         pipe.send("ready")
         while True:

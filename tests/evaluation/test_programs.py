@@ -1,4 +1,4 @@
-"""What an evaluator is and is not, and how other programs' answers become evaluations."""
+"""The evaluator protocol, and evaluations from answers of other programs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_evaluators_and_choosers() -> None:
     player = NetworkPlayer(random_networks(1), NO_TABLES)
     for evaluator in (player, LookaheadPlayer(player, 1), OnRollWins()):
         assert isinstance(evaluator, Evaluator)
-    for chooser in (PubEval(), RandomPlayer()):  # they choose plays, and know no chances
+    for chooser in (PubEval(), RandomPlayer()):  # they only choose plays
         assert not isinstance(chooser, Evaluator)
 
 
-def test_sources() -> None:
+def test_final_sources() -> None:
     assert [source for source in AnswerSource if source.is_final] == [
         AnswerSource.OVER,
         AnswerSource.EXACT,
@@ -39,18 +39,18 @@ def test_sources() -> None:
 
 
 def ended(slot: int, count: int) -> list[int]:
-    """A board with checkers of one side on one slot, and of the other none."""
+    """A board with checkers of only one side, on one slot."""
     board = [0] * 26
     board[slot] = count
     return board
 
 
-# we win one, two and three points, then lose as many
+# we win one, two and three points, then lose one, two and three
 ENDS = [ended(4, -3), ended(18, -15), ended(6, -15), ended(4, 3), ended(18, 15), ended(19, 15)]
 
 
 class Somebody(ProgramEvaluator):
-    """A program with the same chances for every position, or those of each."""
+    """A program with the same chances for every position, or given chances."""
 
     def __init__(self, given: NDArray[np.float32] | None = None) -> None:
         super().__init__("somebody")
@@ -109,7 +109,7 @@ def test_invalid_chances_are_refused(chances: tuple[float, ...]) -> None:
     (np.zeros((2, 26)), "expected boards as int8"),
     (np.array([START.board, ended(3, 16)], np.int8), "in row 1"),
 ])  # fmt: skip
-def test_illegal_boards(board: Boards, message: str) -> None:
+def test_illegal_boards_are_refused(board: Boards, message: str) -> None:
     program = Somebody()
     for evaluator in (program, NetworkPlayer(random_networks(1), NO_TABLES)):
         with pytest.raises(InvalidPositionError, match=message):

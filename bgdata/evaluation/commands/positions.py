@@ -1,4 +1,4 @@
-"""`bgdata show`, `eval`, `hint` and `cube`: a position, its evaluation, the plays of a roll, and the cube."""
+"""`bgdata show`, `eval`, `hint` and `cube`: a position, its evaluation, the plays of a roll, and cube decisions."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def hint(
 
 
 def describe_evaluation(evaluation: Evaluation) -> str:
-    """The chances of winning and losing, the equity, and its source with its accuracy, as lines of text."""
+    """Lines of text: winning and losing chances, equity, and the source with its accuracy."""
     rows = (
         ("win", evaluation.win, evaluation.win_gammon, evaluation.win_backgammon),
         ("lose", 1 - evaluation.win, evaluation.lose_gammon, evaluation.lose_backgammon),
@@ -196,15 +196,15 @@ def describe_evaluation(evaluation: Evaluation) -> str:
 
 
 def describe_source(evaluation: Evaluation) -> str:
-    """`contact network, 2 plies: ...`, wrapped: the source of an evaluation, its ply, and how accurate it is."""
+    """`contact network, 2 plies: ...`, wrapped: source, ply and accuracy of an evaluation."""
     who = source_words(evaluation)
     said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
     return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def describe_plays(rows: Sequence[Row], more: int) -> str:
-    """A table of the best plays: ply, play, equity (with the cube, where there is one), loss at that ply, in a match
-    mwc, and chances in percent: win, gammon, backgammon - lose, gammon, backgammon."""
+    """A table of the best plays: ply, play, equity (cubeful if available), loss at that ply, mwc in a match, and
+    chances in percent: win, gammon, backgammon - lose, gammon, backgammon."""
     has_cube, has_mwc = (rows[0][name] is not None for name in ("cubeful_equity", "mwc"))
     columns = (
         Column("rank", heading="", width=3, is_right=True),
@@ -260,7 +260,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     say_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
-    if options["local"]:  # the volatility of this position, as far as the model can use it
+    if options["local"]:  # the volatility of this position, if the model can use it
         from bgdata.equity.cube_models import JUMP, MODEL_NAMES
         from bgdata.equity.curves import MOST_VOLATILITY
         from bgdata.evaluation.roll_values import local_volatility_by
@@ -280,8 +280,8 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
 
 
 def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
-    """The best action, a table of all actions, what doubling and taking gain, the winning chances at which decisions
-    change, and the source of the answer."""
+    """Lines of text: the best action, a table of all actions, the gains of doubling and taking, the winning chances at
+    which decisions change, and the source."""
     from bgdata.equity.cube import Method, Unit, describe_model
     from bgdata.equity.curves import NEVER
 
@@ -308,8 +308,7 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
 
 
 def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
-    """One line for each action: its equity and what it loses; in a match its mwc, and the equity normalised to the
-    current game."""
+    """One line per action: its equity and loss; in a match its mwc, and the equity normalized to the current game."""
     from bgdata.equity.cube import Unit
 
     given = {

@@ -17,7 +17,7 @@ from bgdata.cli.defaults import find_met_or_file, open_player
 from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
-from bgdata.process import go_on
+from bgdata.process import continue_after_signal
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def external(
                 if once:
                     return
         except KeyboardInterrupt:
-            go_on()
+            continue_after_signal()
             click.echo("stopped")
 
 

@@ -15,7 +15,7 @@ from bgdata.game.dice import Roll
 from bgdata.game.match import MatchScore
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
-from bgdata.process import go_on
+from bgdata.process import continue_after_signal
 from bgdata.protocols.session import DecisionKind, Moment, Session
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def until_left(session: Session) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        go_on()
+        continue_after_signal()
         session.is_left = True
         click.echo()
     if session.is_left:

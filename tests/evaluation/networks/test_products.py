@@ -1,5 +1,4 @@
-"""Products of whole numbers as vectors, against NumPy's in 64 bits; on processors with and without what makes them
-fast."""
+"""Integer products as vectors against NumPy's in 64 bits, on processors with and without special instructions."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ Sums = NDArray[np.int32]
 
 @kernel()
 def rows_added(weights: Numbers, rows: Numbers, values: Numbers, n: int, before: Sums, sums: Sums) -> None:
-    """`add_rows` for Python; and so for the others."""
+    """`add_rows` callable from Python; the functions below do this for other intrinsics."""
     add_rows(weights, rows, values, n, before, sums)
 
 
@@ -83,7 +82,7 @@ def whole(count: int) -> int:
 
 
 def numbers(generator: np.random.Generator, *shape: int) -> Numbers:
-    """Any numbers of 16 bits, the lowest among them."""
+    """Random int16 numbers, including the lowest."""
     found = generator.integers(-(1 << 15), 1 << 15, shape).astype(np.int16)
     found.flat[0] = -(1 << 15)
     return found
@@ -91,8 +90,8 @@ def numbers(generator: np.random.Generator, *shape: int) -> Numbers:
 
 @each("count", COUNTS)
 @each("n", [0, 2, 6])
-def test_rows(count: int, n: int) -> None:
-    """Exact sums, which start again beyond 32 bits; units that fill no vector are left alone."""
+def test_add_rows(count: int, n: int) -> None:
+    """Sums are exact modulo 2^32; units after the last whole vector stay unchanged."""
     generator = np.random.default_rng(count)
     weights, before = numbers(generator, 9 * count), generator.integers(-1000, 1000, count + 3).astype(np.int32)
     rows, values = generator.integers(0, 9, n + 1).astype(np.int16), numbers(generator, n + 1)
@@ -106,8 +105,8 @@ def test_rows(count: int, n: int) -> None:
 
 @each("count", [1, STEP - 1, STEP, 196, 260])
 @each("share", [0.0, 0.1, 1.0])
-def test_changes(count: int, share: float) -> None:
-    """Every item that differs, once, in order, with the difference; a zero after them; what lies beyond is ignored."""
+def test_collect_changes(count: int, share: float) -> None:
+    """Each changed item once, in order, with the difference, then a zero; content beyond is ignored."""
     generator = np.random.default_rng(count)
     before = (numbers(generator, whole(count)) // 2).astype(np.int16)
     after = np.where(generator.random(whole(count)) < share, numbers(generator, whole(count)) // 2, before)
@@ -124,8 +123,8 @@ def test_changes(count: int, share: float) -> None:
         assert changes_counted(rows_of_inputs, 1, 0, begin, count) == (expected >= begin).sum()
 
 
-def test_weighed_points() -> None:
-    """The checkers of either side on points 1 to 24, without the bars, up to the largest sum of 16 bits."""
+def test_weigh_points() -> None:
+    """The checkers of each side on points 1 to 24, without the bars, up to the largest 16-bit sum."""
     generator = np.random.default_rng(3)
     weights = generator.integers(-40, 40, (4, 25)).astype(np.int16)
     weights[3] = 32767 // 15
@@ -141,7 +140,7 @@ def test_weighed_points() -> None:
 
 @pytest.mark.parametrize("shift", [9, 11])
 def test_shift_down(shift: int) -> None:
-    """To the nearest whole number, a half upward, between two limits; also where half a unit more is beyond 32 bits."""
+    """To the nearest integer, halves up, between two limits; also where adding half a unit would exceed 32 bits."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257, 2**31 - 1]
     found = np.concatenate([ends, np.random.default_rng(1).integers(-(2**22), 2**24, 3 * STEP)]).astype(np.int32)
     shifted = np.full(len(found), -7, np.int16)
@@ -153,8 +152,8 @@ def test_shift_down(shift: int) -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_gathering(count: int) -> None:
-    """Every unit that is not 0 in some lane, once, in order, with its numbers; then zeros."""
+def test_gather_active(count: int) -> None:
+    """Each unit that is not 0 in some lane, once, in order, with its numbers; then zeros."""
     generator = np.random.default_rng(count)
     hidden = numbers(generator, LANES, whole(count))
     hidden[:, generator.random(whole(count)) < 0.6] = 0
@@ -171,8 +170,8 @@ def test_gathering(count: int) -> None:
 
 @each("lanes", [1, LANES])
 @each("units", [1, 5, 16, 17, 32, 46, 64, 65, 100])
-def test_products(lanes: int, units: int) -> None:
-    """Exact sums for any number of units, from some of those below, an odd number or none."""
+def test_add_products(lanes: int, units: int) -> None:
+    """Exact sums for any number of units, from an odd or even number of units below, or none."""
     generator = np.random.default_rng(units)
     count, width = 70, whole(units)
     weights, sums = numbers(generator, 7 + count * width), np.full((LANES, width), 3, np.int32)
@@ -191,19 +190,19 @@ def test_products(lanes: int, units: int) -> None:
         sums[:] = expected
 
 
-def test_units() -> None:
+def test_order_of_units() -> None:
     assert sorted(UNITS.tolist()) == list(range(STEP))
 
 
 @pytest.mark.parametrize("features", ["", "+sse2,+avx,+avx2", "+sse2,+avx,+avx2,+avx512f,+avx512bw"])
-def test_other_processors(features: str) -> None:
-    """The same tests pass in code for processors without some instructions, as far as this one can run it."""
+def test_code_for_older_processors(features: str) -> None:
+    """These tests pass in code for processors without some instructions, if this processor can run it."""
     import llvmlite.binding
 
     have = llvmlite.binding.get_host_cpu_features()
     missing = [name for name in features.replace("+", "").split(",") if name and not have.get(name)]
     if missing or "NUMBA_CPU_FEATURES" in os.environ:
-        pytest.skip(f"this processor has no {' '.join(missing)}" if missing else "within the test itself")
+        pytest.skip(f"this processor has no {' '.join(missing)}" if missing else "already in this test")
     env = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", __file__]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
