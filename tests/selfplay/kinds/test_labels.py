@@ -35,8 +35,7 @@ from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.shared.games_compute import distinct_places
-from bgdata.selfplay.kinds.shared.rollouts import position_count
-from bgdata.selfplay.kinds.shared.rollouts import find_source, source_input
+from bgdata.selfplay.kinds.shared.rollouts import find_source, position_count, source_input
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.dataset import Context
 from bgdata.store.parameters import Given, VersionRef
