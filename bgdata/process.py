@@ -88,7 +88,7 @@ def keeping(statement: Callable[[], str]) -> Iterator[None]:
         yield
     except BaseException as error:
         if is_stopping(error):
-            _stop.kept = _stop.kept or kept_by([statement])
+            _stop.kept = _stop.kept or first_clause([statement])
         raise
     finally:
         _stop.statements.remove(statement)
@@ -115,7 +115,7 @@ def forget() -> None:
     _stop.kept = _stop.finished = ""
 
 
-def kept_by(statements: Iterable[Callable[[], str]]) -> str:
+def first_clause(statements: Iterable[Callable[[], str]]) -> str:
     """The first nonempty clause of the statements, or an empty text."""
     if not _stop.keeps_nothing:
         for statement in statements:
@@ -145,18 +145,18 @@ def continue_after_signal() -> None:
     _stop.number, _stop.answered = 0, _stop.answered + 1
 
 
-def say_stopped() -> int:
+def print_stop_line() -> int:
     """Print the line about a stop, once; returns the exit code."""
     number = _stop.number or signal.SIGINT
     if not _stop.number or _stop.said.acquire(blocking=False):
-        print_line(sentence(number))
+        print_line(stop_line(number))
         _stop.is_said.set()
     return 128 + number
 
 
-def sentence(number: int) -> str:
+def stop_line(number: int) -> str:
     """The line about a stop: what is kept, and whether the same command would continue from there."""
-    kept = _stop.kept or kept_by(reversed(_stop.statements)) or _stop.finished
+    kept = _stop.kept or first_clause(reversed(_stop.statements)) or _stop.finished
     _stop.kept = _stop.finished = ""
     after = f"{kept}, the same command goes on from there" if kept else "nothing was kept"
     return f"error: {WORDS[signal.Signals(number)]}; {after}"
@@ -208,7 +208,7 @@ def _unwind(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     _stop.number = number
     sys.unraisablehook = lambda _: None  # errors from now on do not matter
     threading.excepthook = lambda _: None
-    sys.excepthook = lambda *_: _leave(say_stopped())  # for exceptions during imports
+    sys.excepthook = lambda *_: _leave(print_stop_line())  # for exceptions during imports
     if not compilation.depth:
         raise KeyboardInterrupt
 
@@ -235,7 +235,7 @@ def _cut_off(number: int) -> NoReturn:
             for action in reversed(_stop.actions):
                 with suppress(Exception):
                     action()
-            line.append(sentence(number))
+            line.append(stop_line(number))
 
         tidying = threading.Thread(target=tidy, daemon=True)
         tidying.start()
@@ -289,11 +289,11 @@ def free_memory(groups: Path = CGROUPS, own: Path = Path("/proc/self/cgroup")) -
         group = groups / path.strip("/")
         for each in (group, *group.parents):
             if each.is_relative_to(groups):
-                free = min(free, _left_in(each, free))
+                free = min(free, _bytes_left(each, free))
     return free
 
 
-def _left_in(group: Path, otherwise: int) -> int:
+def _bytes_left(group: Path, otherwise: int) -> int:
     """Bytes that a control group has left, reclaimable file pages included; `otherwise` without a limit."""
     try:
         most, used = ((group / f"memory.{name}").read_text().strip() for name in ("max", "current"))
@@ -324,9 +324,9 @@ def run(work: Callable[[], object]) -> NoReturn:
         if not is_stopping(error):
             if not isinstance(error, OSError) or "--debug" in sys.argv:
                 raise
-            code = _lost(error)
+            code = _report_output_error(error)
     if is_stopping():
-        _leave(say_stopped())
+        _leave(print_stop_line())
     if compilation.seconds:
         print_line(f"compiled kernels in {compilation.seconds:.0f} s")
     for number in _stop.ours:  # Python is shutting down, and would print a traceback
@@ -346,7 +346,7 @@ def _end() -> None:
             os._exit(_stop.code)
 
 
-def _lost(error: OSError) -> int:
+def _report_output_error(error: OSError) -> int:
     """Print what failed, a stream if no file is named, except for a broken pipe; Python must not try again at exit.
     Returns the exit code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

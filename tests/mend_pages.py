@@ -31,12 +31,12 @@ from tests.test_readme import (
     SQL_PAGE,
     blocks,
     build_default_warehouse,
+    command_words,
     console_steps,
     pages,
     queries,
     reader_warehouse,
     shown,
-    words_of,
 )
 
 UBGI_PAGE = "docs/how_to/speak_ubgi.md"
@@ -74,7 +74,7 @@ def mended_steps(page: str) -> str:
     for command, expected in [*console_steps(page), *long_steps]:
         if "^C\n" in expected:
             continue
-        words, given = words_of(command)
+        words, given = command_words(command)
         found = CliRunner().invoke(main, words[1:], given, terminal_width=WIDTH).output.rstrip("\n") + "\n"
         if (command, expected) in long_steps:
             found = NOTES.sub("", found)

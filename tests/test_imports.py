@@ -185,7 +185,7 @@ def test_store_imports_no_backgammon() -> None:
 
 
 def test_pipelines_only_name_steps() -> None:
-    """They contain no formulas, Parquet or column names."""
+    """Pipelines contain no formulas, Parquet or column names."""
     used = {name.partition(".")[0] for module, name in all_imports() if is_within(module, {"pipelines"})}
     assert used <= {"bgdata", "pipelines", "prefect", *sys.stdlib_module_names}
 
@@ -361,7 +361,7 @@ def collected(cache: Path) -> tuple[float, list[str], set[str]]:
 
 
 def test_collection_computes_nothing(tmp_path: Path) -> None:
-    """Within some CPU seconds once bytecode exists; up to three tries, as a busy machine is slower."""
+    """Collection takes some CPU seconds once bytecode exists; up to three tries, as a busy machine is slower."""
     collected(tmp_path)
     seconds, opened, modules = collected(tmp_path)
     assert opened == [], "tests opened tables, networks or kernels when they were imported"

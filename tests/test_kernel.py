@@ -133,8 +133,8 @@ COMPILED, FOUND = [[0, 1], [0, 1]], [[1, 0], [1, 0]]  # (hits, misses) of both k
 
 
 def test_next_process_finds_compiled_kernels(calling: Path, tmp_path: Path) -> None:
-    """Also of a copy of the package. Truncated files are recompiled, and so are changed kernels with all their callers:
-    Numba alone would keep the old code in callers, whose own files have not changed."""
+    """A copy of the package finds them too. Truncated files are recompiled, and so are changed kernels with all their
+    callers: Numba alone would keep the old code in callers, whose own files have not changed."""
     assert run(calling, tmp_path / "cache") == (COMPILED, DOUBLES)
     files = compiled_files(tmp_path)
     folders = {module_cache.__wrapped__(calling / name).name for name in ("inner.py", "outer.py")}
@@ -179,7 +179,7 @@ def test_unreachable_change_recompiles_nothing(calling: Path, tmp_path: Path) ->
 
 
 def test_kernels_run_without_a_writable_cache(calling: Path, tmp_path: Path) -> None:
-    """And never run old code."""
+    """They never run old code."""
     (tmp_path / "cache").write_text("a file in its place")
     assert run(calling, tmp_path / "cache")[1] == DOUBLES
     assert (tmp_path / "cache").read_text() == "a file in its place"
@@ -229,7 +229,7 @@ def test_large_kernels_are_called_by_symbol(calling: Path, tmp_path: Path) -> No
 
 
 def test_containing_a_caller_of_a_large_kernel_needs_the_kernel(calling: Path, tmp_path: Path) -> None:
-    """Also if an earlier process compiled the caller, and the last one only loads the outermost kernel."""
+    """This holds even if an earlier process compiled the caller, and the last one only loads the outermost kernel."""
     (calling / "middle.py").write_text(OUTER.replace("fill_doubles", "fill_middle"))
     (calling / "outermost.py").write_text(
         "from bgdata.kernel import kernel\nfrom bgdata.middle import fill_middle\n\n\n"
@@ -312,7 +312,7 @@ def test_closure_contains_everything_a_kernel_can_reach() -> None:
 
 
 def test_changed_kernel_changes_the_fingerprint(package: Path) -> None:
-    """So does an added or moved kernel; copies have the same fingerprint, and other files do not matter."""
+    """An added or moved kernel changes it too; copies have the same fingerprint, and other files do not matter."""
     assert {path.relative_to(package).as_posix() for path in kernel_sources()} >= {
         "kernel.py",  # its options
         "bearoff/race.py",
@@ -370,7 +370,7 @@ def test_decorator_changes_no_other_numba_functions() -> None:
 
 
 def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And once for each bool, as bools choose branches."""
+    """It is compiled once more for each bool, as bools choose branches."""
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # a cached caller compiles nothing
 
     @kernel.kernel()
@@ -392,7 +392,7 @@ def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.Mo
 
 
 def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Including a branch and loops, where Numba would count; such kernels cannot create arrays."""
+    """The kernel has a branch and loops, where Numba would count. Such kernels cannot create arrays."""
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # cached code cannot be inspected
 
     def total(values: NDArray[np.int64], is_doubled: bool) -> int:
@@ -445,7 +445,7 @@ def test_counting_does_not_depend_on_the_first_caller(monkeypatch: pytest.Monkey
 
 
 def test_borrowing_kernels_call_no_kernel_that_returns_counted_arrays() -> None:
-    """They would never be freed."""
+    """Such arrays would never be freed."""
     found = []
     for module in map(importlib.import_module, map(module_name, kernel_sources())):
         for caller in [value for value in vars(module).values() if isinstance(value, Dispatcher)]:
@@ -500,7 +500,7 @@ class Ranges:
 
 
 def test_ranges_end_at_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond it a kernel would write out of bounds."""
+    """A kernel would write out of bounds after it."""
     monkeypatch.setattr(kernel, "thread_count", lambda: 2)
     for count, least in ((1000, 1), (1000, 64), (17, 1)):
         work = Ranges()
@@ -516,7 +516,7 @@ def test_errors_of_threads_are_raised() -> None:
 
 
 def test_two_threads_in_parallel_kernels() -> None:
-    """With the threading layer workqueue, which users may set, the process would abort."""
+    """The process would abort with the threading layer workqueue, which users may set."""
     code = (
         "from concurrent.futures import ThreadPoolExecutor as Pool\n"
         "import numba\n"

@@ -18,7 +18,7 @@ import pytest
 
 import bgdata
 from bgdata import process
-from bgdata.process import forget, free_memory, keep, keeping, keeping_nothing, kept_by, say_stopped
+from bgdata.process import first_clause, forget, free_memory, keep, keeping, keeping_nothing, print_stop_line
 from bgdata.warehouse import Warehouse
 from tests.pipelines.conftest import environment
 from tests.store.processes import bgdata_command
@@ -44,14 +44,14 @@ class Started:
     def said(self) -> str:
         return self.path.read_text()
 
-    def wait_until(self, is_so: Callable[[], object]) -> None:
+    def wait_until(self, condition: Callable[[], object]) -> None:
         end = time.monotonic() + HANGS_SECONDS
-        while not is_so():
+        while not condition():
             assert self.process.poll() is None, self.said
             assert time.monotonic() < end, "hangs"
             time.sleep(0.01)
 
-    def busy(self, seconds: float) -> None:
+    def wait_for_cpu(self, seconds: float) -> None:
         """Wait until it has computed for this long."""
         before = sum(self.family.cpu_times()[:2])
         self.wait_until(lambda: sum(self.family.cpu_times()[:2]) - before > seconds)
@@ -105,7 +105,7 @@ def test_stop_in_a_long_kernel(warehouse: Warehouse, tmp_path: Path) -> None:
     long = ("label", "positions/sample", "--network", "tiny", "--trials", "3600000", "--stop", "end")
     with started(bgdata_command("--warehouse", warehouse.root, *long), tmp_path) as run:
         run.wait_until(lambda: [*warehouse.staging.glob("rollout_labels-*.lock")])
-        run.busy(4)
+        run.wait_for_cpu(4)
         assert run.stop(signal.SIGINT) == [NOTHING]
     assert warehouse.variants("rollout_labels") == ["positions-sample-by-tiny-72-seed-0"]
     assert not [*warehouse.staging.glob("*.lock")]
@@ -143,7 +143,7 @@ def work():
         time.sleep(60)
     except KeyboardInterrupt:
         sys.stderr = Slow()
-        sys.exit(process.say_stopped())
+        sys.exit(process.print_stop_line())
 
 process.run(work)
 """
@@ -276,7 +276,7 @@ def output_when_stopped(inside: Callable[[], None], capsys: pytest.CaptureFixtur
     try:
         inside()
     except KeyboardInterrupt:
-        assert say_stopped() == 130
+        assert print_stop_line() == 130
     return capsys.readouterr().err
 
 
@@ -309,12 +309,12 @@ def test_line_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     assert output_when_stopped(none_yet, capsys) == f"error: interrupted; what is finished is kept, {goes_on}"
     assert output_when_stopped(aside, capsys) == f"{NOTHING}\n"
     assert output_when_stopped(uncertain, capsys) == f"{NOTHING}\n"
-    assert kept_by(process._stop.statements) == "", "statements end with their blocks"
+    assert first_clause(process._stop.statements) == "", "statements end with their blocks"
 
 
 @pytest.mark.parametrize("mebibytes", [100, 430])
 def test_too_little_address_space_is_refused(small_root: Path, mebibytes: int) -> None:
-    """Otherwise libraries would abort the process with their own messages."""
+    """Libraries would abort the process with their own messages."""
     most = mebibytes << 20
     done = subprocess.run(
         bgdata_command("--warehouse", small_root, "eval", "start"), capture_output=True, text=True, check=False,

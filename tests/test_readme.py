@@ -63,7 +63,7 @@ def console_steps(page: str, language: str = "console") -> list[tuple[str, str]]
     return steps
 
 
-def words_of(command: str) -> tuple[list[str], str | None]:
+def command_words(command: str) -> tuple[list[str], str | None]:
     """The words of a command, and its input for `< FILE`, a file in the folder of the page."""
     words = shlex.split(command)
     return (words[:-2], Path(words[-1]).read_text()) if words[-2:-1] == ["<"] else (words, None)
@@ -142,11 +142,11 @@ def pages_with(language: str) -> list[str]:
 def test_console_blocks_print_what_the_page_shows(
     folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one folder per page, where its Python blocks run afterwards."""
+    """Each page has one folder, where its Python blocks run afterwards."""
     monkeypatch.chdir(folders(page))
     checker = doctest.OutputChecker()
     for command, expected in console_steps(page):
-        (program, *arguments), given = words_of(command)
+        (program, *arguments), given = command_words(command)
         assert program == "bgdata"
         with monkeypatch.context() as changed:
             if "^C\n" in expected:

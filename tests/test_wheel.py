@@ -32,10 +32,10 @@ pytestmark = pytest.mark.slow
 
 def run(folder: Path, *command: str | Path) -> str:
     """The output of a program, run in a folder without paths of this process."""
-    return both_of(folder, *command)[0]
+    return run_with_errors(folder, *command)[0]
 
 
-def both_of(folder: Path, *command: str | Path, code: int = 0) -> tuple[str, str]:
+def run_with_errors(folder: Path, *command: str | Path, code: int = 0) -> tuple[str, str]:
     """(output, error output) of a program; user data is in `folder` too."""
     foreign = ("PYTHON", "BGDATA", "PREFECT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
@@ -48,14 +48,16 @@ def both_of(folder: Path, *command: str | Path, code: int = 0) -> tuple[str, str
 def needed(lines: Iterable[str], extras: Iterable[str]) -> set[str]:
     """Distributions that metadata lines require with these extras, directly or not, as an installer finds them."""
     found: set[tuple[str, str]] = set()  # (distribution, extra or empty)
-    new = {pair for extra in ("", *extras) for pair in asked_for(lines, extra)}
+    new = {pair for extra in ("", *extras) for pair in requirements_of(lines, extra)}
     while new:
         found |= new
-        new = {pair for name, extra in new for pair in asked_for(distribution(name).requires or [], extra)} - found
+        new = {
+            pair for name, extra in new for pair in requirements_of(distribution(name).requires or [], extra)
+        } - found
     return {name for name, _ in found}
 
 
-def asked_for(lines: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
+def requirements_of(lines: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
     """Requirements of metadata lines on this system with one extra or none."""
     for requirement in map(Requirement, lines):
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
@@ -129,7 +131,7 @@ def test_flows_name_the_missing_extra(programs: Path, tmp_path: Path) -> None:
     with Together() as together:
         for path in FLOWS:
             with together.case(path.stem):
-                _, said = both_of(tmp_path, programs / "python", "-m", f"bgdata.pipelines.{path.stem}", code=1)
+                _, said = run_with_errors(tmp_path, programs / "python", "-m", f"bgdata.pipelines.{path.stem}", code=1)
                 install_it = f'{programs / "python"} -m pip install "bgdata[flows]"'
                 assert said == f"error: expected prefect to run a flow, found none; try: {install_it}\n"
 
@@ -148,19 +150,19 @@ def test_flows_run_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
 
 
 def test_wheel_works_without_a_warehouse(programs: Path, tmp_path: Path) -> None:
-    """In an empty home and folder, without a clone or make."""
+    """Home and working folder are empty, and there is no clone or make."""
     folder = tmp_path / "empty"
     folder.mkdir()
-    found, said = both_of(folder, programs / "bgdata", "probe", BEAROFF)
+    found, said = run_with_errors(folder, programs / "bgdata", "probe", BEAROFF)
     assert said.splitlines()[0].endswith(f"; kept in {tmp_path / 'data/bgdata/warehouse'}")
     assert "exact, bearoff_two_sided/6x6/" in found
     assert "cubeless equity           +0.342250  (win chance 0.671125)" in found
-    opening, said = both_of(folder, programs / "bgdata", "hint", "4HPwATDgc/ABMA", "31", "--format", "csv")
+    opening, said = run_with_errors(folder, programs / "bgdata", "hint", "4HPwATDgc/ABMA", "31", "--format", "csv")
     assert opening.splitlines()[1].split(",")[:4] == ["4HPwATDgc/ABMA", "31", "1", "8/5 6/5"]
     assert said == ""
     evaluation = run(folder, programs / "bgdata", "eval", BEAROFF)
     assert "exact, bearoff_two_sided/6x6" in evaluation
-    match, said = both_of(folder, programs / "bgdata", "cube", "4HPwATDgc/ABMA", "--away", "3-5")
+    match, said = run_with_errors(folder, programs / "bgdata", "cube", "4HPwATDgc/ABMA", "--away", "3-5")
     assert said.startswith("building match_equity/")
     assert "mwc" in match
     assert not list(folder.iterdir())

@@ -50,7 +50,7 @@ from bgdata.evaluation.networks.inference import (
     pack_later,
     rounded_up,
 )
-from bgdata.evaluation.networks.inputs import fill_many_inputs, first_compared
+from bgdata.evaluation.networks.inputs import fill_many_inputs, first_compared_input
 from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS, RollNumbers
 from bgdata.game.board import CHECKERS
@@ -137,7 +137,7 @@ class Scratch(NamedTuple):
     change_values: Inputs
     packed: Units  # later weights of all networks: see `inference.pack_later`
     packed_begins: NDArray[np.int64]  # [network] where the weights of each begin
-    is_ready: NDArray[np.bool_]  # [network] whether `make_ready` was called
+    is_ready: NDArray[np.bool_]  # [network] whether `prepare_network` was called
     active: Units  # this and the next field: inference.Gathered
     gathered: Units
     lanes: NDArray[np.int64]  # [lane] rows of the boards to evaluate next
@@ -253,14 +253,14 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
     """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot], for the lanes 0:n."""
     network, first = network_at(networks, which), int(scratch.next_rows[which])
     if not scratch.is_ready[which]:
-        make_ready(network, which, scratch)
+        prepare_network(network, which, scratch)
     scratch.next_rows[which] = first + n if first + n + LANES <= RECENT else 0
     inputs, sums, hidden = scratch.inputs[which], scratch.sums[which], network.sizes[0]
     fill_many_inputs(network.input_set, scratch.boards, n, scratch.roll_numbers, inputs[first:])
     changes = Changes(scratch.change_rows, scratch.change_values)
     for lane in range(n):
         row = first + lane
-        nearest = nearest_recent(inputs, first_compared(network.input_set), network.inputs, first, lane)
+        nearest = nearest_recent(inputs, first_compared_input(network.input_set), network.inputs, first, lane)
         change_sums(network, inputs[nearest], sums[nearest, :hidden], inputs[row], changes, sums[row, :hidden])
         fill_first_hidden(network, sums[row, :hidden], scratch.hidden[lane])
     packed, gathered = scratch.packed[scratch.packed_begins[which] :], Gathered(scratch.active, scratch.gathered)
@@ -268,7 +268,7 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
 
 
 @kernel(borrows=True)
-def make_ready(network: NetworkArrays, which: int, scratch: Scratch) -> None:
+def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> None:
     """Packs the later weights of a network, and fills all recent rows with zero inputs, whose sums are the biases."""
     pack_later(network, scratch.packed[scratch.packed_begins[which] :])
     for row in range(RECENT):

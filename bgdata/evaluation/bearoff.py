@@ -135,13 +135,13 @@ def map_tables(
         raise InvalidParameterError(f"expected a gammon table of {race_points} points, got {gammon.name}")
     first_index = layout_count(gammon_points, MAX_CHECKERS - 1) if gammon else 0
     layouts = layout_count(points, checkers) if two_sided else 0
-    equities, codes = nothing(np.float32), nothing(np.uint16)  # a table has either
+    equities, codes = empty_array(np.float32), empty_array(np.uint16)  # a table has either
     if two_sided:
         stored = equity_array(two_sided, layouts, np.float32, np.uint16)
         equities, codes = (stored, codes) if stored.dtype == np.float32 else (equities, stored)
     most = int(endgame.folder.parent.name) if endgame else 0
     endgame_layouts = endgame_layout_count(most) if endgame else 0
-    endgames = equity_array(endgame, endgame_layouts, np.float32) if endgame else nothing(np.float32)
+    endgames = equity_array(endgame, endgame_layouts, np.float32) if endgame else empty_array(np.float32)
     return BearoffArrays(
         points, checkers, layouts, equity_limit(checkers), equities, codes,
         race_points, *race_arrays(one_sided, 0),
@@ -168,13 +168,13 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
     """(offsets, first_roll, chances) of a one-sided or gammon table whose row 0 has this index; empty arrays for
     None."""
     if table is None:
-        return nothing(np.uint32), nothing(np.uint8), nothing(np.float32)
+        return empty_array(np.uint32), empty_array(np.uint8), empty_array(np.float32)
     rows = layout_count(*size_of(table)) - first_index
     offsets = open_array(table, "offsets", (rows + 1,), np.uint32)
     first_roll = open_array(table, "first_roll", (rows,), np.uint8)
     return offsets, first_roll, open_array(table, "chances", (int(offsets[-1]),), np.float32)
 
 
-def nothing(dtype: DTypeLike) -> Array:
+def empty_array(dtype: DTypeLike) -> Array:
     """An empty array, read-only like mapped ones, as kernels are compiled for one or the other."""
     return read_only(np.empty(0, dtype))

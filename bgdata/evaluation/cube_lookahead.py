@@ -111,7 +111,7 @@ def single_games(stakes: CubeStakes) -> tuple[float, float]:
 
 
 @kernel(borrows=True)
-def n_levels(stakes: CubeStakes) -> int:
+def level_count(stakes: CubeStakes) -> int:
     """Number of cube values that can occur: up to the first that decides the match for either side."""
     levels = 1
     while stakes.unit == MATCH and stakes.cube_value << (levels - 1) < max(stakes.game.away, stakes.game.opponent_away):
@@ -199,13 +199,13 @@ def fill_worths(
     for play in range(n):
         chances, source = evaluation.found[play], evaluation.sources[play]
         flip_into(plays[play], tree.after[play])
-        tree.worths[play] = in_this_game(stakes, value_of(stakes, tables, tree.after[play], source, chances))
+        tree.worths[play] = normalized_to_game(stakes, value_of(stakes, tables, tree.after[play], source, chances))
         tree.equities[play], tree.rows[play] = equity_of(chances), play
     return n
 
 
 @kernel(borrows=True)
-def in_this_game(stakes: CubeStakes, value: float) -> float:
+def normalized_to_game(stakes: CubeStakes, value: float) -> float:
     """Normalizes a value to this game: -1 is a lost single game and 1 a won one."""
     lose, win = single_games(stakes)
     return 2.0 * (value - lose) / (win - lose) - 1.0
@@ -231,12 +231,12 @@ def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
 @kernel(borrows=True)
 def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree) -> float:
     """The value of board[slot] at a ply to the player on roll, before a double, normalized to this game."""
-    values = tree.values[: n_levels(stakes)]
+    values = tree.values[: level_count(stakes)]
     source = fill_chances(sight.networks, sight.tables, board, tree.rolls.evaluation, tree.chances)
     if not fill_static(sight.tables, stakes, board, tree.chances, source == _SOURCE_OVER, values):
         fill_values_ahead(sight, stakes, ply, board, tree, values)
     fill_decided(stakes, values)
-    return in_this_game(stakes, values[0, stakes.owner])
+    return normalized_to_game(stakes, values[0, stakes.owner])
 
 
 @kernel(borrows=True)
@@ -259,7 +259,9 @@ def fill_values_ahead(
             continue
         reply = tree.replies[depth, tree.places[depth]]
         source = fill_chances(sight.networks, sight.tables, reply, tree.rolls.evaluation, tree.chances)
-        if fill_static(sight.tables, seen_at(stakes, depth + 1), reply, tree.chances, source == _SOURCE_OVER, values):
+        if fill_static(
+            sight.tables, stakes_at_depth(stakes, depth + 1), reply, tree.chances, source == _SOURCE_OVER, values
+        ):
             add_reply(stakes, depth, tree, values)
         else:
             depth += 1
@@ -267,7 +269,7 @@ def fill_values_ahead(
 
 
 @kernel(borrows=True)
-def seen_at(stakes: CubeStakes, depth: int) -> CubeStakes:
+def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
     """The stakes as seen by the player on roll at a depth."""
     return stakes if depth % 2 == 0 else turned_stakes(stakes)
 
@@ -278,7 +280,7 @@ def enter(
 ) -> None:
     """Fills tree.replies[depth, roll, slot] from board[slot] and resets the finished rolls; at the last depth also
     fills tree.totals[depth, level, owner code] for all rolls. values[level, owner code] is scratch."""
-    rolls, theirs = tree.rolls, seen_at(stakes, depth + 1)
+    rolls, theirs = tree.rolls, stakes_at_depth(stakes, depth + 1)
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls, theirs)
     tree.totals[depth] = 0.0
     tree.places[depth] = 0
@@ -295,7 +297,7 @@ def enter(
 def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) -> None:
     """Adds the value of the next roll, after which the opponent has these values, to tree.totals[depth, level, owner
     code]; counts the roll as finished."""
-    theirs, chance = seen_at(stakes, depth + 1), CHANCES[tree.places[depth]]
+    theirs, chance = stakes_at_depth(stakes, depth + 1), CHANCES[tree.places[depth]]
     fill_decided(theirs, values)
     for level in range(values.shape[0]):
         for owner in range(OWNERS):
@@ -395,7 +397,7 @@ def static_values(
     tables: BearoffArrays, stakes: CubeStakes, boards: Boards, found: Evaluations
 ) -> tuple[Values, NDArray[np.bool_]]:
     """(values by the model from chances, or exact ones in money play; bool[n], whether they are final)."""
-    values = np.empty((len(boards), n_levels(stakes), OWNERS))
+    values = np.empty((len(boards), level_count(stakes), OWNERS))
     is_final = np.empty(len(boards), np.bool_)
     rows = np.ascontiguousarray(boards), np.ascontiguousarray(found.chances), found.sources
     in_threads(fill_static_values, len(boards), tables, stakes, *rows, values, is_final, least=64)

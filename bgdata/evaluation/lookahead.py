@@ -168,7 +168,7 @@ def rank_all(
     ranked = Ranked(offsets, after, found.chances.copy(), found.sources, plies, losses, worths)
     ranked.fill_losses()
     for depth in range(1, ply + 1):
-        rows = passing(ranked, filters[min(depth, len(filters)) - 1], depth)
+        rows = passing_plays(ranked, filters[min(depth, len(filters)) - 1], depth)
         found = look(after[rows], depth)
         ranked.chances[rows], ranked.worths[rows] = found.chances, worth(after[rows], found, depth)
         ranked.plies[rows] = depth
@@ -176,7 +176,7 @@ def rank_all(
     return ranked
 
 
-def passing(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
+def passing_plays(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
     """int64[m]: the plays that pass the filter to ply `depth`, among those evaluated at depth - 1; ties go to the
     higher cubeless equity. None of a decision with only one play."""
     counts = np.diff(ranked.offsets)

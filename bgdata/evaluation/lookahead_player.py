@@ -202,7 +202,7 @@ class LookaheadPlayer:
         Raises InvalidPositionError for a finished game, and the errors of `equity.cube.decide_cube`.
         """
         position = check_in_progress(Position(position))
-        stakes, rules = as_decided(stakes, rules)
+        stakes, rules = decision_rules(stakes, rules)
         if chances is None:
             chances = self._evaluate(np.array([position.board], np.int8)).chances[0].tolist()
         for table in () if rules.by_model else self.cubes:
@@ -241,7 +241,7 @@ class LookaheadPlayer:
         modelled = play_worth(self._look, tables, turned_stakes(own))
         if rules.by_model or rules.has_beavers or own.unit == CUBELESS:
             return modelled
-        exact_stakes, exact_rules = as_decided(stakes, rules)
+        exact_stakes, exact_rules = decision_rules(stakes, rules)
         if (
             self.exact_worth(position, exact_stakes, exact_rules) is None
         ):  # if covered, the positions after plays are covered too
@@ -299,7 +299,7 @@ def checked_ply(ply: int) -> int:
     raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply!r}")
 
 
-def as_decided(stakes: Stakes, rules: CubeRules) -> tuple[Stakes, CubeRules]:
+def decision_rules(stakes: Stakes, rules: CubeRules) -> tuple[Stakes, CubeRules]:
     """The stakes and rules for a cube decision: money play if the rules decide a match like money, so that the same
     tables answer. Raises InvalidParameterError."""
     check_rules(stakes, rules)

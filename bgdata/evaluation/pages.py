@@ -77,7 +77,7 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
         shown_ = {"asked": asked, "verdict": verdict, "position": position, "board": drawing}
         return Page("illegal.html", shown_, {"error": verdict.error, **verdict_of(verdict, verdict.legal_plays)}, 400)
     with site.player(asked.ply) as player:
-        found = answers_by(site, player, asked)
+        found = position_answers(site, player, asked)
     own, _, theirs = asked.fields["away"].partition("-")
     # initial values of the editor's fields
     filled = {"q": asked.text if asked.match else position.id, **asked.fields, "own": own, "theirs": theirs}
@@ -113,7 +113,7 @@ def warm_up(site: Site) -> None:
             return  # pages will report it
 
 
-def answers_by(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> dict[str, Any]:
+def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> dict[str, Any]:
     """The answers of a player and the tables for a position, by their names in the template. Raises the player's
     errors."""
     position, roll = asked.position, asked.roll
@@ -189,12 +189,12 @@ def table_rows(site: Site, position: Position, most: int | None = None) -> Itera
         return
     for find in (exact_rows, one_sided_rows):
         try:
-            yield from islice(find(kept_tables(site), on_roll, opponent), most)
+            yield from islice(find(cached_tables(site), on_roll, opponent), most)
         except BgdataError as error:
             yield {"source": site.public(error), "method": "damaged"}
 
 
-def step_of(loss: float) -> str:
+def loss_step(loss: float) -> str:
     """The word for a loss in points, which is also its color."""
     return next(word for most, word in STEPS if loss < most or most == STEPS[-1][0])
 
@@ -211,7 +211,7 @@ def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]
             "equity": row.evaluation.cubeless_equity if row.cubeful_equity is None else row.cubeful_equity,
             "mwc": row.mwc,
             "loss": row.loss,
-            "step": step_of(row.loss),
+            "step": loss_step(row.loss),
             "evaluation": row.evaluation,
         }  # fmt: skip
 
@@ -375,7 +375,7 @@ METHODS = {"exact": "exact, two-sided", "combined": "one-sided, combined"}
 READERS = {"bearoff_two_sided": MoneyBearoff, "contact_endgame": MoneyEndgame}
 
 
-def kept_tables(site: Site) -> Tables:
+def cached_tables(site: Site) -> Tables:
     """The current tables of any kind, smallest first; manifests are read and arrays mapped once."""
     return site.keep("tables", lambda: cache(partial(covering, site.warehouse)))
 
@@ -387,12 +387,12 @@ def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterato
     stakes = asked.own_stakes
     if not isinstance(stakes.score, MatchScore):
         for kind, reader in READERS.items():
-            for table in kept_tables(site)(kind):
+            for table in cached_tables(site)(kind):
                 with suppress(BgdataError):
                     if found := reader(table).cube_equities(asked.position, stakes):
                         yield {"source": table.name, "cubeful": best_equity(found)}
         return
-    for table in kept_tables(site)("bearoff_match"):
+    for table in cached_tables(site)("bearoff_match"):
         try:
             solved = MatchBearoff(table)
             found = solved.cube_equities(asked.position, stakes, rules.met)

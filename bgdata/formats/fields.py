@@ -120,7 +120,7 @@ class Fields:
                 values[index], forms[index] = 0, NO_NUMBER
         return values.reshape(places.shape), forms.reshape(places.shape)
 
-    def set_comments_aside(self) -> None:
+    def mark_comments(self) -> None:
         """Mark blank lines, and lines whose first field begins with '#', as comments."""
         is_blank = self.counts == 0
         self.ledger.set_aside(np.flatnonzero(is_blank))

@@ -99,7 +99,7 @@ def parse_gnubg_training(data: bytes) -> PositionRows:
 
 def _parse_block(lines: Lines) -> PositionRows:
     fields = Fields(lines)
-    fields.set_comments_aside()
+    fields.mark_comments()
     return _labelled_rows(fields, " (key and five chances)", 20)
 
 
@@ -111,7 +111,7 @@ def parse_wildbg_csv(data: bytes) -> PositionRows:
     a rule, as in `parse_gnubg_training`.
     """
     fields = Fields(split_lines(data), COMMA)
-    fields.set_comments_aside()
+    fields.mark_comments()
     first, expected = fields.ledger.rows[:1], WILDBG_HEADING.encode().split(b",")
     columns = [column.strip(b" \t") for column in fields.lines[int(first[0])].split(b",")] if first.size else []
     if columns == expected:
@@ -138,7 +138,7 @@ def parse_bgsage_rollouts(data: bytes) -> PositionRows:
     order by more than noise explains (`fields.NOISY`).
     """
     fields = Fields(split_lines(data))
-    fields.set_comments_aside()
+    fields.mark_comments()
     ledger = fields.ledger
     rows, places = fields.with_fields(ledger.rows, _SLOTS + 5, " (a board and five chances)")
     values, forms = fields.values(places[:, :_SLOTS])
@@ -215,7 +215,7 @@ def parse_position_list(data: bytes) -> PositionRows:
     and a first line that begins with `position_id` count as comments.
     """
     fields = Fields(split_lines(plain_text(data)), COMMA)
-    fields.set_comments_aside()
+    fields.mark_comments()
     lines, ledger = fields.lines, fields.ledger
     rows = ledger.rows
     if rows.size and fields.is_text(fields.first[rows[:1]], HEADING.encode())[0]:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from bgdata.equity.cube import CubeRules
 from bgdata.equity.pages import met_of
 from bgdata.errors import BgdataError, InvalidScoreError, MissingTableError, UsageError, cite
-from bgdata.evaluation.pages import STEPS, step_of
+from bgdata.evaluation.pages import STEPS, loss_step
 from bgdata.formats.matches import Match
 from bgdata.game.board_svg import format_board_svg
 from bgdata.game.dice import Roll, parse_roll
@@ -403,12 +403,12 @@ def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdi
     return row | {
         "loss": loss,
         "size": max(loss or 0.0, cube.size if cube else 0.0),
-        "step": step_of(loss) if loss is not None else "",
+        "step": loss_step(loss) if loss is not None else "",
         "name": head[f"player_{row['player']}"],
         "dice": dice,
         "what": row["play"] or row["action"],
         "cube": cube,
-        "cube_step": step_of(cube.size) if cube else "",
+        "cube_step": loss_step(cube.size) if cube else "",
         "position": address(path, {"roll": roll_of(row), **stakes}),
         "before": address(path, stakes),
         "here": address(here, {"turn": row["turn"] or None}) + "#board",

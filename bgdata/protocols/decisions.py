@@ -71,7 +71,7 @@ class Decisions:
         if not self.trials:
             return [RankedAction(each.play, Worth(_worth(each))) for each in ranked]
         starts = play_starts(ranked, stakes, WITHIN, MOST_PLAYS)
-        found = self._rolled_out(list(starts.values()), rules)
+        found = self._rollout_values(list(starts.values()), rules)
         plays, is_match = {str(each.play): each.play for each in ranked}, isinstance(stakes.score, MatchScore)
         rolled = [
             RankedAction(plays[name], Worth(1 - value if is_match else -value, error))
@@ -86,7 +86,7 @@ class Decisions:
         decision = self.player.decide_cube(position, stakes, rules)
         if not self.trials:
             return decision.equities, 0.0
-        found = self._rolled_out(list(decision_starts(position, stakes).values()), rules)
+        found = self._rollout_values(list(decision_starts(position, stakes).values()), rules)
         error = max(each.standard_error for each in found)
         if not decision.may_double:
             return decision.equities._replace(no_double=found[0].value), error
@@ -135,7 +135,7 @@ class Decisions:
         """The rules for these stakes."""
         return replace(self.rules, has_beavers=self.rules.has_beavers and isinstance(stakes.score, Money))
 
-    def _rolled_out(self, starts: list[CubefulStart], rules: CubeRules) -> list[Worth]:
+    def _rollout_values(self, starts: list[CubefulStart], rules: CubeRules) -> list[Worth]:
         """The value of each start to its player on roll, all with the same dice and without beavers."""
         evaluator = self.player.evaluator
         if not isinstance(evaluator, NetworkPlayer):

@@ -172,7 +172,7 @@ class ExternalRecord:
         if question is None:
             return False
         record = self._records[-1] if self._records else None
-        if record is None or not record.goes_on(question):
+        if record is None or not record.can_continue_with(question):
             self._records.append(_MatchRecord(question))
             is_over = record is not None
         else:
@@ -210,7 +210,7 @@ class _MatchRecord:
         ]
         return replace(match, info=(*match.info, *notes))
 
-    def goes_on(self, question: Question) -> bool:
+    def can_continue_with(self, question: Question) -> bool:
         """Whether a question can belong to this match: scores never fall, and every game has a winner."""
         score = self._record.games[-1].score
         if question == self._last:

@@ -61,7 +61,7 @@ def network_kinds() -> dict[str, Dataset[Any]]:
 
 @each("kind", network_kinds)
 def test_networks_that_may_be_retrained_are_named_by_version(memory_path: Path, kind: Dataset[Any]) -> None:
-    """Otherwise a recipe, and the versions found by it, would stay the same after retraining."""
+    """A recipe without the version would stay the same after retraining, and so would the versions found by it."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises(InvalidParameterError, match="expected the version of the network mine, which does"):
         warehouse.build(kind.name, replace(kind.smallest, network="mine"))
@@ -95,7 +95,7 @@ def rebuilding(small_root: Path) -> Iterator[Path]:
 
 @pytest.mark.slow
 def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding: Path) -> None:
-    """With other threads and processes, and with no more memory than estimated, once the libraries are loaded."""
+    """The rebuild uses other threads and processes, and at most the estimated memory once the libraries are loaded."""
     with open_executor("processes:2") as processes, Together() as together:
         for kind in all_kinds().values():
             with together.case(kind.name):

@@ -84,7 +84,7 @@ def test_every_parquet_file_of_the_package_has_descriptions(folder: Path) -> Non
 
 
 def test_same_version_has_the_same_parquet_bytes(memory_path: Path) -> None:
-    """So the files contain no time or place."""
+    """The files contain no time or place."""
     kind = sized_kinds()["bearoff_two_sided"]
     files = [bgdata.open_warehouse(memory_path / name).build(kind.name, kind.smallest).parquet for name in "ab"]
     assert files[0].read_bytes() == files[1].read_bytes()

@@ -107,7 +107,7 @@ def test_sampled_rows_are_not_reported_as_all(small_root: Path, name: str) -> No
 
 @each_kind
 def test_good_version_passes(small_root: Path, kind: Dataset[Any]) -> None:
-    """With all rows recomputed."""
+    """All rows are recomputed."""
     warehouse, table = bgdata.open_warehouse(small_root), small(small_root, kind)
     findings = list(verify(warehouse, [table], sample_rows=8 * table.manifest.rows, seed=0, progress=Silence()))
     assert [finding.text for finding in findings if finding.problem] == []
@@ -117,7 +117,7 @@ def test_good_version_passes(small_root: Path, kind: Dataset[Any]) -> None:
 
 @each_kind
 def test_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, kind: Dataset[Any]) -> None:
-    """By the hash of the file, which is named."""
+    """The hash of the file shows it, and the error names the file."""
     place = memory_path / small(small_root, kind).folder.relative_to(small_root)
     shutil.copytree(small(small_root, kind).folder, place)
     table = Table(place)
@@ -137,7 +137,7 @@ def test_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, 
 
 @each_kind
 def test_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, kind: Dataset[Any]) -> None:
-    """Even if the hash of the file was corrected."""
+    """The digest shows it even if the hash of the file was corrected."""
     table = small(small_root, kind)
     for array in kind.arrays:
         values = table.array(array.name)
@@ -150,8 +150,8 @@ def test_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, k
 @pytest.mark.slow
 @each("kind", computed_kinds)
 def test_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_path: Path, kind: Dataset[Any]) -> None:
-    """Even if all hashes were corrected, as computed values follow from others or from inputs. One of the values is
-    NaN, which passes comparisons with bounds."""
+    """All hashes are corrected here, but computed values follow from others or from inputs. One of the values is NaN,
+    which passes comparisons with bounds."""
     table = small(small_root, kind)
     with Together() as together:
         for array in kind.arrays:
@@ -187,5 +187,6 @@ def check_sql_of(table: Table, folder: Path) -> None:
     """Run the SQL checks on Parquet files made from the arrays."""
     kind = all_kinds()[table.manifest.dataset]
     computed = Computed(kind.smallest, table.arrays())
-    write_tables(kind, computed, folder, Silence(), digest="0" * 64, recipe_key="")
-    run_sql_checks(all_kinds().sql, kind, kind.smallest, folder)
+    write_tables(kind, computed, folder, Silence(), version="r1-00000000", digest="0" * 64, recipe_key="")
+    files = {shape: [folder / shape.file] for shape in kind.tables_of(kind.smallest)}
+    run_sql_checks(all_kinds().sql, kind, kind.smallest, files)

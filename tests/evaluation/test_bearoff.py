@@ -139,7 +139,7 @@ def test_exact_chances_equal_exact_fractions(evaluator: BearoffEvaluator) -> Non
 
 
 def test_cells_are_the_same_in_both_formats(evaluator: BearoffEvaluator, root: Path) -> None:
-    """As equities and as 16-bit codes; only tables too large for tests use codes."""
+    """Codes of 16 bits are only used in tables too large for tests, so this test makes some."""
     table = bgdata.open_two_sided(root, 6, 3)
     index, other = (side.ravel() for side in np.mgrid[1:84, 1:84])
     every = all_layouts(6, 3)
@@ -211,7 +211,7 @@ def test_chances_by_hand(evaluator: BearoffEvaluator) -> None:
 
 
 def test_coverage_follows_its_definition(evaluator: BearoffEvaluator) -> None:
-    """For positions of all kinds."""
+    """The positions are of all kinds."""
     boards = np.concatenate(
         [
             random_game_positions(15, seed=5).boards,
@@ -307,7 +307,7 @@ def test_uncovered_endgames_stay_unanswered(endgames: BearoffEvaluator, name: st
 
 
 def test_no_backgammon_from_points_of_tables() -> None:
-    """By the rules: a loser on point 18 or below is outside the winner's home board."""
+    """A loser on point 18 or below is outside the winner's home board."""
     boards = np.zeros((24, 26), np.int8)
     boards[:, 24] = -14
     boards[np.arange(24), 24 - np.arange(24)] -= 1
@@ -329,7 +329,7 @@ def test_fifteen_checkers_are_never_answered_from_equities(root: Path) -> None:
 
 
 def test_bulk_answers_equal_single_ones(evaluator: BearoffEvaluator) -> None:
-    """With any number of threads, partial blocks, and arrays of any layout."""
+    """The number of threads, partial blocks and the layout of arrays do not matter."""
     boards = np.concatenate([random_pairs(6, 15, 3 * BLOCK + 1), random_pairs(6, 3, BLOCK), random_pairs(8, 15, 9)])
     boards = np.random.default_rng(1).permutation(boards)
     expected = evaluator.evaluate_many(boards)
@@ -433,7 +433,7 @@ def test_describe_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Pa
     ],
 )
 def test_arrays_of_a_wrong_size_are_refused(root: Path, tmp_path: Path, kind: str, variant: str, name: str) -> None:
-    """Otherwise a kernel would read past their end."""
+    """A kernel would read past the end of such arrays."""
     folder = next(bgdata.open_warehouse(root).versions(kind, variant)).folder
     copy = tmp_path / folder.relative_to(root)
     shutil.copytree(folder, copy)

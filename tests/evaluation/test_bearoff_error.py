@@ -96,7 +96,7 @@ def combined_errors(exact: NDArray[np.float32], points: int, checkers: int, ware
 # slow: solves all positions of 15 checkers against up to 5
 @pytest.mark.slow
 def test_errors_of_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
-    """They are the figures that the evaluator quotes."""
+    """The evaluator quotes these figures."""
     errors = combined_errors(exact_equities(6, 5), 6, 5, bgdata.open_warehouse(tmp_path))
     assert errors.size == 14_294_688
     mean_absolute, *extremes = summary(errors)
@@ -105,7 +105,7 @@ def test_errors_of_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
 
 
 def test_race_error_study_equals_errors_of_solved_games(tmp_path: Path) -> None:
-    """For all pairs on three points with 15 checkers on a side: `race_error` with the two-sided table."""
+    """`race_error` with the two-sided table agrees for all pairs on three points with 15 checkers on a side."""
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("race_error", RaceErrorParameters(3, 15))
     errors = combined_errors(exact_equities(3, 15), 3, 15, warehouse)

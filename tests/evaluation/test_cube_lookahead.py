@@ -130,7 +130,7 @@ SHORT = [position_id([theirs], [ours]) for ours in range(1, 5) for theirs in ran
 
 
 def test_games_that_end_on_the_way_have_exact_values(four_checkers: Table) -> None:
-    """For any evaluations of earlier positions and any model, the values are those of the solved cubeful table."""
+    """The values are those of the solved cubeful table, for any evaluations of earlier positions and any model."""
     money = MoneyBearoff(four_checkers)
     for owner in OWNERS:
         stakes = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))

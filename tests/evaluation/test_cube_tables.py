@@ -120,7 +120,7 @@ def test_decision_names_its_source(player_root: Path) -> None:
 
 
 def test_races_are_solved_at_any_score(table: MoneyBearoff) -> None:
-    """For money they equal the table; in a match they are solved once for both sides, any cube, and all later
+    """Money equities equal those of the table; match equities are solved once for both sides, any cube, and all later
     positions."""
     races = SolvedRaces()
     met = published_met()
@@ -169,7 +169,7 @@ def test_seven_away_seven_away(player_root: Path) -> None:
 
 
 def test_play_values_average_to_the_value_of_the_race(player_root: Path) -> None:
-    """In a match, over all rolls with their best plays."""
+    """The average is over all rolls with their best plays, in a match."""
     player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
     text, stakes = position_id([0, 1, 1, 0, 1], [0, 2, 1]), Stakes(MatchScore(5, 4), CUBES["opponent"])
     mwc = [player.best_play(text, roll, stakes, rules).mwc for roll in ROLLS]
@@ -266,7 +266,7 @@ def test_bearoff_decisions_equal_gnubgs(table: MoneyBearoff, tmp_path: Path) -> 
 
 @needs_gnubg_tool("gnubg")
 def test_money_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
-    """Its cubeful equities come from Janowski's model of its chances with one index, with and without the Jacoby
+    """gnubg's cubeful equities come from Janowski's model of its chances with one index, with and without the Jacoby
     rule."""
     for answers in ask(MONEY, tmp_path, positions=contact_positions()):
         chances = np.array(answers["chances"])
@@ -281,7 +281,7 @@ def test_money_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
-    """Its mwc equals ours with its own table and the same index, at every score and cube; gnubg normalizes equities
+    """gnubg's mwc equals ours with its own table and the same index, at every score and cube; it normalizes equities
     between the mwc of losing and winning the cube."""
     (before, post, other), *answers = ask(MATCH, tmp_path, positions=contact_positions(), stakes=STAKES)
     met = MatchEquity.of("gnubg", before, post, other, is_symmetric=False)
@@ -303,8 +303,8 @@ def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) -> None:
-    """At 2-away 2-away, after the Crawford game and at 1-away 1-away only the winning chance counts, which tables
-    have."""
+    """Only the winning chance counts at 2-away 2-away, after the Crawford game and at 1-away 1-away, and tables have
+    it."""
     stakes = [(2, 2, 1, "centered", 0), (2, 1, 1, "centered", 0), (1, 1, 1, "centered", 0), (2, 2, 2, "opponent", 0)]
     positions = bearoffs(30, 4, seed=2)
     (before, post, other), *answers = ask(MATCH, tmp_path, positions=positions, stakes=stakes)
@@ -412,7 +412,7 @@ def test_opponents_cube_is_worst_and_own_cube_best(warehouse: Warehouse, met: Ma
 def test_certain_win_equals_a_pass(
     warehouse: Warehouse, met: MatchEquity, monkeypatch: pytest.MonkeyPatch, rounded: bool
 ) -> None:
-    """In spite of rounding, doubling and playing on have the same value if one point is as good as two."""
+    """Doubling and playing on have the same value, in spite of rounding, if one point is as good as two."""
     monkeypatch.setattr(bearoff_match, "is_rounded", lambda *_: rounded)
     text = position_id([0, 0, 2], [1])
     for score in (MatchScore(3, 5), MatchScore(5, 3), MatchScore(7, 7)):

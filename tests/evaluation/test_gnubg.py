@@ -138,7 +138,7 @@ def test_dead_process_is_replaced() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_process_ends_with_its_parent() -> None:
-    """Even if the parent is killed."""
+    """The process also ends if the parent is killed."""
     code = (
         "import os; from bgdata.evaluation.gnubg import GnubgServer; from bgdata.game.position import START;"
         "server = GnubgServer(0); server.chances(START); print(server.process_id, flush=True); os.kill(os.getpid(), 9)"
@@ -214,7 +214,7 @@ def test_invalid_answers_are_refused(stand_in: Callable[[bytes], None], answer: 
 
 
 def test_silent_player_times_out(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It and its copy respect the given patience; new processes answer the next questions."""
+    """The player and its copy respect the given patience; new processes answer the next questions."""
     monkeypatch.setattr(gnubg, "gnubg_version", lambda: "1.07.001")
     stand_in(b"0.5 0.1")
     player = GnubgPlayer(0, patience_seconds=0.5)

@@ -121,7 +121,7 @@ def test_ties_go_to_the_first_play() -> None:
 
 
 def test_equal_plays_pass_by_cubeless_equity() -> None:
-    """For example where the opponent will cash after every play."""
+    """Plays are equal, for example, where the opponent will cash after each of them."""
     boards, look = sample_games().boards[::100], partial(evaluate_ahead, Scrambled())
     rolls = np.array([(3, 1)] * len(boards))
     equities = rank_all(look, boards, rolls, 0).worths
@@ -140,7 +140,7 @@ def test_largest_of_groups() -> None:
     assert first_largest(values[:0], offsets[:1]).tolist() == []
 
 
-class Doubted:
+class WithoutFinalAnswers:
     """An evaluator whose exact answers are looked ahead like others."""
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -166,7 +166,7 @@ def test_exact_table_is_its_own_mean(player_root: Path, ply: int, step: int) -> 
     boards[:, 1:7], boards[:, 24:18:-1] = layouts[sides[0]], -layouts[sides[1]]
     exact = player.evaluate_many(boards)
     assert set(exact.sources.tolist()) == {AnswerSource.EXACT}
-    found = evaluate_ahead(Doubted(player), boards, ply)
+    found = evaluate_ahead(WithoutFinalAnswers(player), boards, ply)
     assert np.abs(found.chances - exact.chances).max() < 2e-6
     assert exact.chances[:, 0].std() > 0.15
     # final answers are not looked ahead

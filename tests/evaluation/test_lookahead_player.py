@@ -178,7 +178,7 @@ def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> Non
 
 
 def test_cached_answers_equal_fresh_ones(evaluator: NetworkPlayer) -> None:
-    """To the last bit: repeated, one by one, twice in a batch, and after the cache was full."""
+    """Answers are equal to the last bit: repeated, one by one, twice in a batch, and after the cache was full."""
     boards = sample_games().boards[::700]
     fresh = evaluate_ahead(evaluator, boards, 1)
     player = LookaheadPlayer(evaluator, 1)

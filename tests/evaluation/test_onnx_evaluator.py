@@ -175,7 +175,7 @@ def test_file_is_opened_as_a_player_by_name(ours: Path) -> None:
 
 @pytest.mark.parametrize("input_set", list(InputSet), ids=lambda each: each.label)
 def test_file_with_an_input_set(tmp_path: Path, input_set: InputSet) -> None:
-    """Its chances are logistic functions of sums of inputs, out of order, and are put in order."""
+    """The chances of the file are not in order, so the evaluator puts them in order."""
     count = encode(input_set, sample_boards()[:1]).shape[1]
     weights = np.random.default_rng(3).normal(0, 0.3, (count, 5)).astype(np.float32)
     node = onnx().helper.make_node
@@ -298,8 +298,8 @@ def test_invalid_file_is_refused(tmp_path: Path, ours: Path) -> None:
 
 @pytest.mark.parametrize("field", ["opset", "ir", "domain"])
 def test_unsupported_versions_are_refused(tmp_path: Path, field: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Of operations and of the file, and operations of an unknown library: one line, without output of onnxruntime
-    itself."""
+    """The versions are of operations and of the file; operations of an unknown library are refused too. The error is
+    one line, without output of onnxruntime itself."""
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
     model = onnx().load(path)
     if field == "opset":

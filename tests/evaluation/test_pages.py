@@ -108,7 +108,7 @@ def test_identifiers_hold_roll_score_and_cube(client: TestClient) -> None:
 
 
 def test_identifiers_hold_beavers(client: TestClient) -> None:
-    """From an XGID or the address; the page names the identifiers that leave them out."""
+    """Beavers may come from an XGID or the address; the page names the identifiers that leave them out."""
     words = "match_id and gnubg_id do not say that beavers are allowed"
     both, none = (f"XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:{rules}:0:10" for rules in (3, 1))
     cases = [(both, "", both), (START, "?jacoby=1&beavers=1", both), (both, "?beavers=0", none), (none, "", none)]
@@ -136,7 +136,7 @@ def test_unanswered_beaver_has_no_cube_decision(client: TestClient, rest: str, o
 
 
 def test_plays_link_to_the_next_position(client: TestClient) -> None:
-    """With the opponent on roll, and score and cube turned."""
+    """The opponent is on roll there, and score and cube are turned."""
     page = read(client, f"/position/{START}?roll=31&away=2-4&cube=2&owner=on_roll&met=published-12&plays=60")
     after = [play.next_position.id for play in Position(START).legal_plays("31")]
     for name in after:
@@ -162,7 +162,7 @@ def redirect_of(client: TestClient, fields: Mapping[str, str]) -> str:
 
 
 def test_edits_are_undone_one_by_one(client: TestClient) -> None:
-    """With the score; the address has the whole state."""
+    """Undoing restores the score too, as the address has the whole state."""
     given = {"q": POSITION, "undo": f"{START}~a3-5", "away": "3-5"}
     undo = undo_of(read(client, redirect_of(client, given)))
     assert undo.startswith(f"/position/{START}?")
@@ -201,13 +201,13 @@ def test_edit_keeps_the_stakes(client: TestClient, notation: str) -> None:
 
 
 def test_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
-    """Of a money XGID."""
+    """Both come from a money XGID."""
     fields = fields_of(read(client, "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:00:0:0:3:0:10"))
     assert redirect_of(client, fields).startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
 
 
 def test_new_notation_sets_the_stakes(client: TestClient) -> None:
-    """It overrides untouched fields, and edited fields override it."""
+    """The notation overrides untouched fields, and edited fields override the notation."""
     fields = fields_of(read(client, f"/position/{START}?away=5-5&cube=4&owner=opponent&met=published-12&roll=31"))
     assert redirect_of(client, fields | {"q": XGID}).startswith(f"/position/{XGID}?met=published-12&undo=")
     location = redirect_of(client, fields | {"q": XGID, "rolled": "66", "cube": "8"})
@@ -398,7 +398,7 @@ def test_illegal_play_lists_all_legal_ones(
 
 
 def test_cube_map_keeps_match_equity_table_and_ply(client: TestClient) -> None:
-    """On the way from the position, and back at a score."""
+    """The links to the map and back keep both, also at a score."""
     page = read(client, f"/position/{START}?met=published-12&ply=1")
     assert f"/cube-map/{START}?met=published-12&ply=1" in page.links
     page = read(client, f"/cube-map/{START}?met=published-12&ply=1&length=2")

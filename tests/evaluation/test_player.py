@@ -77,7 +77,7 @@ def test_open_player_by_name() -> None:
 
 
 def test_every_listed_player_can_be_opened() -> None:
-    """By its class, even if its program is missing."""
+    """The test opens them by class, even if a program is missing."""
     for name, (opener, most_ply, is_program) in PLAYERS.items():
         module, _, class_name = opener.partition(":")
         opened = getattr(import_module(module), class_name)

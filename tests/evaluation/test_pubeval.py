@@ -46,7 +46,7 @@ def test_weights_are_the_published_ones(row: int) -> None:
 
 
 def test_every_choice_in_random_games() -> None:
-    """It is the first play with the highest exact score of the reference; ties are rare."""
+    """The choice is the first play with the highest exact score of the reference; ties are rare."""
     boards, rolls = sample_games().boards, sample_games().rolls
     assert len(boards) > 5000
     offsets, after_play = batch_plays(boards, rolls)
@@ -78,7 +78,7 @@ def test_ties_go_to_the_first_play(board: list[int], roll: tuple[int, int]) -> N
 
 
 def test_scores_of_every_count() -> None:
-    """They equal the reference; the largest possible scores of 15 checkers a side fit into 32-bit sums."""
+    """Scores equal the reference; the largest possible ones, of 15 checkers a side, fit into 32-bit sums."""
     for used, exact in zip(published_tables(), (CONTACT, RACE), strict=True):
         for slot in range(26):
             for count in range(0 if slot in (0, 25) else -15, 16):
@@ -91,7 +91,7 @@ def test_scores_of_every_count() -> None:
 
 
 def test_is_race() -> None:
-    """In games, and with the last checkers on the bar, on neighbouring points, or off."""
+    """The boards are from games, or have the last checkers on the bar, on neighbouring points, or off."""
     edges = [[0] * 26 for _ in range(4)]
     edges[0][25], edges[0][24] = 1, -1
     edges[1][0], edges[1][1] = 1, 1

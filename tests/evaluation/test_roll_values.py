@@ -74,7 +74,7 @@ def played(board: Boards, roll: int, likely: LikelyPlays) -> Any:
 
 @pytest.mark.parametrize("most", [0, 1, 4])
 def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
-    """Even if few plays are likely; values remain those of the likely plays."""
+    """The best play need not be likely; values remain those of the likely plays."""
     likely, narrower = likely_plays(most), 0
     for number, board in enumerate(np.concatenate([sample_boards(), ENDING])):
         roll = number % len(ROLLS)
@@ -103,7 +103,7 @@ def test_each_position_is_collected_once() -> None:
 
 
 def test_likely_plays_of_rolls() -> None:
-    """At most `most` for each roll, including one that ends the game."""
+    """Each roll has at most `most` plays, including one that ends the game."""
     for board in np.concatenate([sample_boards(), ENDING]):
         scratch = new_roll_scratch(random_networks(4))
         collect_plays(likely_plays(2), board, scratch, 20)
@@ -119,7 +119,7 @@ def test_likely_plays_of_rolls() -> None:
 
 
 def test_many_positions_may_repeat() -> None:
-    """After FULL positions the search stops, so a position may have two rows."""
+    """The search stops after FULL positions, so a position may have two rows."""
     scratch = new_roll_scratch(random_networks(4))
     scratch.buckets[:] = 0
     found = Found(scratch.plays, scratch.hashes, scratch.buckets)

@@ -81,7 +81,7 @@ def test_rounded_chances_are_put_in_order(tmp_path: Path) -> None:
     ],
 )
 def test_silent_engine_is_replaced(answer: str, rest: str, tmp_path: Path) -> None:
-    """It times out after the patience of its file, and a new process answers the next question."""
+    """The engine times out after the patience of its file, and a new process answers the next question."""
     player = UbgiPlayer(tiny(tmp_path, answer, "patience 2"))
     with pytest.raises(ExternalProgramError, match=f"^expected a line of tiny-0ply within 2 s, got none{rest}$"):
         player.choose_plays(BOARD, ROLL)

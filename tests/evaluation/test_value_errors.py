@@ -49,7 +49,7 @@ def test_summary_without_errors() -> None:
 
 
 def test_standard_error_covers_the_spread_of_samples() -> None:
-    """Of the RMSE, over many samples of games with several similar positions each."""
+    """The spread of the RMSE is measured over many samples of games with several similar positions each."""
     generator = np.random.default_rng(1)
     found = []
     for _ in range(400):

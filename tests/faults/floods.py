@@ -108,7 +108,7 @@ def command(arguments: list[str], told: Path, reading: int | None = None) -> Non
     from bgdata.protocols.commands import external, fibs
 
     for module in (external, fibs):
-        vars(module)["decisions_of"] = lambda *_: Decisions(LookaheadPlayer(Scrambled()), CubeRules())
+        vars(module)["open_decisions"] = lambda *_: Decisions(LookaheadPlayer(Scrambled()), CubeRules())
     fibs.PAUSE_SECONDS = 0
     os.environ[fibs.PASSWORD] = PASSWORD
     sys.argv = ["bgdata", *arguments]

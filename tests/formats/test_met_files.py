@@ -239,8 +239,8 @@ def test_tables_of_gnubg(name: str) -> None:
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("is_symmetric", [True, False])
 def test_gnubg_reads_back_every_cell(tmp_path: Path, is_symmetric: bool) -> None:
-    """Except the last post-Crawford chance, at as many points to go as the match has, which gnubg 1.07 makes up; no
-    match reaches that score."""
+    """The exception is the last post-Crawford chance, at as many points to go as the match has: gnubg 1.07 makes it up,
+    and no match reaches that score."""
     table = random_table(3, 25, is_symmetric=is_symmetric)
     path = tmp_path / "ours.xml"
     path.write_bytes(b"".join(format_met(table)))

@@ -43,7 +43,7 @@ def cubes(turns: list[ReplayedTurn]) -> list[str]:
 
 
 def test_positions_before_each_turn() -> None:
-    """As published for 42: 8/4 6/4."""
+    """The board after 42: 8/4 6/4 equals the published one."""
     turns = turns_of("W[42hdfd]B[double]W[take]B[31qtst]W[66]")
     assert [turn.on_roll for turn in turns] == [0, 1, 1, 1, 0]
     after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
@@ -113,15 +113,15 @@ def test_result_of_finished_games(points: int) -> None:
     other = replace(game, winner=1 - game.winner)
     for claimed in {1, 2, 3, 4} - {points}:
         # for money a gammon may count as a single game, by the Jacoby rule
-        assert is_fine(match, replace(game, points=claimed)) == (claimed == 1)
-    assert not is_fine(match, other)
+        assert can_be_replayed(match, replace(game, points=claimed)) == (claimed == 1)
+    assert not can_be_replayed(match, other)
     of_five = replace(match, length=5)
-    assert is_fine(of_five, game)
-    assert not is_fine(of_five, replace(game, points=points % 3 + 1))
-    assert is_fine(match, replace(other, winner=None, points=None))
+    assert can_be_replayed(of_five, game)
+    assert not can_be_replayed(of_five, replace(game, points=points % 3 + 1))
+    assert can_be_replayed(match, replace(other, winner=None, points=None))
 
 
-def is_fine(match: Match, game: Game) -> bool:
+def can_be_replayed(match: Match, game: Game) -> bool:
     """Whether the game can be replayed, apart from its result."""
     try:
         replay_game(match, game)
@@ -163,7 +163,7 @@ BEAVERS = [
 
 
 def test_session_with_every_answer_to_a_double() -> None:
-    """Before a take or pass, the cube shows what a pass costs."""
+    """The cube before a take or pass shows what a pass costs."""
     (mat,), (sgf,) = parse_mat(sessions.MAT.encode()).matches, parse_sgf(sessions.SGF.encode()).matches
     for game, other, expected in zip(mat.games, sgf.games, BEAVERS, strict=False):
         turns = replay_game(sgf, other).turns
@@ -180,12 +180,12 @@ def test_results_of_a_session() -> None:
         (match,) = parse(text.encode()).matches
         for game in match.games:
             assert game.points is not None
-            assert is_fine(match, game)
+            assert can_be_replayed(match, game)
             alone = replace(match, games=(game,))  # without a next score that gives the points
-            assert not is_fine(alone, replace(game, points=4 * game.points))
+            assert not can_be_replayed(alone, replace(game, points=4 * game.points))
             other = replace(game, winner=1 - (game.winner or 0))
             is_told = game.turns[-1].kind in (TurnKind.PASS, TurnKind.RESIGN)
-            assert is_fine(match, other) != is_told
+            assert can_be_replayed(match, other) != is_told
 
 
 @each(
@@ -302,7 +302,7 @@ def test_resigning_side_loses() -> None:
     text = " 5 point match\n Game 1\n ann : 0      bob : 0\n  1) 31: 8/5 6/5                  Resigns\n{}Wins 1 point\n"
     for blanks, is_right in (("      ", True), (" " * 34, False)):
         (match,) = parse_mat(text.format(blanks).encode()).matches
-        assert is_fine(match, match.games[0]) == is_right
+        assert can_be_replayed(match, match.games[0]) == is_right
 
 
 MAT_HEAD = " 0 point match\n Game 1\n ann : 0                        bob : 0\n"
@@ -327,7 +327,7 @@ def test_rules_of_mat_files(rows: str, reason: str) -> None:
         replay_game(match, match.games[0])
 
 
-def settled(rows: str, length: int = 3, following: str = "") -> Game:
+def replayed_game(rows: str, length: int = 3, following: str = "") -> Game:
     """The first game of a .mat file with these rows, after replaying."""
     head = f" {length} point match\n Game 1\n ann : 0                        bob : 0\n"
     (match,) = parse_mat(f"{head}{rows}{following}".encode()).matches
@@ -338,16 +338,16 @@ DOUBLED_TWICE = "  1)  Doubles => 2                Takes\n  2) 31: 8/5 6/5      
 
 
 def test_points_are_limited_to_what_the_match_needs() -> None:
-    game = settled(f"{DOUBLED_TWICE}      Wins 3 points and the match\n")
+    game = replayed_game(f"{DOUBLED_TWICE}      Wins 3 points and the match\n")
     assert (game.winner, game.points) == (0, 3)
     assert game.notes == (Note(7, "3 points are what the match lacked: the game was worth more"),)
-    assert settled(f"{DOUBLED_TWICE}      Wins 4 points\n").notes == ()
+    assert replayed_game(f"{DOUBLED_TWICE}      Wins 4 points\n").notes == ()
     with pytest.raises(InvalidGameError, match=RESULT.format(4, 3, "ann")):
-        settled(f"{DOUBLED_TWICE}      Wins 3 points\n", length=5)
+        replayed_game(f"{DOUBLED_TWICE}      Wins 3 points\n", length=5)
 
 
 def test_full_points_exceed_what_the_match_needs() -> None:
-    """They are the least value that the record allows, which luck in units of the cube needs."""
+    """Full points are the least value that the record allows; luck in units of the cube needs them."""
     for result, length, full in (
         ("Wins 3 points and the match", 3, 4),
         ("Wins 4 points", 3, 4),
@@ -370,12 +370,12 @@ def test_resignations_of_impossible_size() -> None:
         (7, "", NEXT.format(2, 0), 2, "the next score"),
         (3, " and the match", "", 3, "the end of the match"),
     ):
-        game = settled(rows.format(end), length, following)
+        game = replayed_game(rows.format(end), length, following)
         assert game.points == points
         assert game.notes == (Note(5, f"says 4002 points, which no game is worth here: {points} by {why}"),)
     for length, end, following in ((7, "", ""), (7, "", NEXT.format(0, 2)), (7, " and the match", "")):
         with pytest.raises(InvalidGameError, match=RESULT.format(1, 4002, "ann")):
-            settled(rows.format(end), length, following)
+            replayed_game(rows.format(end), length, following)
 
 
 def test_roll_without_a_play_ends_the_game() -> None:
@@ -386,7 +386,7 @@ def test_roll_without_a_play_ends_the_game() -> None:
 
 
 def test_wrong_cannot_move_is_noted() -> None:
-    game = settled("  1) 31: 8/5 6/5                 64: Can't Move\n      Wins 1 point\n")
+    game = replayed_game("  1) 31: 8/5 6/5                 64: Can't Move\n      Wins 1 point\n")
     assert [note.line for note in game.notes] == [4]
     assert "Can't Move" in game.notes[0].text
 
@@ -406,10 +406,10 @@ def test_wrong_cannot_move_with_an_only_play_is_refused() -> None:
 
 
 def test_legal_plays_marked_illegal_are_kept() -> None:
-    game = settled("  1) 31: Illegal play (8/5 6/5)\n")
+    game = replayed_game("  1) 31: Illegal play (8/5 6/5)\n")
     assert game.notes == (Note(4, "says 'Illegal play (8/5 6/5)', but the play is legal"),)
     with pytest.raises(InvalidGameError, match=r"^expected a legal play"):
-        settled("  1) 31: Illegal play (8/4 6/5)\n")
+        replayed_game("  1) 31: Illegal play (8/4 6/5)\n")
 
 
 def test_line_of_the_cause_has_the_reason() -> None:

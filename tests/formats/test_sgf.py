@@ -93,7 +93,7 @@ def one(text: str) -> Match:
 
 
 def test_main_line_of_a_tree() -> None:
-    """It has the cube of every turn; the result or its points may be unknown."""
+    """Each turn has the cube before it; the result or its points may be unknown."""
     assert [turn.dice for turn in one("(;W[31hefe];B[21lnab])(;W[21mlff])").games[0].turns] == [(3, 1), (2, 1)]
     cubes = one("CV[2];W[double];B[take];B[double];W[take];W[double]").games[0].turns
     assert [turn.cube_value for turn in cubes] == [4, None, 8, None, 16]
@@ -153,7 +153,7 @@ def test_text_of_other_systems_is_decoded() -> None:
     ],
 )
 def test_jacoby_rule(rules: str, is_jacoby: bool) -> None:
-    """It only applies to money play."""
+    """The rule only applies to money play."""
     money, match = (
         parse_sgf(f"(;{ROOT.replace('length:7', f'length:{length}')}{rules})".encode()).matches[0] for length in (0, 7)
     )
@@ -228,7 +228,7 @@ def test_each_rule(tree: str, reason: str) -> None:
 
 @pytest.mark.parametrize("cut", [")", "])", "]", "6]", "["])
 def test_unfinished_game_ends_before_the_next(cut: str) -> None:
-    """Even if its last value runs into the next game."""
+    """The last value of the unfinished game may run into the next game."""
     trees = [f"(;{ROOT.replace('game:0', f'game:{number}')}CV[16])\n" for number in range(4)]
     trees[1] = "".join(trees[1].rsplit(cut, 1))
     file = parse_sgf("".join(trees).encode())

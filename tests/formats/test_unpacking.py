@@ -74,7 +74,7 @@ def test_content_does_not_depend_on_the_sizes_of_pieces(parts: list[bytes], chun
 
 
 def test_zeros_after_gzip_are_ignored(tmp_path: Path) -> None:
-    """As `gzip.decompress` does; bzip2 allows no padding."""
+    """`gzip.decompress` ignores them too; bzip2 allows no padding."""
     packed = gzip.compress(b"first\n") + bytes(1000) + gzip.compress(b"second\n") + bytes(unpacking.CHUNK_BYTES * 2)
     (tmp_path / "x").write_bytes(packed)
     assert read_bytes(tmp_path / "x") == b"first\nsecond\n"
@@ -116,7 +116,7 @@ def test_repetitive_texts_are_read(tmp_path: Path) -> None:
 
 @each_pack
 def test_size_of_content_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Pack) -> None:
-    """With any compression."""
+    """The limit applies to any compression."""
     path = tmp_path / "x"
     path.write_bytes(pack(b"x" * 1000))
     monkeypatch.setenv(BYTES_VARIABLE, "1000")

@@ -85,7 +85,7 @@ def play_gnubg(decisions: Decisions, folder: Path, *, is_jacoby: bool = True, **
     return Played(match, exchanges)
 
 
-def acts_of_gnubg(match: Match, side: int) -> Iterator[Act]:
+def gnubg_acts(match: Match, side: int) -> Iterator[Act]:
     """One side's acts in gnubg's record: plays with a choice, and cube actions."""
     for game in match.games:
         yield from game_acts(match, game, side)
@@ -109,7 +109,7 @@ def game_acts(match: Match, game: Game, side: int) -> Iterator[Act]:
 WORDS = {"double": "double", "take": "take", "drop": "pass", "beaver": "beaver"}
 
 
-def acts_of_ours(exchanges: list[Exchange]) -> Iterator[Act]:
+def our_acts(exchanges: list[Exchange]) -> Iterator[Act]:
     """Our acts from the exchanges: gnubg also asks for forced plays, and before each roll."""
     for line, reply, question in ((each.line, each.reply, each.question) for each in exchanges):
         assert question, f"{line}: {reply}"

@@ -46,7 +46,7 @@ from bgdata.protocols.external import (
 from tests.beside_gnubg import MET
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
-from tests.protocols.gnubg_games import Played, acts_of_gnubg, acts_of_ours, play_gnubg
+from tests.protocols.gnubg_games import Played, gnubg_acts, our_acts, play_gnubg
 from tests.protocols.test_fibs import Whims
 from tests.together import each
 
@@ -178,7 +178,7 @@ def pair() -> tuple[socket.socket, Talk]:
     return theirs, talk
 
 
-def said_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk]) -> tuple[list[str], str]:
+def replies_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk]) -> tuple[list[str], str]:
     """Send bytes and hang up. Returns the replies and the error of the conversation."""
     theirs, talk = pair
 
@@ -203,7 +203,7 @@ GOOD = OPENING.replace("root:3:", "root:0:").encode() + b"\n\0"
 def test_invalid_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> None:
     """Binary data, a line of 100 MB and a blank line; the next question is answered normally."""
     wrong = os.urandom(500).replace(b"\n", b"").replace(b"\r", b"") + b"\n" + b"9" * 100_000_000 + b"\n\n\0"
-    replies, error = said_to(simple_player(), GOOD + wrong + GOOD, pair)
+    replies, error = replies_to(simple_player(), GOOD + wrong + GOOD, pair)
     assert error == ""
     assert [reply.startswith(REFUSED) for reply in replies] == [False, True, True, False]
     assert replies[0] == replies[3]
@@ -230,7 +230,7 @@ def test_silent_or_gone_programs(sent: bytes, is_closed: bool, reason: str) -> N
 
 @each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
 def test_endless_lines_without_questions_end_the_connection(lines: bytes) -> None:
-    """Otherwise they would be answered and printed forever."""
+    """They would otherwise be answered and printed forever."""
     ours, theirs = socket.socketpair()
     with ours, theirs, theirs.makefile("rb") as replies:
         reader = threading.Thread(target=replies.readlines)  # otherwise our writes would block
@@ -254,7 +254,7 @@ def decisions(player_root: Path) -> Decisions:
 
 def check_same(played: Played, side: int, *, has_refusals: bool = False) -> None:
     """gnubg has recorded exactly our replies, act by act; it does not record what it refuses."""
-    theirs, ours = list(acts_of_gnubg(played.match, side)), list(acts_of_ours(played.exchanges))
+    theirs, ours = list(gnubg_acts(played.match, side)), list(our_acts(played.exchanges))
     if has_refusals:
         theirs, ours = ([act for act in acts if act.done != "resign"] for acts in (theirs, ours))
     for place, (recorded, answered) in enumerate(zip(theirs, ours, strict=False)):
@@ -308,7 +308,7 @@ def test_gnubg_cube_actions_play_by_play(decisions: Decisions, side: int, length
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 def test_seven_point_matches_play_by_play(decisions: Decisions, side: int, tmp_path: Path) -> None:
-    """Until the Crawford game and games after it have been played."""
+    """The test plays until the Crawford game and games after it have occurred."""
     crawford = post_crawford = 0
     for seed in range(20):
         folder = tmp_path / str(seed)
@@ -345,7 +345,7 @@ def after(position: Position, *plays: tuple[str, str]) -> Position:
     return position
 
 
-def about(position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), **others: object) -> Question:
+def make_question(position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), **others: object) -> Question:
     """A question to the player on roll, about a play or a turn, in a match to 3 points."""
     what = QuestionKind.PLAY if roll else QuestionKind.TURN
     stakes = Stakes(MatchScore(3 - scores[0], 3 - scores[1]))
@@ -353,7 +353,7 @@ def about(position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), 
     return replace(question, **others)  # type: ignore[arg-type]
 
 
-def recorded(*exchanges: tuple[Question, str]) -> ExternalRecord:
+def make_record(*exchanges: tuple[Question, str]) -> ExternalRecord:
     record = ExternalRecord()
     for question, reply in exchanges:
         record.add(Exchange("", reply, question))
@@ -381,7 +381,11 @@ def test_rolls_are_inferred_from_boards() -> None:
     """gnubg rolled 62 between these questions; 41 and 32 both allow 13/8."""
     there = after(START, FIRST, SECOND)
     run = after(there, ("21", "24/23 13/11"), ("41", "13/8"))
-    record = recorded((about(START, "31"), FIRST[1]), (about(there, "21"), "24/23 13/11"), (about(run), "roll"))
+    record = make_record(
+        (make_question(START, "31"), FIRST[1]),
+        (make_question(there, "21"), "24/23 13/11"),
+        (make_question(run), "roll"),
+    )
     (match,) = record.matches
     assert shown(match) == ["0 31", "1 62", "0 21", "1 32"]
     assert match.players == ("ann", "root")
@@ -390,17 +394,17 @@ def test_rolls_are_inferred_from_boards() -> None:
 
 
 def test_first_player_is_inferred_from_the_board() -> None:
-    (match,) = recorded((about(after(START, FIRST)), "roll")).matches
+    (match,) = make_record((make_question(after(START, FIRST)), "roll")).matches
     assert shown(match) == ["1 31"]
     check_legal(match)
 
 
-OPENED = (about(START, "31"), FIRST[1])
+OPENED = (make_question(START, "31"), FIRST[1])
 THERE = after(START, FIRST, SECOND)
 
 
 def test_gnubg_passes_a_double() -> None:
-    record = recorded(OPENED, (about(THERE), "double"), (about(START, "31", (1, 0)), FIRST[1]))
+    record = make_record(OPENED, (make_question(THERE), "double"), (make_question(START, "31", (1, 0)), FIRST[1]))
     (match,) = record.matches
     first, second = match.games
     assert [turn.kind.value for turn in first.turns[-2:]] == ["double", "pass"]
@@ -410,22 +414,24 @@ def test_gnubg_passes_a_double() -> None:
 
 def test_gnubg_takes_a_double() -> None:
     cube = Stakes(MatchScore(3, 3), Cube(2, CubeOwner.OPPONENT))
-    (match,) = recorded(OPENED, (about(THERE), "double"), (about(THERE, "31", stakes=cube), "24/20")).matches
+    (match,) = make_record(
+        OPENED, (make_question(THERE), "double"), (make_question(THERE, "31", stakes=cube), "24/20")
+    ).matches
     assert shown(match) == ["0 31", "1 62", "0 double", "1 take", "0 31"]
     check_legal(match)
 
 
 @pytest.mark.parametrize(("reply", "end"), [("take", ["0 take"]), ("drop", ["0 pass", "1 wins 1"])])
 def test_gnubg_doubles(reply: str, end: list[str]) -> None:
-    doubled = about(after(START, FIRST), kind=QuestionKind.ANSWER)
-    record = recorded(OPENED)
+    doubled = make_question(after(START, FIRST), kind=QuestionKind.ANSWER)
+    record = make_record(OPENED)
     assert record.add(Exchange("", reply, doubled)) is (reply == "drop")
     assert shown(record.matches[0]) == ["0 31", "1 double", *end]
     check_legal(record.matches[0])
 
 
 def test_game_won_by_gnubg_between_questions() -> None:
-    (match,) = recorded(OPENED, (about(START, "31", (0, 2)), FIRST[1])).matches
+    (match,) = make_record(OPENED, (make_question(START, "31", (0, 2)), FIRST[1])).matches
     assert (match.games[0].winner, match.games[0].points, len(match.games)) == (1, 2, 2)
     check_legal(match)
 
@@ -433,52 +439,56 @@ def test_game_won_by_gnubg_between_questions() -> None:
 def test_game_won_by_the_last_play() -> None:
     """The result is known at once; the beginning is missing, as the first board is in mid-game."""
     last = Position([0, 1, *[0] * 22, -1, 0])
-    (match,) = recorded((about(last, "31"), "1/off")).matches
+    (match,) = make_record((make_question(last, "31"), "1/off")).matches
     assert shown(match) == ["0 31", "0 wins 1"]
     assert match.info == (("Note", "begun elsewhere: the first turns of game 1 are not here"),)
 
 
 def test_repeated_question_keeps_the_last_answer() -> None:
     """gnubg repeats questions after errors and when its user goes back."""
-    play = about(THERE, "31")
-    (match,) = recorded(OPENED, (play, "24/20"), (play, "8/5 6/5")).matches
+    play = make_question(THERE, "31")
+    (match,) = make_record(OPENED, (play, "24/20"), (play, "8/5 6/5")).matches
     assert shown(match) == ["0 31", "1 62", "0 31"]
     assert [move[:2] for move in match.games[0].turns[-1].checker_moves] == [(8, 5), (6, 5)]
-    doubled = about(after(START, FIRST), kind=QuestionKind.ANSWER)
-    (match,) = recorded(OPENED, (doubled, "drop"), (doubled, "take")).matches
+    doubled = make_question(after(START, FIRST), kind=QuestionKind.ANSWER)
+    (match,) = make_record(OPENED, (doubled, "drop"), (doubled, "take")).matches
     assert shown(match) == ["0 31", "1 double", "0 take"]
-    (match,) = recorded(OPENED, (play, "24/20"), (about(THERE), "roll")).matches
+    (match,) = make_record(OPENED, (play, "24/20"), (make_question(THERE), "roll")).matches
     assert shown(match) == ["0 31", "1 62"]
 
 
-@pytest.mark.parametrize("again", [about(START, "31"), replace(OPENED[0], length=5), about(START, "42")])
+@pytest.mark.parametrize(
+    "again", [make_question(START, "31"), replace(OPENED[0], length=5), make_question(START, "42")]
+)
 def test_another_match_is_recognized(again: Question) -> None:
-    """At 0-0 again, at another length, and after the end of a match."""
-    record = recorded(OPENED, (about(THERE, "31"), "24/20"), (again, str(legal_plays(START, again.roll or "31")[0])))
+    """A match begins at 0-0 again, at another length, and after the end of a match."""
+    record = make_record(
+        OPENED, (make_question(THERE, "31"), "24/20"), (again, str(legal_plays(START, again.roll or "31")[0]))
+    )
     assert [[len(game.turns) for game in match.games] for match in record.matches] == [[3], [1]]
     for match in record.matches:
         check_legal(match)
 
 
 def test_jacoby_rule_is_recorded() -> None:
-    """It is an option of the command, as gnubg does not send it."""
+    """The rule is an option of the command, as gnubg does not send it."""
     for is_jacoby in (False, True):
-        question = about(START, "31", length=0, stakes=Stakes(Money(is_jacoby)))
-        (match,) = recorded((question, FIRST[1])).matches
+        question = make_question(START, "31", length=0, stakes=Stakes(Money(is_jacoby)))
+        (match,) = make_record((question, FIRST[1])).matches
         assert match.is_jacoby == is_jacoby
         (read,) = parse_mat(b"".join(format_mat(match))).matches
         assert read.is_jacoby == is_jacoby
 
 
 def test_falling_score_begins_a_match() -> None:
-    record = recorded(OPENED, (about(START, "31", (0, 2)), FIRST[1]), OPENED)
+    record = make_record(OPENED, (make_question(START, "31", (0, 2)), FIRST[1]), OPENED)
     assert [[game.score for game in match.games] for match in record.matches] == [[(0, 0), (0, 2)], [(0, 0)]]
 
 
 def test_names_are_made_valid_for_a_file() -> None:
     """An odd name must not end the games."""
     for name in ("", ";", "a : 0", "x" * 400, "Wins 3 points"):
-        (match,) = recorded((about(START, "31", players=(name, name)), FIRST[1])).matches
+        (match,) = make_record((make_question(START, "31", players=(name, name)), FIRST[1])).matches
         check_legal(match)
 
 
@@ -514,7 +524,7 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 5])
 def test_gnubg_recorded_the_same_games(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
-    """With all cube actions and a random player, whose games are long and wild."""
+    """The games have all cube actions and a random player, so they are long and wild."""
     wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
     record = ExternalRecord()

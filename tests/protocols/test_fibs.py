@@ -189,7 +189,7 @@ def test_refused_invitation_raises(decisions: Decisions, said: str, length: int 
     ],
 )
 def test_server_with_another_protocol_is_refused(decisions: Decisions, own_info: str, words: str) -> None:
-    """At login: no setting is toggled and no one is invited."""
+    """The login fails: no setting is toggled and no one is invited."""
     with FibsServer(1, own_info=own_info) as server, session(server, decisions) as (player, _):
         with pytest.raises(EngineRefusedError, match=f"^{words}$") as raised:
             player.log_in(PASSWORD)

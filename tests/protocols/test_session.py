@@ -123,7 +123,7 @@ def test_undo_takes_back_any_act() -> None:
     assert kinds == set(DecisionKind)
 
 
-def to_turn(session: Session) -> Session:
+def play_first_roll(session: Session) -> Session:
     """Play the first roll."""
     session.make(legal_plays(session.now.position, session.roll)[0])
     return session
@@ -132,18 +132,18 @@ def to_turn(session: Session) -> Session:
 def test_why_no_double_gives_the_reason() -> None:
     session = Session(3, NAMES, MONEY)
     assert session.why_no_double == "the first roll of a game decides who begins"
-    assert to_turn(session).now.kind is DecisionKind.TURN
+    assert play_first_roll(session).now.kind is DecisionKind.TURN
     assert session.why_no_double == ""
     session.roll_dice()
     assert session.why_no_double == "the dice are rolled"
-    to_turn(session).double()
+    play_first_roll(session).double()
     assert session.now.side != session.now.on_roll
     session.take()
     assert session.now.side == session.now.on_roll
     assert session.why_no_double == "the opponent owns the cube"
-    assert to_turn(session).now.kind is DecisionKind.TURN
+    assert play_first_roll(session).now.kind is DecisionKind.TURN
     session.roll_dice()
-    assert to_turn(session).now.kind is DecisionKind.PLAY, "a side without the cube is not asked"
+    assert play_first_roll(session).now.kind is DecisionKind.PLAY, "a side without the cube is not asked"
 
 
 def test_no_double_in_the_crawford_game_or_with_a_dead_cube() -> None:
@@ -153,14 +153,14 @@ def test_no_double_in_the_crawford_game_or_with_a_dead_cube() -> None:
     assert session.ending == Ending(0, 2, 2)
     session.begin_next()
     assert session.score == MatchScore(1, 3, is_crawford=True)
-    assert to_turn(session).now.kind is DecisionKind.PLAY
+    assert play_first_roll(session).now.kind is DecisionKind.PLAY
     assert session.why_no_double == "nobody doubles in the crawford game"
     session.now = Moment(START, 1, session.now.stakes, rolls=1)
     session.resign(1)
     assert session.is_over
     assert session.points == (3, 0)
 
-    session = to_turn(Session(3, NAMES, MatchScore(1, 1)))
+    session = play_first_roll(Session(3, NAMES, MatchScore(1, 1)))
     assert session.now.kind is DecisionKind.PLAY
     assert session.why_no_double == "at 1-away 1-away the cube is high enough to win the match"
 
@@ -176,7 +176,7 @@ def test_score_is_seen_by_the_player_on_roll() -> None:
 
 def test_passed_beaver_costs_twice_the_cube_and_taken_one_four_times() -> None:
     for is_taken in (False, True):
-        session = to_turn(Session(3, NAMES, MONEY, has_beavers=True))
+        session = play_first_roll(Session(3, NAMES, MONEY, has_beavers=True))
         doubler = session.now.on_roll
         session.double()
         session.beaver()
@@ -194,7 +194,7 @@ def test_cube_goes_up_to_64() -> None:
     session = Session(3, NAMES, MONEY, has_beavers=True)
     for value, may_double, may_beaver in ((16, True, True), (32, True, False), (64, False, False)):
         session.now = Moment(START, 0, Stakes(MONEY, Cube(value, CubeOwner.OPPONENT)), rolls=3)
-        to_turn(session)
+        play_first_roll(session)
         assert (session.now.kind is DecisionKind.TURN) == may_double
         if may_double:
             session.double()
@@ -204,12 +204,12 @@ def test_cube_goes_up_to_64() -> None:
 
 
 def test_gammons_count_by_the_jacoby_rule() -> None:
-    """With a centered cube they are single games."""
+    """Gammons are single games while the cube is centered."""
     last = Position([0, 1, *[0] * 22, -15, 0])
     for is_jacoby, cube, points in ((True, Cube(), 1), (False, Cube(), 2), (True, Cube(2, CubeOwner.ON_ROLL), 4)):
         session = Session(3, NAMES, Money(is_jacoby))
         session.now = Moment(last, 0, Stakes(Money(is_jacoby), cube), rolls=5)
-        to_turn(session)
+        play_first_roll(session)
         assert session.ending == Ending(0, 2, points)
         assert session.points == (points, 0)
 

@@ -139,7 +139,7 @@ WON, LIKELY, UNLIKELY, LOST = bearing_off(1), bearing_off(2, 2), bearing_off(6, 
     ],
 )
 def test_answer_to_a_double(match_engine: UbgiEngine, position: Position, stakes: Stakes, best: str) -> None:
-    """In positions that one roll decides, for money and at scores, with centered and owned cubes."""
+    """One roll decides these positions, for money and at scores, with centered and owned cubes."""
     assert match_engine.answers(position_of(stakes, position, is_doubled=True)) == []
     assert match_engine.answers("go cube")[-1] == f"bestcube {best}"
 
@@ -171,7 +171,7 @@ def test_xgid_decides_about_beavers(engine: UbgiEngine, rules: int, best: str) -
     ],
 )
 def test_answers_to_beavers(engine: UbgiEngine, position: Position, value: int, side: Side, best: str) -> None:
-    """Of the doubling side; and of the other side after a raccoon."""
+    """The doubling side answers the beaver, and the other side the raccoon."""
     state = MatchState(cube_value=value, cube_owner=Side.TOP, to_decide=side, is_double_offered=True)
     assert state.offer == (Offer.BEAVER if side == Side.BOTTOM else Offer.RACCOON)
     assert engine.answers(f"position gnubgid {format_gnubg_id(position, state)}") == []
@@ -219,7 +219,7 @@ def test_every_xgid_field_matters(match_engine: UbgiEngine, change: str) -> None
 
 
 def test_engine_without_a_table_refuses_matches(engine: UbgiEngine) -> None:
-    """It plays for money only, and the error says so."""
+    """The engine plays for money only, and the error says so."""
     assert engine.answers(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
     said = "error bad_value expected a match equity table for a match, got none"
     assert engine.answers("go cube")[0].startswith(said)
@@ -346,7 +346,7 @@ def test_any_engine_plays(answer: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path) -> None:
-    """Through a separate process it gives the player's own answers."""
+    """The engine gives the player's own answers through a separate process."""
     path = tmp_path / "ours.ubgi"
     path.write_text(f"# ours\n{sys.executable} -m bgdata --warehouse {player_root} ubgi\nengine.seed 3\n")
     player, direct = open_named_player(str(path), 1), open_player(player_root, ply=1)

@@ -168,7 +168,7 @@ def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumber
 
 
 @kernel(borrows=True)
-def first_compared(input_set: int) -> int:
+def first_compared_input(input_set: int) -> int:
     """The first input that is compared to find a near board. With many extras, comparing these is enough: they change
     with the inputs of the points."""
     return POINT_INPUTS if input_set in (_RACE, _CONTACT) else 0

@@ -99,7 +99,7 @@ def _gather_active(_context: Any, hidden: Any, _count: Any, active: Any, gathere
     return types.intp(hidden, types.intp, active, gathered), _generate_gathered
 
 
-def adding_products(lanes: int) -> Any:
+def make_add_products(lanes: int) -> Any:
     """The intrinsic `add_products` for this number of lanes."""
 
     @intrinsic
@@ -131,7 +131,7 @@ collect_changes: Any = _collect_changes
 add_rows: Any = _add_rows
 shift_down: Any = _shift_down
 gather_active: Any = _gather_active
-add_products_1, add_products_6 = map(adding_products, (1, LANES))
+add_products_1, add_products_6 = map(make_add_products, (1, LANES))
 
 
 def _generate_points(context: Any, builder: Any, signature: Any, values: Any) -> Any:

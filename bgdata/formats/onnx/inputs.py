@@ -300,13 +300,13 @@ def shot_counts(movers: Movers) -> tuple[Value, Value, Value]:
     is_entering = movers.bar > 0
     rearmost = movers.checkers.where(movers.bar.like(_SQUARES), 26).smallest(0)
     free = movers._replace(targets=movers.targets & (rearmost <= _SQUARES))  # blots behind it are out of reach
-    mixed = either(is_entering, mixed_hits_from_bar(movers), mixed_hits(free))
-    doubles = either(is_entering, double_hits_from_bar(movers), double_hits(free))
+    mixed = choose_hits(is_entering, mixed_hits_from_bar(movers), mixed_hits(free))
+    doubles = choose_hits(is_entering, double_hits_from_bar(movers), double_hits(free))
     sums = [2 * of_mixed + of_doubles for of_mixed, of_doubles in zip(rolls_of(mixed), rolls_of(doubles), strict=True)]
     return sums[0], sums[1], sums[2]
 
 
-def either(condition: Value, then: Hits, other: Hits) -> Hits:
+def choose_hits(condition: Value, then: Hits, other: Hits) -> Hits:
     """The first hits where the condition bool[1, n] is true, else the others."""
     pairs = zip(then, other, strict=True)
     points, two = ((condition & first) | (~condition & second) for first, second in pairs)
@@ -327,11 +327,11 @@ def mixed_hits(movers: Movers) -> Hits:
     direct, other_direct = by_die & targets, by_other & targets
     through = move_each(by_die & landings, OTHER) | move_each(by_other & landings, DIE)
     in_passing = (move_each(direct, OTHER) | move_each(other_direct, DIE)) & targets
-    two = in_passing.any(1) | hits_two(direct, other_direct, movers.singles)
+    two = in_passing.any(1) | can_hit_two(direct, other_direct, movers.singles)
     return Hits(direct | other_direct | (through & targets), two)
 
 
-def hits_two(direct: Value, other_direct: Value, singles: Value) -> Value:
+def can_hit_two(direct: Value, other_direct: Value, singles: Value) -> Value:
     """bool[rolls, 1, n]: whether one checker can hit in `direct` with one die, and another checker a second blot in
     `other_direct` with the other; a single checker cannot do both."""
     is_used = move(singles, OTHER) & move_each(direct, OTHER - DIE)

@@ -79,7 +79,7 @@ def external(
     """
     from bgdata.protocols.external import ExternalPlayer
 
-    decisions = decisions_of(warehouse, options)
+    decisions = open_decisions(warehouse, options)
     with ExitStack() as stack:
         listening = stack.enter_context(listen(port))
         lines = stack.enter_context(open_record(record)) if record else None
@@ -99,7 +99,7 @@ def external(
             click.echo("stopped")
 
 
-def decisions_of(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
+def open_decisions(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
     """A player of the warehouse that handles the cube; in matches too if there is a match equity table. Raises the
     errors of `open_player` and `find_met_or_file` of `cli.defaults`."""
     from bgdata.equity.cube import CubeRules
@@ -128,13 +128,13 @@ def listen(port: int) -> socket.socket:
 
 def open_record(path: Path) -> IO[str]:
     """Open a file to append lines. Raises StorageError."""
-    with writing(path):
+    with storage_errors(path):
         return path.open("a", buffering=1, encoding="utf-8")
 
 
 def check_place(path: Path) -> None:
     """Raise StorageError if a file cannot be written, so that a game is not played in vain."""
-    with writing(path):
+    with storage_errors(path):
         with suppress(FileNotFoundError):
             os.lstat(path)  # raises for names that are too long
         with tempfile.TemporaryFile(dir=path.parent):
@@ -142,7 +142,7 @@ def check_place(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def storage_errors(path: Path) -> Iterator[None]:
     """Turn any OSError of the block into StorageError."""
     try:
         yield
@@ -276,6 +276,6 @@ def ubgi(warehouse: Warehouse, /, **options: Any) -> None:
     from bgdata.evaluation.talk import Talk
     from bgdata.protocols.ubgi import UbgiEngine
 
-    engine = UbgiEngine(decisions_of(warehouse, options))
+    engine = UbgiEngine(open_decisions(warehouse, options))
     for _ in engine.conversation(Talk(0, 1, "the asking program")):
         pass

@@ -14,7 +14,7 @@ import click
 
 from bgdata.cli.options import OUTPUT, met_option, player_options
 from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, cite
-from bgdata.protocols.commands.external import check_place, decisions_of, patience_option, save_matches, write_matches
+from bgdata.protocols.commands.external import check_place, open_decisions, patience_option, save_matches, write_matches
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
         raise UsageError("expected --opponent with --invite, got none")
     if length is not None and not options["invite"]:
         raise UsageError(f"expected --invite with --length, got --length {length} alone")
-    wish, decisions = Wish(opponent, options["invite"], length, options["games"]), decisions_of(warehouse, options)
+    wish, decisions = Wish(opponent, options["invite"], length, options["games"]), open_decisions(warehouse, options)
     met = decisions.rules.met
     if met is None and length != 0:
         raise MissingTableError(f"no match equity table in {warehouse.root}; try: bgdata build match_equity")

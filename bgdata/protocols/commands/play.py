@@ -35,7 +35,7 @@ from bgdata.game.match import MatchScore, Money
 from bgdata.game.plays import judge_play, legal_plays
 from bgdata.process import when_cut_off
 from bgdata.protocols.commands.external import check_place, save_matches, write_matches
-from bgdata.protocols.commands.watch import Program, describe_ending, describe_score, until_left, watch_session
+from bgdata.protocols.commands.watch import Program, describe_ending, describe_score, leave_on_interrupt, watch_session
 from bgdata.protocols.session import DecisionKind, Session
 from bgdata.warehouse import Warehouse
 
@@ -181,7 +181,7 @@ class Dialogue:
         """Play until the end, or until you leave. `keep` is called between games."""
         session = self.session
         click.echo(f"You are X, {self.program.label} is O; the dice are those of seed {session.seed}.\n{self.help}\n")
-        with until_left(session):
+        with leave_on_interrupt(session):
             while self.play_game() and not session.is_over:
                 click.echo()
                 keep()

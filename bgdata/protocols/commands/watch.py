@@ -94,7 +94,7 @@ def watch_session(
     other, own = programs
     unit = "mwc" if session.record.length else "equity"
     click.echo(f"{other.label} is X, {own.label} is O; the dice are those of seed {session.seed}.\n")
-    with until_left(session):
+    with leave_on_interrupt(session):
         while True:
             if session.record.length:
                 click.echo(describe_score(session))
@@ -118,7 +118,7 @@ def watch_session(
 
 
 @contextmanager
-def until_left(session: Session) -> Iterator[None]:
+def leave_on_interrupt(session: Session) -> Iterator[None]:
     """Catch Ctrl-C in the block: leave the session and print where."""
     try:
         yield

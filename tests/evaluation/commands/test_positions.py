@@ -236,7 +236,7 @@ def test_hint_columns(player_root: Path) -> None:
 
 
 def test_hint_with_the_cube(root: Path) -> None:
-    """With stakes from options or an identifier, it prints cubeful equity, and mwc in a match."""
+    """It prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
     player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
     score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
     owned = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
@@ -359,7 +359,7 @@ def test_cube_in_the_crawford_game(root: Path) -> None:
 
 
 def test_answers_at_a_score_equal_those_of_its_table(root: Path, tmp_path: Path) -> None:
-    """Solved on demand, and from a table of the score."""
+    """The answers are solved on demand, and read from a table of the score."""
     own = tmp_path / "warehouse"
     shutil.copytree(root, own)
     table = bgdata.open_warehouse(own).build(DATASET.name, MatchBearoffParameters(3, 3, 5, 3, met="published-12"))

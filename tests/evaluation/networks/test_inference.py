@@ -130,7 +130,7 @@ def test_boards_together_equal_boards_alone(number: int, which: int) -> None:
 
 
 def test_sample_networks_are_not_constant() -> None:
-    """Otherwise comparisons would prove nothing."""
+    """Comparisons with constant networks would prove nothing."""
     networks = random_networks(0)
     found = np.array([kernel_answer(networks, 2, board)[1] for board in sample_boards()])
     assert (found.std(axis=0) > 0.02).all()
@@ -188,7 +188,7 @@ def test_logistic_units(unit: int) -> None:
 
 @each_network
 def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
-    """Between any two boards, not only boards a play apart."""
+    """Sums are updated between any two boards, not only boards a play apart."""
     networks = random_networks(number)
     network = network_of(networks, which)
     boards = np.concatenate([sample_boards()[:60], batch_plays(sample_games().boards[:2], sample_games().rolls[:2])[1]])
@@ -203,7 +203,7 @@ def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 32), (0, 196), (192, 260)])
 def test_nearest_recent_board(begin: int, end: int) -> None:
-    """Among boards that are not about to be refilled, by the compared inputs; ties go to the newest."""
+    """Boards that are about to be refilled are skipped; ties go to the newest board."""
     generator, ties = np.random.default_rng(end), 0
     for _ in range(50):
         inputs = generator.integers(0, 2, (RECENT, INPUT_ROOM)).astype(np.int16)

@@ -264,7 +264,7 @@ def test_incomplete_manifests_are_skipped(warehouse: Warehouse, lost: str) -> No
 
 
 def test_score_with_the_smallest_error_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Among shipped and local measurements."""
+    """The score may be a shipped or a local measurement."""
     table = default_network()
     shipped = {each.measure: each for each in best_scores(table, "", None)}["points_per_game"]
     warehouse = bgdata.open_warehouse(tmp_path / "w")
@@ -326,7 +326,7 @@ def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
 
 
 def test_network_of_the_warehouse_comes_first(warehouse: Warehouse) -> None:
-    """Even under the name of the default network of the package, as it is newer."""
+    """It replaces the default network of the same name, as it is newer."""
     player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
     assert repr(player) == f"MappedNetwork({player.label})"

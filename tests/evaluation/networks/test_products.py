@@ -32,42 +32,42 @@ Sums = NDArray[np.int32]
 
 
 @kernel()
-def rows_added(weights: Numbers, rows: Numbers, values: Numbers, n: int, before: Sums, sums: Sums) -> None:
+def call_add_rows(weights: Numbers, rows: Numbers, values: Numbers, n: int, before: Sums, sums: Sums) -> None:
     """`add_rows` callable from Python; the functions below do this for other intrinsics."""
     add_rows(weights, rows, values, n, before, sums)
 
 
 @kernel()
-def points_weighed(board: NDArray[np.int8], side: int, weights: Numbers, row: int) -> int:
+def call_weigh_points(board: NDArray[np.int8], side: int, weights: Numbers, row: int) -> int:
     found: int = weigh_points(board, side, weights, row)
     return found
 
 
 @kernel()
-def changes_counted(inputs: Numbers, row: int, other: int, begin: int, end: int) -> int:
+def call_count_changes(inputs: Numbers, row: int, other: int, begin: int, end: int) -> int:
     found: int = count_changes(inputs, row, other, begin, end)
     return found
 
 
 @kernel()
-def changes_collected(before: Numbers, after: Numbers, count: int, rows: Numbers, changes: Numbers) -> int:
+def call_collect_changes(before: Numbers, after: Numbers, count: int, rows: Numbers, changes: Numbers) -> int:
     found: int = collect_changes(before, after, count, rows, changes)
     return found
 
 
 @kernel()
-def shifted_down(numbers: Sums, shift: np.int32, most: np.int32, shifted: Numbers) -> None:
+def call_shift_down(numbers: Sums, shift: np.int32, most: np.int32, shifted: Numbers) -> None:
     shift_down(numbers, shift, most, shifted)
 
 
 @kernel()
-def active_gathered(hidden: Numbers, count: int, active: Numbers, gathered: Numbers) -> int:
+def call_gather_active(hidden: Numbers, count: int, active: Numbers, gathered: Numbers) -> int:
     found: int = gather_active(hidden, count, active, gathered)
     return found
 
 
 @kernel()
-def products_added(
+def call_add_products(
     lanes: int, weights: Numbers, place: int, units: int, active: Numbers, gathered: Numbers, m: int, sums: Sums
 ) -> None:
     if lanes == 1:
@@ -96,7 +96,7 @@ def test_add_rows(count: int, n: int) -> None:
     weights, before = numbers(generator, 9 * count), generator.integers(-1000, 1000, count + 3).astype(np.int32)
     rows, values = generator.integers(0, 9, n + 1).astype(np.int16), numbers(generator, n + 1)
     sums = np.full(count, 7, np.int32)
-    rows_added(weights, rows, values, n, before, sums)
+    call_add_rows(weights, rows, values, n, before, sums)
     expected = before[:count] + values[:n].astype(np.int64) @ weights.reshape(9, count)[rows[:n]].astype(np.int64)
     reached = count - count % STEP
     assert sums[:reached].tolist() == expected[:reached].astype(np.int32).tolist()
@@ -113,14 +113,14 @@ def test_collect_changes(count: int, share: float) -> None:
     after = after.astype(np.int16)
     after[count:] += 1
     rows, changes = np.full(whole(count) + STEP, 99, np.int16), np.full(whole(count) + STEP, 99, np.int16)
-    n = changes_collected(before, after, count, rows, changes)
+    n = call_collect_changes(before, after, count, rows, changes)
     expected = np.flatnonzero((before != after)[:count])
     assert rows[:n].tolist() == expected.tolist()
     assert changes[:n].tolist() == (after - before)[expected].tolist()
     assert (rows[n], changes[n]) == (0, 0)
     rows_of_inputs = np.stack([after, before, before + 1])
     for begin in {0, count - count % STEP}:
-        assert changes_counted(rows_of_inputs, 1, 0, begin, count) == (expected >= begin).sum()
+        assert call_count_changes(rows_of_inputs, 1, 0, begin, count) == (expected >= begin).sum()
 
 
 def test_weigh_points() -> None:
@@ -132,19 +132,19 @@ def test_weigh_points() -> None:
         board = generator.integers(-3, 4, 26).astype(np.int8)
         for side, row in ((1, 0), (-1, 1), (1, 2), (-1, 2)):
             expected = np.maximum(side * board[1:25].astype(int), 0) @ weights[row, 1:]
-            assert points_weighed(board, side, weights, row) == expected
+            assert call_weigh_points(board, side, weights, row) == expected
     board = np.zeros(26, np.int8)
     board[[0, 24, 25]] = -7, 15, 9
-    assert [points_weighed(board, side, weights, 3) for side in (1, -1)] == [15 * (32767 // 15), 0]
+    assert [call_weigh_points(board, side, weights, 3) for side in (1, -1)] == [15 * (32767 // 15), 0]
 
 
 @pytest.mark.parametrize("shift", [9, 11])
 def test_shift_down(shift: int) -> None:
-    """To the nearest integer, halves up, between two limits; also where adding half a unit would exceed 32 bits."""
+    """Results are the nearest integers, halves up, between two limits, even if adding half a unit exceeds 32 bits."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257, 2**31 - 1]
     found = np.concatenate([ends, np.random.default_rng(1).integers(-(2**22), 2**24, 3 * STEP)]).astype(np.int32)
     shifted = np.full(len(found), -7, np.int16)
-    shifted_down(found, np.int32(shift), np.int32(4095), shifted)
+    call_shift_down(found, np.int32(shift), np.int32(4095), shifted)
     reached = len(found) - len(found) % STEP
     expected = [min(max((number + (1 << shift - 1)) >> shift, 0), 4095) for number in found.tolist()]
     assert shifted[:reached].tolist() == expected[:reached]
@@ -159,7 +159,7 @@ def test_gather_active(count: int) -> None:
     hidden[:, generator.random(whole(count)) < 0.6] = 0
     hidden[1:, generator.random(whole(count)) < 0.5] = 0
     active, gathered = np.full(whole(count) + STEP, 99, np.int16), np.full((LANES, whole(count) + STEP), 99, np.int16)
-    m = active_gathered(hidden, count, active, gathered)
+    m = call_gather_active(hidden, count, active, gathered)
     units = active[:m].tolist()
     assert units == sorted(set(units))
     assert set(np.flatnonzero(hidden[:, :count].any(axis=0)).tolist()) <= set(units) <= set(range(count))
@@ -184,7 +184,7 @@ def test_add_products(lanes: int, units: int) -> None:
         in_order[:, :, UNITS] = table
         factors = in_order.reshape(count, width)[active].astype(np.int64)
         expected[:lanes] += (gathered[:lanes, :m].astype(np.int64) @ factors).astype(np.int32)
-        products_added(lanes, weights, 7, units, listed, gathered, m, sums)
+        call_add_products(lanes, weights, 7, units, listed, gathered, m, sums)
         assert sums[:lanes, :units].tolist() == expected[:lanes, :units].tolist()
         assert sums[lanes:].tolist() == expected[lanes:].tolist()
         sums[:] = expected

@@ -178,7 +178,7 @@ def test_interrupted_game_is_left(player: LookaheadPlayer, capsys: pytest.Captur
 
 
 def test_prompt_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is echoed there, and the end of the input leaves the game."""
+    """Answers are not echoed there, and the end of the input leaves the game."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda prompt: f"{prompt}8/5")
     assert playing.ask("> ") == "> 8/5"
@@ -348,7 +348,7 @@ def test_resignations(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str
 
 
 def test_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
-    """Its acts at the score are those of `Decisions`."""
+    """The program acts as `Decisions` says at the score."""
     rules = CubeRules()
     decisions = Decisions(player, rules)
     for seed in range(12):
@@ -374,7 +374,7 @@ def test_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
 def test_no_double_prompt_when_doubling_is_not_allowed(
     player: LookaheadPlayer, cube_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the Crawford game, with a dead cube, and before the first roll."""
+    """Doubling is not allowed in the Crawford game, with a dead cube, and before the first roll."""
     begins = next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
     shown = talk(cube_root, "double", seed=begins, options=("--match-length", "3", "--met", MET))
     assert "game 1 to 3 points: You 0, random-0ply 0\n" in shown
@@ -472,7 +472,7 @@ def read(path: Path) -> Match:
 def test_turns_are_saved_however_the_session_ends(
     player: LookaheadPlayer, cube_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After every game, when you leave, at Ctrl-C, and at an exception."""
+    """Turns are saved after every game, when you leave, at Ctrl-C, and at an exception."""
     rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
     for error in (None, KeyboardInterrupt, RuntimeError):
         session = Session(SEED, ("You", player.label), MatchScore(5, 5))

@@ -93,7 +93,7 @@ def test_watched_game_is_legal_and_repeatable(player_root: Path, player: Lookahe
 
 
 def test_random_plays_depend_on_game_and_turn() -> None:
-    """As in recorded games; otherwise a position and roll would always have the same play."""
+    """Otherwise a position and roll would always have the same play, unlike in recorded games."""
     chooser, boards, rolls = RandomPlayer().chooser, np.array([START.board], np.int8), np.array([(3, 1)], np.int8)
     plays = set()
     for game, turn in product(range(1, 4), range(5)):
@@ -199,7 +199,7 @@ def test_output_of_a_watched_session_matches_its_record(
 
 
 def test_value_of_a_position_is_to_side_1(player: LookaheadPlayer, met: MatchEquity) -> None:
-    """Whichever side is on roll."""
+    """The value does not depend on which side is on roll."""
     rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4), Cube(2, CubeOwner.ON_ROLL))
     money = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
     for side in (0, 1):
