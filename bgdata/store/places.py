@@ -33,9 +33,11 @@ from bgdata.errors import (
     without_secrets,
 )
 from bgdata.store.download import FAILURES, TIMEOUT_SECONDS
+from bgdata.store.names import is_name
 from bgdata.store.storage import is_want_of_memory, open_regular, storage_errors, write_file
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+LEVELS = ("kind", "variant", "version")  # of the folders of a warehouse
 CHUNK = 1 << 23  # bytes of a request while a whole file is fetched
 MOST_LETTERS = 200  # of what a library says
 S3 = ("s3", "s3a")
@@ -130,14 +132,20 @@ class Folder(OpenPlace):
     def entries(self, below: str = "") -> dict[str, Entry]:
         found = {}
         with storage_errors("read", self.root):
-            patterns = ("*",) if below else ("*/*/*", "*/*/*/*")
-            for path in (path for pattern in patterns for path in (self.root / below).glob(pattern)):
+            for path in self._files(self.root / below, len(Path(below).parts)):
                 with suppress(FileNotFoundError):  # it goes at this moment
-                    if path.is_file() and not path.is_symlink():
-                        status = path.stat()
-                        name = path.relative_to(self.root).as_posix()
-                        found[name] = Entry(status.st_size, str(status.st_mtime_ns))
+                    status = path.stat()
+                    name = path.relative_to(self.root).as_posix()
+                    found[name] = Entry(status.st_size, str(status.st_mtime_ns))
         return found
+
+    def _files(self, folder: Path, depth: int) -> Iterator[Path]:
+        """The regular files below a folder, of folders that are named as those of a warehouse are."""
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if path.is_file() and not path.is_symlink():
+                yield path
+            elif depth < len(LEVELS) and is_name(LEVELS[depth], path.name):
+                yield from self._files(path, depth + 1)
 
     def part(self, name: str, begin: int, length: int | None) -> Part:
         path = self.root / name

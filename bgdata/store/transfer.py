@@ -56,7 +56,7 @@ from bgdata.store.manifest import (
     read_whole,
 )
 from bgdata.store.names import CURRENT, is_name, parse_scope
-from bgdata.store.places import Advance, Entry, Folder, OpenPlace, Place, Store
+from bgdata.store.places import LEVELS, Advance, Entry, Folder, OpenPlace, Place, Store
 from bgdata.store.progress import Progress
 from bgdata.store.storage import (
     hold_lock,
@@ -77,7 +77,6 @@ PUSHING = ".pushing.json"
 JOBS = 8  # files at once, unless another number is asked for
 CLAIM_SECONDS = 3600  # after which whoever sends a version and was not heard of is taken to have stopped
 RENEW_SECONDS = 600
-_NAMES = ("kind", "variant", "version")
 
 
 class Listed(NamedTuple):
@@ -111,9 +110,9 @@ def listing(place: Place) -> Listing:
     pointers = []
     for name, entry in place.entries().items():
         parts = name.split("/")
-        if len(parts) == 4 and all(map(is_name, _NAMES, parts)):
+        if len(parts) == 4 and all(map(is_name, LEVELS, parts)):
             found.setdefault("/".join(parts[:3]), {})[parts[3]] = entry
-        elif len(parts) == 3 and parts[2] == CURRENT and all(map(is_name, _NAMES[:2], parts)):
+        elif len(parts) == 3 and parts[2] == CURRENT and all(map(is_name, LEVELS[:2], parts)):
             pointers.append("/".join(parts[:2]))
     versions = {
         name: Listed(files, f"{files[MANIFEST].size} {files[MANIFEST].tag}")
@@ -159,7 +158,7 @@ def _read_index(place: Place) -> Listing:
 
 def _is_version(name: object) -> bool:
     parts = name.split("/") if isinstance(name, str) else ()
-    return len(parts) == 3 and all(map(is_name, _NAMES, parts))
+    return len(parts) == 3 and all(map(is_name, LEVELS, parts))
 
 
 def write_index(place: OpenPlace, anew: Iterable[str] = ()) -> None:

@@ -29,7 +29,7 @@ transfer_options = add_options(
 def push(
     warehouse: Warehouse, address: str, kind: tuple[str, ...], use: bool, dry_run: bool, jobs: int, form: str
 ) -> None:
-    """Send versions to a warehouse in an object store or folder.
+    """Send versions to a store such as S3, or to a folder.
 
     ADDRESS is s3://BUCKET/PATH, file:///PATH, a folder, or that of any store which fsspec has a package for. KIND is a
     kind of dataset, KIND/VARIANT or KIND/VARIANT/VERSION; the default is all that is there. What is in the store
@@ -51,7 +51,7 @@ def push(
 def pull(
     warehouse: Warehouse, address: str, kind: tuple[str, ...], use: bool, dry_run: bool, jobs: int, form: str
 ) -> None:
-    """Fetch versions from a warehouse in an object store or folder.
+    """Fetch versions from a store such as S3, or from a folder.
 
     ADDRESS is s3://BUCKET/PATH, https://HOST/PATH (with the index.json that `bgdata push` writes), file:///PATH, a
     folder, or that of any store which fsspec has a package for. KIND is a kind of dataset, KIND/VARIANT or
