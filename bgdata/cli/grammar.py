@@ -19,7 +19,7 @@ from click.shell_completion import CompletionItem
 from bgdata.cli.completion import complete_folders
 from bgdata.cli.defaults import OWN, default_folder
 from bgdata.errors import BgdataError, UsageError, cite, without_secrets
-from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
+from bgdata.process import BROKEN_PIPE, forget, is_stopping, print_stop_line
 from bgdata.store.storage import is_want_of_memory
 
 VARIABLE = "BGDATA_WAREHOUSE"
@@ -104,7 +104,7 @@ class Commands(click.Group):
             return super().invoke(context)
         except BaseException as error:
             if is_stopping(error):
-                sys.exit(say_stopped())
+                sys.exit(print_stop_line())
             if isinstance(error, click.ClickException):
                 fail_as_click(error)
             if isinstance(error, BgdataError) and not context.params.get("debug"):
