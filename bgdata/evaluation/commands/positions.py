@@ -147,9 +147,9 @@ def hint(
     an XGID or gnubg ID may contain. Only the better plays are evaluated at the ply of --ply. Each line names its ply;
     its loss is relative to the best play at that ply.
 
-    Plays are ranked by cubeless equity, or by their value with the cube where the position is an XGID or gnubg ID or
-    an option says what is played for: then equity and loss are those of the game with the cube, in a match as a single
-    game counts at its score, and the mwc is shown. Looking ahead, both sides may turn the cube on the way.
+    Plays are ranked by cubeless equity, or by cubeful equity if the position is an XGID or gnubg ID or an option sets
+    score or cube. In a match, equity and loss are normalized to a single game at the score, and the mwc is shown. When
+    looking ahead, both sides may double on the way.
 
     \b
       bgdata hint 4HPwATDgc/ABMA 31
@@ -234,22 +234,22 @@ def describe_plays(rows: Sequence[Row], more: int) -> str:
 @format_option
 @click.pass_obj
 def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: str, **options: Any) -> None:
-    """Say what to do with the cube in a POSITION before the roll.
+    """Decide about the cube in a POSITION before the roll.
 
-    It answers double or no double, take or pass, and how close the decision is. POSITION is a Position ID, gnubg ID,
-    XGID, 20-letter key or 26 integers; score, cube and rules come from a gnubg ID or XGID unless options say otherwise.
+    The answer is double or no double, take or pass, and how close the decision is. POSITION is a Position ID, gnubg
+    ID, XGID, 20-letter key or 26 integers; options override the score, cube and rules of a gnubg ID or XGID.
 
     \b
       bgdata cube 4HPwATDgc/ABMA                                 money, cube in the middle
       bgdata cube 4HPwATDgc/ABMA --jacoby --beavers
       bgdata cube 4HPwATDgc/ABMA --cube 2                        a redouble
       bgdata cube 4HPwATDgc/ABMA --away 5-2                      a match: the player on roll needs 5 points
-      bgdata cube 4HPwATDgc/ABMA --model jump --local            by jumps as they are here
+      bgdata cube 4HPwATDgc/ABMA --model jump --local            by the jumps of this position
       bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
 
-    Bearoff positions that an exact table covers are answered from it; other races of a few checkers are solved for
-    their score and cube. All other positions are answered by a model of the cube, from the five chances that `bgdata
-    eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
+    Exact tables answer for the bearoff positions that they cover, and other races of a few checkers are solved for
+    their score and cube. A model of the cube answers for all other positions, from the five chances that `bgdata eval`
+    prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
     from bgdata.cli.defaults import chosen_rules
 
