@@ -157,8 +157,8 @@ def slow_equity(win: float, mean_win: float, mean_loss: float, owner: str, index
     def owned(p: float, won: float, lost: float) -> float:
         return p * (won + lost + index / 2) - lost
 
-    mine, his = owned(win, mean_win, mean_loss), -owned(1 - win, mean_loss, mean_win)
-    return {"on_roll": mine, "opponent": his, "centered": 4 / (4 - index) * (mine + his) / 2}[owner]
+    mine, theirs = owned(win, mean_win, mean_loss), -owned(1 - win, mean_loss, mean_win)
+    return {"on_roll": mine, "opponent": theirs, "centered": 4 / (4 - index) * (mine + theirs) / 2}[owner]
 
 
 def first_decision(chances: list[float], owner: str, index: float) -> str:
