@@ -22,7 +22,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "show": ("evaluation.commands.positions", "Draw a POSITION and name it in every format."),
         "eval": ("evaluation.commands.positions", "Evaluate a POSITION: chances, equity, and their source."),
         "hint": ("evaluation.commands.positions", "Rank the plays of a ROLL in a POSITION, best first."),
-        "cube": ("evaluation.commands.positions", "Say what to do with the cube in a POSITION before the roll."),
+        "cube": ("evaluation.commands.positions", "Decide about the cube in a POSITION before the roll."),
         "rollout": ("selfplay.commands.rollout", "Roll out a POSITION, or the plays of a ROLL."),
         "probe": ("evaluation.commands.probe", "Look a position up in every exact and one-sided table."),
     },

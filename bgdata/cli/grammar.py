@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 
 from bgdata.cli.defaults import OWN, default_folder
 from bgdata.errors import BgdataError, UsageError, cite
-from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
+from bgdata.process import BROKEN_PIPE, forget, is_stopping, print_stop_line
 from bgdata.store.storage import is_want_of_memory
 
 VARIABLE = "BGDATA_WAREHOUSE"
@@ -103,7 +103,7 @@ class Commands(click.Group):
             return super().invoke(context)
         except BaseException as error:
             if is_stopping(error):
-                sys.exit(say_stopped())
+                sys.exit(print_stop_line())
             if isinstance(error, click.ClickException):
                 fail_as_click(error)
             if isinstance(error, BgdataError) and not context.params.get("debug"):
