@@ -145,7 +145,7 @@ def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
         *_, error = (None, *covering(warehouse, "bearoff_error"))
         yield f"  ({measured_error(error, 'combined equity')})"
     if "corrected" in row:
-        yield f"  less what the leader is overrated by on average: cubeless equity {row['corrected']:+.6f}"
+        yield f"  minus the average excess of the leader: cubeless equity {row['corrected']:+.6f}"
     for name in ("win_gammon", "lose_gammon"):
         if name in row:
             yield f"  {name.replace('_', ' '):<11} {row[name]:.6f} (approximate: {row['gammon_source']})"

@@ -259,7 +259,7 @@ class Dialogue:
             click.echo(self.board)
         elif text in ("undo", "u"):
             if not session.undo():
-                click.echo("nothing to take back yet")
+                click.echo("nothing to undo yet")
         elif text in ("help", "?") or (not text and session.now.kind is not DecisionKind.TURN):
             click.echo(self.help)
         elif session.score and text.startswith("resign"):
