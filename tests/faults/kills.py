@@ -64,9 +64,15 @@ class SharedSquares(Squares):
                 writer.write(part.start, arrays["square"])
 
 
+class SquareParts(sharing.PartedSquares):
+    """Squares in parts, beside the others."""
+
+    name = "square_parts"
+
+
 def warehouse_of(root: Path) -> Warehouse:
     """The warehouse that all work is done in."""
-    return toy_warehouse(root, squares=SharedSquares())
+    return toy_warehouse(root, squares=SharedSquares(), square_parts=SquareParts())
 
 
 def build(kind: str, parameters: Parameters, root: Path, *, force: bool = False, executor: str = "local") -> None:
@@ -128,6 +134,7 @@ WORKS = {
     "rebuild": Work(partial(SUMS, force=True), SUMS),
     "shards": Work(partial(build, "squares", Count(100))),
     "processes": Work(partial(build, "squares", Count(100), executor="processes:2"), None, True),
+    "parts": Work(partial(build, "square_parts", Count(12))),
     "one-sided": Work(partial(build, "bearoff_one_sided", RaceParameters(5))),
     "two-sided": Work(partial(build, "bearoff_two_sided", TwoSidedParameters(5, 6))),
     "import": Work(partial(import_text, "gnubg_training", TRAINING_TEXT)),
