@@ -74,10 +74,8 @@ def modules_loaded(*arguments: str) -> int:
 
 
 def undocumented() -> list[str]:
-    """Public modules, classes, functions and methods without a docstring, as `module:name`.
-
-    Overriding methods, and special methods of Python, need none.
-    """
+    """Public modules, classes, functions and methods without a docstring, as `module:name`. Overriding methods, and
+    special methods of Python, need none."""
     return [f"{module}:{name}" for module, path in sources().items() for name in without_docstring(tree(path))]
 
 

@@ -98,10 +98,8 @@ def ship(
 
 
 def name_network(root: Path, before: str, name: str, kept: Iterable[str] = ()) -> list[Path]:
-    """Make the named network `network`, and return the changed files.
-
-    Files below `root` that name the one `before` are changed to name it, except for variants in `kept`.
-    """
+    """Make the named network `network`, and return the changed files. Files below `root` that name the one `before` are
+    changed to name it, except for variants in `kept`."""
     command = ["git", "grep", "-lI", "-e", before, "--", *NAMING]
     found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # 1 without a match
     longest_first = sorted({*kept, before}, key=len, reverse=True)
@@ -241,10 +239,8 @@ def copy_versions(versions: list[Table], folder: Path) -> None:
 
 
 def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
-    """Rewrite the Parquet files of the versions in these folders, and return changed ones.
-
-    Raises DigestMismatchError for a version with damaged files.
-    """
+    """Rewrite the Parquet files of the versions in these folders, and return changed ones. Raises DigestMismatchError
+    for a version with damaged files."""
     changed = []
     for path in sorted(path.parent for folder in set(folders) for path in folder.glob(f"*/*/{FILE_NAME}")):
         table, manifest = Table(path), Table(path).manifest
@@ -265,10 +261,8 @@ def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
 
 
 def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -> dict[str, list[NetworkScore]]:
-    """Scores of the networks among these versions, by name, from the warehouse, or else from the package.
-
-    Of benchmarks made here, only those in the package count.
-    """
+    """Scores of the networks among these versions, by name, from the warehouse, or else from the package. Of benchmarks
+    made here, only those in the package count."""
     decisions = rollout_decisions.DATASET
     sets = {f"{decisions.name}/{decisions.slug(recipe)}" for recipe in rollout_decisions.published_decisions()}
     found = {}

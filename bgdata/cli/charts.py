@@ -79,10 +79,8 @@ def number_or_nan(figure: float | None) -> float:
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """An empty figure of this size in inches. Draw and write it inside the block, which sets our style.
-
-    Raises MissingExtraError.
-    """
+    """An empty figure of this size in inches. Draw and write it inside the block, which sets our style. Raises
+    MissingExtraError."""
     with needing("plots", "to draw pictures"):
         import matplotlib
         from matplotlib.figure import Figure

@@ -38,10 +38,8 @@ def own_folder() -> Path:
 
 
 def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player; in the user's own warehouse, small tables are built first.
-
-    Raises StorageError and the errors of `map_player`.
-    """
+    """A player; in the user's own warehouse, small tables are built first. Raises StorageError and the errors of
+    `map_player`."""
     from bgdata.evaluation.networks.player import map_player
 
     build_small_tables(warehouse)
@@ -135,9 +133,7 @@ def chosen_rules(
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
     """The named match equity table of the warehouse (by default the one built here), or that of an .xml or .met file.
-
-    Raises MissingTableError, StorageError, and CorruptFileError for a file without a table of chances.
-    """
+    Raises MissingTableError, StorageError, and CorruptFileError for a file without a table of chances."""
     from bgdata.equity.kinds.met_xml import DATASET, met_name
     from bgdata.store.manifest import unpacked_name
     from bgdata.store.names import is_name

@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 
 
 class OutputFile(click.Path):
-    """A path of a file to write. Links are followed.
-
-    Refuses paths without a file name, existing paths that are not files, since a new file would replace them, and names
-    without one of `endings`, if given.
-    """
+    """A path of a file to write. Links are followed. Refuses paths without a file name, existing paths that are not
+    files, since a new file would replace them, and names without one of `endings`, if given."""
 
     def __init__(self, *endings: str) -> None:
         super().__init__(path_type=Path, dir_okay=False)

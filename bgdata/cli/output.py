@@ -63,10 +63,8 @@ def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:
 
 
 def write_rows(rows: Iterable[Row], form: str) -> None:
-    """Print rows as `csv`, or as `json`: an array of objects.
-
-    Columns are those of all rows; missing values and NaN are empty or null.
-    """
+    """Print rows as `csv`, or as `json`: an array of objects. Columns are those of all rows; missing values and NaN are
+    empty or null."""
     whole = whole_rows(rows)
     if form == "json":
         click.echo(json.dumps(whole, allow_nan=False))
@@ -89,10 +87,8 @@ def print_built(table: Table, lines: Iterable[str], form: str) -> None:
 
 
 def print_left_out(match: MatchState | None, *used: str, step: str = "") -> None:
-    """Print to standard error the parts of an identifier that the answer leaves out, with a next `step`.
-
-    See `evaluation.rows.left_out`.
-    """
+    """Print to standard error the parts of an identifier that the answer leaves out, with a next `step`. See
+    `evaluation.rows.left_out`."""
     if words := left_out(match, *used):
         click.echo(words + step, err=True)
 

@@ -101,10 +101,8 @@ BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options h
 
 
 def recipe_command(manifest: Manifest) -> str:
-    """`bgdata train ...` with the options that differ from their defaults.
-
-    It makes the same version again if names of networks and kinds refer to the same versions.
-    """
+    """`bgdata train ...` with the options that differ from their defaults. It makes the same version again if names of
+    networks and kinds refer to the same versions."""
     recipe = manifest.parameters
     is_supervised = manifest.dataset != NETWORK.name
     words = ["bgdata", "train", "sl" if is_supervised else "td", recipe["name"]]

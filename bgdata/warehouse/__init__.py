@@ -118,9 +118,7 @@ class Warehouse(Versions):
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
         """The rows of an SQL query with `given` parameters, as values by column. Sums are reproducible to the last bit.
-
-        Raises QueryError for a table that cannot be read.
-        """
+        Raises QueryError for a table that cannot be read."""
         from bgdata.store.locked_sql import query_errors
 
         with self.connect(for_query=query) as connection, query_errors():

@@ -194,11 +194,8 @@ def _rebuild_command(declared: Dataset[Any], manifest: Manifest, parameters: Any
 
 
 def file(site: Site, request: Request) -> Response:
-    """A file of a version, unchanged, with its SHA-256 as entity tag.
-
-    Raises the errors of `opened`, MissingTableError for a file that the manifest does not list, and CorruptFileError
-    for a damaged one.
-    """
+    """A file of a version, unchanged, with its SHA-256 as entity tag. Raises the errors of `opened`, MissingTableError
+    for a file that the manifest does not list, and CorruptFileError for a damaged one."""
     found, name = open_version(site, request.path_params), request.path_params["name"]
     if name == "manifest.json":
         return Response(found.manifest.to_bytes(), media_type="application/json")

@@ -64,10 +64,8 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Versions) -> None:
-    """Define a view of each large two-sided table without a Parquet file.
-
-    A function looks up only the pairs in the result, so that conditions on indexes are fast.
-    """
+    """Define a view of each large two-sided table without a Parquet file. A function looks up only the pairs in the
+    result, so that conditions on indexes are fast."""
     for table in warehouse.versions(TWO_SIDED) if TWO_SIDED in warehouse.kinds else ():
         if table.parquet.exists():  # most tables have one
             continue

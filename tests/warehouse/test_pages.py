@@ -277,11 +277,8 @@ def test_turns_of_a_game_equal_those_of_sql(client: TestClient, site_root: Path)
 
 @pytest.fixture(scope="module")
 def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with four known games of a match, in which every cube action occurs.
-
-    `crawford` is another match, `money` a session without doubles, and `jacoby` one with doubles, with and without the
-    Jacoby rule.
-    """
+    """A warehouse with four known games of a match, in which every cube action occurs. `crawford` is another match,
+    `money` a session without doubles, and `jacoby` one with doubles, with and without the Jacoby rule."""
     folder = tmp_path_factory.mktemp("known")
     shutil.copytree(site_root, folder / "warehouse")
     warehouse = bgdata.open_warehouse(folder / "warehouse")

@@ -49,10 +49,8 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
 def choose_parameters(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
-    """The default parameters of a kind (the smallest ones without defaults), with the given ones changed.
-
-    Raises InvalidParameterError, and UsageError for a parameter that is given twice.
-    """
+    """The default parameters of a kind (the smallest ones without defaults), with the given ones changed. Raises
+    InvalidParameterError, and UsageError for a parameter that is given twice."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
     for text in settings:
@@ -149,10 +147,8 @@ def build(
 @click.command()
 @click.pass_obj
 def catalog(warehouse: Warehouse) -> None:
-    """Write the SQL catalog again, for instance after a move.
-
-    The catalog is the file catalog.duckdb in the warehouse. Any DuckDB client can open it.
-    """
+    """Write the SQL catalog again, for instance after a move. The catalog is the file catalog.duckdb in the warehouse.
+    Any DuckDB client can open it."""
     from bgdata.store.catalog import write_catalog
 
     warehouse.require()

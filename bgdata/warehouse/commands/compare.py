@@ -69,10 +69,8 @@ def _compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bo
 
 
 def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> bool:
-    """Print the differences of two tables and their side tables, and return whether all are equal.
-
-    For each table: the number of rows that only one side has, and by column the number and size of changes.
-    """
+    """Print the differences of two tables and their side tables, and return whether all are equal. For each table: the
+    number of rows that only one side has, and by column the number and size of changes."""
     sides = {"before": _open_side(warehouse, before), "after": _open_side(warehouse, after)}
     with warehouse.connect() as connection:
         kinds = []

@@ -290,10 +290,8 @@ def two_sided_version(warehouse: Warehouse, reference: str) -> Table:
 def write_network(
     warehouse: Warehouse, network: str, output: Path, as_bytes: Callable[[Networks, dict[str, str]], bytes]
 ) -> None:
-    """Write a network as a file in the format of `as_bytes`, and report it.
-
-    Raises UnknownPlayerError, MissingTableError, CorruptFileError, MissingExtraError and StorageError.
-    """
+    """Write a network as a file in the format of `as_bytes`, and report it. Raises UnknownPlayerError,
+    MissingTableError, CorruptFileError, MissingExtraError and StorageError."""
     from bgdata.evaluation.networks.player import find_network, open_networks
     from bgdata.evaluation.players import NETWORK
     from bgdata.formats.onnx.network import properties_of
@@ -313,10 +311,8 @@ def write_gnubg_bearoff(
     normal: bool = False,
     cubeless: bool = False,
 ) -> None:
-    """Write the file of `makebearoff -o POINTS` or `-t POINTSxCHECKERS`.
-
-    Raises UsageError for options that do not fit together, and StorageError.
-    """
+    """Write the file of `makebearoff -o POINTS` or `-t POINTSxCHECKERS`. Raises UsageError for options that do not fit
+    together, and StorageError."""
     from bgdata.bearoff.race import normal_moments, one_sided_counts
     from bgdata.bearoff.two_sided import two_sided_codes
 
@@ -343,10 +339,8 @@ def write_gnubg_bearoff(
 
 
 def write_text(table: Table, form: str, output: Path) -> str:
-    """Write a version in another format, and return a line about the file.
-
-    Raises UsageError for a table without the data of the format, and StorageError.
-    """
+    """Write a version in another format, and return a line about the file. Raises UsageError for a table without the
+    data of the format, and StorageError."""
     arrays = table.arrays()
     if not FORMATS[form] <= set(arrays):
         able = [name for name, needed in FORMATS.items() if needed <= set(arrays)]

@@ -148,10 +148,8 @@ def read_record(warehouse: Warehouse) -> dict[str, str]:
 
 
 def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Table]:
-    """The versions of finished parts, by part.
-
-    A part is finished if its exact command, with its versions, was run, and the resulting version exists.
-    """
+    """The versions of finished parts, by part. A part is finished if its exact command, with its versions, was run, and
+    the resulting version exists."""
     record, tables = read_record(warehouse), {table.name: table for table in warehouse.versions()}
     made: dict[str, Table] = {}
     for part in parts:

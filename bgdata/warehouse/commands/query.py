@@ -108,10 +108,8 @@ ALL = 1 << 40  # rows, or characters
 
 
 def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
-    """The output format: the named one, else the ending of the file's name, else `unnamed`.
-
-    Raises UsageError for parquet without a file, for a table in a file, and for a name of a compressed file.
-    """
+    """The output format: the named one, else the ending of the file's name, else `unnamed`. Raises UsageError for
+    parquet without a file, for a table in a file, and for a name of a compressed file."""
     if output is None:
         if form == "parquet":
             raise UsageError("expected --output FILE with --format parquet, got none")
@@ -135,9 +133,7 @@ def run_query(
     limits: QueryLimits | None = None,
 ) -> None:
     """Run one query on the tables and the given gnubg files. With `allow_files`, any statement may run, on any file.
-
-    Raises QueryError with DuckDB's first line, and UsageError as `form_of` does, or for the name of a gnubg file.
-    """
+    Raises QueryError with DuckDB's first line, and UsageError as `form_of` does, or for the name of a gnubg file."""
     import duckdb
 
     from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
@@ -205,11 +201,8 @@ UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that may be missin
 def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
-    """Lines that explain an empty result, with the commands that fill the tables.
-
-    There is a line for each empty table in the query; if the query has no rows, also for views of such tables, and for
-    labels joined with turns.
-    """
+    """Lines that explain an empty result, with the commands that fill the tables. There is a line for each empty table
+    in the query; if the query has no rows, also for views of such tables, and for labels joined with turns."""
     views = dict(connection.execute(VIEWS).fetchall())
     empty = {name for name, sql in views.items() if not re.search(r"\bfrom\b", sql, re.IGNORECASE)}
     named = [name for name in dict.fromkeys(SOURCE.findall(text)) if name in views]
@@ -243,11 +236,8 @@ def filling(kind: Dataset[Any]) -> str:
 
 @contextmanager
 def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
-    """An empty file to write rows to, or None if not needed.
-
-    At the end of the block it is renamed to `output`, or copied to standard output. DuckDB itself would truncate a file
-    that standard output is redirected to.
-    """
+    """An empty file to write rows to, or None if not needed. At the end of the block it is renamed to `output`, or
+    copied to standard output. DuckDB itself would truncate a file that standard output is redirected to."""
     if not is_needed:
         yield None
     elif output is None:
@@ -310,10 +300,8 @@ def finite(value: str, type_: Any, depth: int = 0) -> str:
 
 
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
-    """Register a gnubg file as a view with columns of our tables, and return the kind to compare it with.
-
-    Raises CorruptFileError, or UsageError for a file without a bearoff table.
-    """
+    """Register a gnubg file as a view with columns of our tables, and return the kind to compare it with. Raises
+    CorruptFileError, or UsageError for a file without a bearoff table."""
     import pyarrow as pa
 
     from bgdata.kinds.column_values import fixed_lists

@@ -143,11 +143,8 @@ def rebuild(
 @click.command()
 @click.pass_obj
 def lock(warehouse: Warehouse) -> None:
-    """Write warehouse.lock from what is built.
-
-    The file lists the digest of every variant of `bgdata build --all`, for `bgdata rebuild --check` and `bgdata diff`
-    to compare with.
-    """
+    """Write warehouse.lock from what is built. The file lists the digest of every variant of `bgdata build --all`, for
+    `bgdata rebuild --check` and `bgdata diff` to compare with."""
     manifests = []
     for kind in warehouse.kinds.values():
         for parameters in kind.defaults:
@@ -310,10 +307,8 @@ def failure(finding: Finding) -> str:
 
 
 def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
-    """Broken versions in order of repair: each after its inputs.
-
-    Imported versions, whose files only their owner has, and versions that depend on them, are last.
-    """
+    """Broken versions in order of repair: each after its inputs. Imported versions, whose files only their owner has,
+    and versions that depend on them, are last."""
     needs: dict[str, list[str]] = {}
     for name, table in broken.items():  # broken versions that are inputs of it, by version or by another variant
         others = [each for each in _inputs_of(warehouse, table) if each != name.rpartition("/")[0]]
@@ -343,9 +338,7 @@ def _inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
 
 def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
     """The parameters of a version from its manifest, or, if that is broken, from the default variant of this name.
-
-    Raises ManifestFormatError if there is no such default.
-    """
+    Raises ManifestFormatError if there is no such default."""
     try:
         recorded: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
     except (ManifestFormatError, MissingTableError) as error:
@@ -448,10 +441,8 @@ def _make_from_nothing(warehouse: Warehouse, names: Sequence[str], form: str, *,
 
 
 def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> bool:
-    """Build all locked variants in a temporary folder, compare digests, and return whether all are equal.
-
-    Versions of the package are copied, which checks their hashes, unless `is_all`.
-    """
+    """Build all locked variants in a temporary folder, compare digests, and return whether all are equal. Versions of
+    the package are copied, which checks their hashes, unless `is_all`."""
     entries = [
         entry
         for entry in load_lock(warehouse.lock)
