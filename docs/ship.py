@@ -249,7 +249,7 @@ def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
         check_hashes(table)
         write_tables(
             kind, Computed(kind.recipe_of(manifest), table.arrays()), path, Silence(),
-            digest=manifest.digest, recipe_key=manifest.recipe_key,
+            version=manifest.version, digest=manifest.digest, recipe_key=manifest.recipe_key,
         )  # fmt: skip
         files = [
             FileEntry(entry.name, (path / entry.name).stat().st_size, sha256_file(path / entry.name))

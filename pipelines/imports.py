@@ -103,7 +103,7 @@ def sources(warehouse: Warehouse, files: Sequence[str], address: str | None) -> 
 
 def leakage(warehouse: Warehouse) -> str:
     """A Markdown table of labels that share positions with benchmarks."""
-    found = steps.leaks(warehouse)
+    found = steps.leakage_counts(warehouse)
     lines = ["| labels | rows left out of training | benchmarks |", "| - | -: | - |"]
     lines += [f"| {leak.labels} | {leak.rows:,} | {leak.benchmarks} |" for leak in found]
     return "\n".join(lines) if found else "no labelled position is in a benchmark"

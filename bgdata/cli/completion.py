@@ -32,6 +32,11 @@ def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
     return complete
 
 
+def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Folders, which the shell itself completes."""
+    return [CompletionItem(typed, type="dir")]
+
+
 def network_names(warehouse: Warehouse) -> list[str]:
     """Names of the networks of the warehouse and of those that come with bgdata."""
     from bgdata.evaluation.players import NETWORK_KINDS, SHIPPED

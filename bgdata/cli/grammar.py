@@ -16,9 +16,10 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from bgdata.cli.completion import complete_folders
 from bgdata.cli.defaults import OWN, default_folder
-from bgdata.errors import BgdataError, UsageError, cite
-from bgdata.process import BROKEN_PIPE, forget, is_stopping, say_stopped
+from bgdata.errors import BgdataError, UsageError, cite, without_secrets
+from bgdata.process import BROKEN_PIPE, forget, is_stopping, print_stop_line
 from bgdata.store.storage import is_want_of_memory
 
 VARIABLE = "BGDATA_WAREHOUSE"
@@ -103,7 +104,7 @@ class Commands(click.Group):
             return super().invoke(context)
         except BaseException as error:
             if is_stopping(error):
-                sys.exit(say_stopped())
+                sys.exit(print_stop_line())
             if isinstance(error, click.ClickException):
                 fail_as_click(error)
             if isinstance(error, BgdataError) and not context.params.get("debug"):
@@ -138,7 +139,7 @@ def fail_as_click(error: click.ClickException) -> None:
 
 def fail(message: str, code: int) -> NoReturn:
     """Print an error in one line and exit."""
-    click.echo(f"error: {shorten(message)}", err=True)
+    click.echo(f"error: {shorten(without_secrets(message))}", err=True)
     sys.exit(code)
 
 
@@ -173,7 +174,7 @@ WAREHOUSE = click.Option(
     metavar="DIR",
     expose_value=False,
     callback=choose_warehouse,
-    shell_complete=lambda _, __, typed: [CompletionItem(typed, type="dir")],  # the shell itself completes folders
+    shell_complete=complete_folders,
     help=f"Folder of the tables.  [env var: {VARIABLE}; default: warehouse, else {OWN}/bgdata/warehouse]",
 )
 

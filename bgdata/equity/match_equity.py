@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgdata.errors import CorruptFileError, InvalidParameterError, InvalidScoreError, MissingTableError, cite
-from bgdata.game.integers import whole_numbers
+from bgdata.game.integers import plain_integers
 from bgdata.game.match import MatchScore
 from bgdata.store.versions import Versions
 
@@ -148,7 +148,7 @@ class MatchEquity:
         """The player's chance of winning the match before a game at this score; 1 or 0 once a side needs no more
         points. Raises InvalidScoreError for a score that the table does not have."""
         try:
-            away, opponent_away = whole_numbers([away, opponent_away])
+            away, opponent_away = plain_integers([away, opponent_away])
         except TypeError:
             given = f"{cite(away)} and {cite(opponent_away)}"
             raise InvalidScoreError(f"expected points to go as integers, got {given}") from None

@@ -1,3 +1,3 @@
 """The rules of backgammon: positions in every notation, dice, plays, cube and score."""
 
-from bgdata.game import identifiers as identifiers  # `Position(text)` reads whatever it knows
+from bgdata.game import identifiers as identifiers  # registers the reader of `Position(text)`

@@ -1,6 +1,6 @@
-"""What a 26-integer board is: its places, the checkers of a side, where a game starts, and which rules it must keep.
+"""The 26-integer board: slots, number of checkers, starting position, and the rules that a board must keep.
 
-Kernels take their constants from here; what people do with a position is in `position`.
+Kernels take their constants from here. `position` has what users do with a position.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ CHECKERS = 15
 BAR = 25
 OPPONENT_BAR = 0
 BASE64_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-LAST_LETTERS = "AQgw"  # the last of 14 characters carries two bits of the key, so only four letters can stand there
+LAST_LETTERS = "AQgw"  # the last of 14 characters carries only two bits of the key
 HOME_POINTS = 6
 # board[0] the opponent's bar, board[1..24] the points of the player on roll, board[25] its bar
 START_BOARD = (0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0)
 
 
 class Flaw(IntEnum):
-    """The rule that a text or board breaks; `codec` returns one for every row."""
+    """A rule that a text or board breaks; `codec` returns one per row."""
 
     NONE = 0
     CHARACTER = 1
@@ -32,7 +32,7 @@ class Flaw(IntEnum):
 
     @property
     def rule(self) -> str:
-        """The rule in words, as error messages begin: "expected at most 15 checkers of the opponent"."""
+        """The rule in words, which begins an error message: "expected at most 15 checkers of the opponent"."""
         return _RULES[self]
 
 

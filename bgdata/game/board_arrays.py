@@ -1,4 +1,4 @@
-"""Boards and rolls from outside as the arrays that kernels take: from arrays of integers, or from lists."""
+"""Converts boards and rolls that users pass (integer arrays or lists) to the arrays that kernels take."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from bgdata.game.position import Position, PositionLike
 
 BoardsLike: TypeAlias = NDArray[np.integer[Any]] | Sequence[PositionLike]
 RollsLike: TypeAlias = NDArray[np.integer[Any]] | Sequence[RollLike]
-_TEXTS = "OSUT"  # kinds of arrays that hold Python objects or text, and are read like lists
+_TEXTS = "OSUT"  # dtype kinds of text and Python objects, which are read like lists
 
 
 def board_array(boards: BoardsLike) -> Boards:
-    """Legal boards int8[n, 26], contiguous: of an array of integers [n, 26], or of a list of anything that `Position`
-    accepts, such as Position IDs and 26-integer boards.
+    """Legal boards as a contiguous int8[n, 26] array. `boards` is an integer array [n, 26], or a list of anything that
+    `Position` accepts, such as Position IDs and 26-integer boards.
 
-    Raises InvalidPositionError for another shape or type, or an illegal board; the message names its row.
+    Raises InvalidPositionError for another shape or type, or for an illegal board; the message names its row.
     """
     if isinstance(boards, np.ndarray) and boards.dtype.kind not in _TEXTS:
         is_small = boards.dtype.kind in "iu" and bool(((boards >= -CHECKERS) & (boards <= CHECKERS)).all())
@@ -37,7 +37,7 @@ def board_array(boards: BoardsLike) -> Boards:
 
 
 def dice_array(rolls: RollsLike, count: int) -> NDArray[np.int8]:
-    """Dice int8[count, 2]: of an array of integers [count, 2], or of a list of rolls, such as "31" or [3, 1].
+    """Dice as int8[count, 2]. `rolls` is an integer array [count, 2], or a list of rolls such as "31" or [3, 1].
 
     Raises InvalidRollError.
     """

@@ -1,4 +1,4 @@
-"""Outcomes and classes of boards in bulk, and for other kernels: `classes` explains them."""
+"""Outcomes and classes of many boards, also callable from other kernels. `classes` has the definitions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ is_crashed = kernel(borrows=True)(has_crashed)
 
 
 def game_outcomes(boards: Boards, checkers: int = CHECKERS) -> NDArray[np.int8]:
-    """int8[n]: `classes.game_outcome` of every int8[n, 26] board for the player on roll, 0 while the game goes on."""
+    """int8[n]: `classes.game_outcome` of each int8[n, 26] board for the player on roll, 0 while the game goes on."""
     outcomes = np.empty(len(check_boards(boards)), np.int8)
     fill_outcomes(boards, checkers, outcomes)
     return outcomes
@@ -48,7 +48,8 @@ def fill_classes(boards: Boards, classes: NDArray[np.int8]) -> None:
 
 @kernel(borrows=True)
 def outcome_of(board: Boards, checkers: int) -> int:
-    """Points of board[slot] to the player on roll, -3 to 3, 0 while the game goes on, if each began with `checkers`."""
+    """Points that the player on roll gets for board[slot], -3 to 3; 0 while the game goes on. Each side started with
+    `checkers` checkers."""
     ours, theirs = int(board[25]), int(board[0])
     ours_behind, theirs_behind = ours, theirs  # on the bar or in the other side's home board
     for point in range(1, 25):
@@ -69,7 +70,7 @@ def outcome_of(board: Boards, checkers: int) -> int:
 
 @kernel(borrows=True)
 def class_of(board: Boards) -> int:
-    """The class of board[slot] as an integer of `PositionClass`."""
+    """The class of board[slot], as a `PositionClass` integer."""
     ours, theirs = int(board[25]), int(board[0])
     our_rearmost, their_rearmost = 25 * (ours > 0), 25 * (theirs > 0)
     for point in range(1, 25):
@@ -93,7 +94,7 @@ def class_of(board: Boards) -> int:
 
 @kernel(borrows=True)
 def checkers_at(board: Boards, side: int, point: int) -> int:
-    """Checkers of a side (0: on roll, 1: the opponent) on one of its points of board[slot], 25 its bar."""
+    """Number of checkers of a side (0: on roll, 1: opponent) on its own point `point` of board[slot]; 25 is its bar."""
     if point == BAR:
         return int(board[BAR]) if side == 0 else int(board[OPPONENT_BAR])
     count = int(board[point]) if side == 0 else -int(board[BAR - point])
@@ -102,7 +103,7 @@ def checkers_at(board: Boards, side: int, point: int) -> int:
 
 @kernel(borrows=True)
 def checkers_within(board: Boards, side: int, lowest: int, highest: int) -> int:
-    """Checkers of a side on its points from lowest to highest of board[slot]."""
+    """Number of checkers of a side on its own points `lowest` to `highest` of board[slot]."""
     total = 0
     for point in range(lowest, highest + 1):
         total += checkers_at(board, side, point)

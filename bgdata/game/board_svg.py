@@ -1,8 +1,8 @@
 """Boards as SVG pictures for web pages: the player on roll (light checkers) below, home board at the lower right.
 
-A picture is one self-contained `<svg>` element without style sheets, scripts or font files, so it can be part of a page
-or a file. Coordinates are whole numbers, so the same position gives the same text, byte for byte. `<title>` and
-`<desc>` describe the position in words.
+A picture is one self-contained `<svg>` element without style sheets, scripts or font files, so a page can embed it.
+Coordinates are integers, so the same position always gives the same bytes. `<title>` and `<desc>` describe the position
+in words.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from bgdata.game.plays import OFF, Play, checker_paths
 if TYPE_CHECKING:
     from bgdata.game.position import Position
 
-WIDTH, HEIGHT = 660, 548  # of the picture, in its own units
+WIDTH, HEIGHT = 660, 548  # of the picture, in SVG units
 
 _POINT = 40  # width of a point
 _RADIUS = 19
-_STACK = 5  # checkers side by side before a number says how many
+_STACK = 5  # most checkers drawn on a point; a number shows the count of a taller stack
 _LEFT, _RIGHT = 68, 356  # left edges of the two halves
 _TOP, _BOTTOM = 54, 494  # edges of the playing surface
 _MIDDLE = (_TOP + _BOTTOM) // 2
-_ABOVE, _BELOW = _TOP - 7, _BOTTOM + 17  # base lines of what is written in the frame
-_BAR_X, _CUBE_X, _TRAY_X = 332, 34, 628  # centers of the columns beside the points
+_ABOVE, _BELOW = _TOP - 7, _BOTTOM + 17  # base lines of text in the frame
+_BAR_X, _CUBE_X, _TRAY_X = 332, 34, 628  # centers of the bar, cube and tray columns
 
 _PAPER, _FRAME, _SURFACE, _TRAY = "#ffffff", "#5b4636", "#f3ead7", "#d8c8ac"
 _LIGHT_POINT, _DARK_POINT = "#d9bf94", "#a8794b"
-_ON_ROLL, _OPPONENT = ("#fffdf8", "#2a211b"), ("#33302e", "#ffffff")  # (checker, its number)
+_ON_ROLL, _OPPONENT = ("#fffdf8", "#2a211b"), ("#33302e", "#ffffff")  # (checker color, color of the number on it)
 _ARROW, _HEAD = "#0a5fd0", 18  # color, and length of the head
 _INK, _NUMBERS = "#1d1814", "#f3ead7"
 
@@ -56,10 +56,10 @@ def format_board_svg(
     stakes: Stakes | None = None,
     width: int = WIDTH,
 ) -> str:
-    """A position as the text of an SVG element, `width` pixels wide.
+    """An SVG element as text: the picture of a position, `width` pixels wide.
 
-    The roll lies on the right half. A play from this position is drawn as arrows, one for each checker moved. Of
-    `stakes` the cube (not in the Crawford game) and the score are shown. Raises UsageError unless width is positive.
+    The roll is on the right half. Each checker that `play` moves has an arrow. `stakes` adds the score, and the cube
+    except in the Crawford game. Raises UsageError unless width is positive.
     """
     if width < 1:
         raise UsageError(f"expected a width of at least 1 pixel, got {width}")
@@ -109,7 +109,7 @@ def _board() -> Iterator[str]:
 
 
 def _checkers(position: Position) -> Iterator[str]:
-    """Checkers on the points from the edges, on the bar from the middle towards where they enter."""
+    """Checkers on points, stacked from the edges, and on the bar, stacked from the middle towards their entry board."""
     for point in range(1, 25):
         edge, step = (_TOP, 2 * _RADIUS) if point > 12 else (_BOTTOM, -2 * _RADIUS)
         yield from _pile(_point_x(point), edge + step // 2, step, position.board[point])
@@ -118,7 +118,8 @@ def _checkers(position: Position) -> Iterator[str]:
 
 
 def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
-    """Up to five checkers from (x, y) on, the last with a number if there are more; negative: the opponent's."""
+    """Up to five checkers, the first at (x, y); the last shows the count if there are more. Negative: the
+    opponent's."""
     fill, ink = _ON_ROLL if count > 0 else _OPPONENT
     centers = range(y, y + min(abs(count), _STACK) * step, step)
     circles = [_element("circle", cx=x, cy=center, r=_RADIUS - 1) for center in centers]
@@ -129,9 +130,9 @@ def _pile(x: int, y: int, step: int, count: int) -> Iterator[str]:
 
 
 def _arrows(position: Position, play: Play) -> Iterator[str]:
-    """The way of each checker of a play, from where it is drawn before the play to where it is drawn after it."""
+    """An arrow for each checker that moves, from its place before the play to its place after it."""
     counts = [max(count, 0) for count in position.board]
-    counts[OPPONENT_BAR] = 0  # no opponent's bar here: own checkers borne off
+    counts[OPPONENT_BAR] = 0  # slot 0 counts our borne-off checkers here
     for start, *points in checker_paths(play):
         way = [_place(start, counts[start] - 1)]
         counts[start] -= 1
@@ -144,7 +145,7 @@ def _arrows(position: Position, play: Play) -> Iterator[str]:
         wings = [(round(neck[0] - side * down), round(neck[1] + side * right)) for side in (_HEAD // 2, -_HEAD // 2)]
         line = "M" + "L".join(f"{each[0]} {each[1]}" for each in [*way[:-1], neck])
         head = "M" + "L".join(f"{each[0]} {each[1]}" for each in [(x, y), *wings]) + "z"
-        for color, line_width, edge in ((_PAPER, 9, 4), (_ARROW, 5, 0)):  # edged in white
+        for color, line_width, edge in ((_PAPER, 9, 4), (_ARROW, 5, 0)):  # white outline first
             paths = _element("path", d=line, fill="none", stroke_width=line_width)
             paths += _element("path", d=head, fill=color, stroke_width=edge)
             yield _element("g", paths, stroke=color, stroke_linejoin="round", stroke_linecap="round")
@@ -161,7 +162,7 @@ def _place(point: int, number: int) -> tuple[int, int]:
 
 
 def _off(position: Position) -> Iterator[str]:
-    """Checkers borne off, seen from their edge, and how many in the frame beyond it."""
+    """Checkers borne off, drawn from the side, and their number in the frame."""
     own = position.off, _ON_ROLL[0], _BOTTOM - 11, -12, _BELOW
     other = position.opponent_off, _OPPONENT[0], _TOP + 1, 12, _ABOVE
     for count, fill, edge, step, base in (own, other):
@@ -188,7 +189,7 @@ def _cube(stakes: Stakes) -> Iterator[str]:
 
 
 def _point_x(point: int) -> int:
-    """Center of a point's column."""
+    """x coordinate of the center of a point."""
     column = point - 13 if point > 12 else 12 - point  # from the left
     return (_LEFT if column < 6 else _RIGHT - 6 * _POINT) + column * _POINT + _POINT // 2
 
@@ -202,15 +203,15 @@ def _text(x: int, y: int, text: str, **attributes: object) -> str:
 
 
 def _element(name: str, content: str = "", **attributes: object) -> str:
-    """An element of SVG; `_` in a keyword is `-` in the attribute. Nothing here needs escaping: all texts are ours."""
+    """An SVG element. `_` in a keyword becomes `-` in the attribute. No text needs escaping: none comes from users."""
     opening = name + "".join(f' {key.replace("_", "-")}="{value}"' for key, value in attributes.items())
     return f"<{opening}>{content}</{name}>" if content else f"<{opening}/>"
 
 
 def describe_stakes(stakes: Stakes | None) -> tuple[tuple[str, str], str]:
-    """((score of the player on roll, of the opponent), kind of game): (("3-away", "1-away"), "crawford game").
+    """((score of the player on roll, of the opponent), kind of game), such as (("3-away", "1-away"), "crawford game").
 
-    Texts are empty where there is nothing to say: scores in money play, everything without stakes.
+    Scores are empty in money play, and all texts are empty without stakes.
     """
     if stakes is None:
         return ("", ""), ""
@@ -227,7 +228,7 @@ def describe_race(pip_count: int, off: int) -> str:
 
 
 def describe_board(position: Position, roll: Roll | None, stakes: Stakes | None) -> tuple[str, str]:
-    """(title, description) of a picture: where each side's checkers stand by its own points, and the stakes."""
+    """(title, description) of a picture: the checkers of each side by its own points, and the stakes."""
     title = f"Backgammon position {position.id}, " + (f"{roll} to play" if roll else "on roll")
     opponent, on_roll = position.rows
     sentences = [
@@ -243,6 +244,6 @@ def describe_board(position: Position, roll: Roll | None, stakes: Stakes | None)
 
 
 def _places(row: Sequence[int]) -> str:
-    """Where a side's checkers stand on its own points, the bar first: "1 on the bar, 2 on point 24"."""
+    """The points of a side that hold its checkers, bar first: "1 on the bar, 2 on point 24"."""
     places = [(row[24], "on the bar"), *((row[point - 1], f"on point {point}") for point in range(24, 0, -1))]
     return ", ".join(f"{count} {place}" for count, place in places if count) or "no checker on the board"

@@ -1,4 +1,4 @@
-"""Boards as text, to print and to read back: the player on roll (X) below, its home board at the lower right.
+"""Boards as text, to print and to parse: the player on roll (X) below, home board at the lower right.
 
     Position ID: 4HPwATDgc/ABMA
     +-13-14-15-16-17-18-+---+-19-20-21-22-23-24-+
@@ -15,8 +15,8 @@
     |  O           X    |   |  X              O |  X on roll
     +-12-11-10--9--8--7-+---+--6--5--4--3--2--1-+
 
-A stack grows from the edge towards the middle; above five checkers, the fifth row says how many. Checkers on the bar
-stand in the half where they enter. The notes beside the board are for people; `parse_board_text` only reads the board.
+Stacks grow from the edge towards the middle. The fifth row of a stack of more than five shows the count. Checkers on
+the bar are drawn in the half where they enter. `parse_board_text` ignores the notes beside the board.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MIDDLE = "|                   |BAR|                   |"
 _EMPTY = "|                   |   |                   |"
 _BOTTOM_FRAME = "+-12-11-10--9--8--7-+---+--6--5--4--3--2--1-+"
 _WIDTH = len(_MIDDLE)
-_BAR_COLUMN = 21  # of the two characters that a bar's symbol or number may take
+_BAR_COLUMN = 21  # first of the two characters of a bar cell
 _TOP_COLUMNS = dict(zip(range(13, 25), [*range(2, 19, 3), *range(26, 43, 3)], strict=True))
 _BOTTOM_COLUMNS = {25 - point: column for point, column in _TOP_COLUMNS.items()}
 _NUMBER = re.compile(r" [6-9]|1[0-5]", re.ASCII)
@@ -50,9 +50,11 @@ _ID = re.compile(re.escape(ID_LABEL) + r"(\S+)")
 def format_board_text(
     position: Position, *, roll: Roll | None = None, stakes: Stakes | None = None, with_id: bool = True
 ) -> str:
-    """A position drawn in 14 lines, the first with its Position ID (`with_id`); no line ends in a space.
+    """A position as 14 lines of text, the first with its Position ID unless `with_id` is false. No line ends in a
+    space.
 
-    Beside the board: pip counts, checkers borne off, the roll, and of `stakes` the score and the cube, at its owner's.
+    Beside the board: pip counts, checkers borne off, the roll, and the score and cube of `stakes`, the cube next to its
+    owner.
     """
     top = _half(position, _TOP_COLUMNS, BAR)
     bottom = _half(position, _BOTTOM_COLUMNS, OPPONENT_BAR)[::-1]
@@ -63,10 +65,10 @@ def format_board_text(
 
 
 def parse_board_text(text: str) -> Position:
-    """The position of a board drawn by `format_board_text`, maybe indented, with any text around and beside it.
+    """The position of a board that `format_board_text` drew. The board may be indented, with any text around and beside
+    it.
 
-    A Position ID above the board must agree with it. Raises InvalidPositionError that names the line, the point or the
-    rule that is broken.
+    A Position ID above the board must agree with it. Raises InvalidPositionError, which names the line, point or rule.
     """
     lines = text.splitlines()
     tops = [line for line, text in enumerate(lines) if _TOP_FRAME in text]
@@ -76,7 +78,7 @@ def parse_board_text(text: str) -> Position:
     if bottom >= len(lines) or not lines[bottom].startswith(_BOTTOM_FRAME, indent):
         raise InvalidPositionError(f"expected {_BOTTOM_FRAME!r} {bottom - top} lines below the upper frame")
     rows = [line[indent : indent + _WIDTH].ljust(_WIDTH) for line in lines[top + 1 : bottom]]
-    for number, row in enumerate(rows):  # nothing but the frame outside the cells for checkers
+    for number, row in enumerate(rows):  # outside the checker cells only the frame is allowed
         frame, expected = list(row), _MIDDLE if number == _ROWS else _EMPTY
         for column in [] if number == _ROWS else [*_TOP_COLUMNS.values(), _BAR_COLUMN]:
             frame[column : column + 2] = "  "
@@ -112,7 +114,7 @@ def _half(position: Position, columns: dict[int, int], bar: int) -> list[str]:
 
 
 def _cells(count: int) -> list[str]:
-    """A stack from the edge to the middle: five cells of two characters."""
+    """The five cells of a stack, two characters each, from the edge to the middle."""
     symbol, height = ON_ROLL if count > 0 else OPPONENT, abs(count)
     cells = [f" {symbol}" if row < height else "  " for row in range(_ROWS)]
     if height > _ROWS:
@@ -121,7 +123,7 @@ def _cells(count: int) -> list[str]:
 
 
 def _notes(position: Position, roll: Roll | None, stakes: Stakes | None) -> list[str]:
-    """What stands beside the eleven rows."""
+    """The notes beside the eleven rows."""
     (score, opponent_score), kind = describe_stakes(stakes)
     notes = [""] * (2 * _ROWS + 1)
     notes[0] = ", ".join(filter(None, [OPPONENT, opponent_score]))
@@ -137,7 +139,7 @@ def _notes(position: Position, roll: Roll | None, stakes: Stakes | None) -> list
 
 
 def _count(half: Sequence[str], column: int, place: str) -> int:
-    """Checkers of a stack in a column of five rows, from the edge to the middle; negative for the opponent's."""
+    """Number of checkers in a column of five rows, listed from the edge to the middle; negative for the opponent's."""
     cells = [row[column : column + 2] for row in half]
     symbol = cells[0].strip()
     sign = 1 if symbol == ON_ROLL else -1

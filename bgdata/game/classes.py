@@ -1,7 +1,7 @@
-"""The class of a position, as gnubg defines classes: it decides which network evaluates the position, and which data
-set holds it; and how a game ends: who has borne off all checkers, and whether it is a gammon or a backgammon.
+"""Classes of positions as gnubg defines them, and outcomes of games. The class decides which network evaluates a
+position and which data set contains it. The outcome says who won, and whether it is a gammon or backgammon.
 
-Pure Python, one position at a time; `board_kernels` has the same for arrays and for other kernels.
+Pure Python, one position at a time. `board_kernels` has versions for arrays and other kernels.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from bgdata.game.board import CHECKERS, HOME_POINTS, OPPONENT_BAR
 if TYPE_CHECKING:
     from bgdata.game.position import Position
 
-TWO_SIDED_CHECKERS = 6  # of gnubg's own two-sided table; its one-sided table holds all 15
+TWO_SIDED_CHECKERS = 6  # in gnubg's own two-sided table; its one-sided table has all 15
 CRASHED_CHECKERS = 6
-PASSED_PIPS = 24  # the sides are past each other when their rearmost points add up to no more
+PASSED_PIPS = 24  # the sides have passed each other if their rearmost points add up to at most this
 
 
 class PositionClass(IntEnum):
-    """Class of a position, numbered as gnubg's `classifypos` does with the tables that it is installed with.
+    """Class of a position. The numbers are those of gnubg's `classifypos` with its standard tables.
 
-    gnubg's training and benchmark files know contact, crashed and race only: `file_class`.
+    gnubg's training and benchmark files only have contact, crashed and race: see `file_class`.
     """
 
     OVER = 0
@@ -36,18 +36,19 @@ class PositionClass(IntEnum):
 
     @property
     def is_race(self) -> bool:
-        """Whether the sides are past each other and the game goes on."""
+        """Whether the sides have passed each other and the game goes on."""
         return PositionClass.OVER < self <= PositionClass.RACE
 
     @property
     def file_class(self) -> PositionClass:
-        """Contact, crashed, race or over: bearoff positions are races."""
+        """The class in gnubg's files: contact, crashed, race or over. Bearoff positions are races."""
         return PositionClass.RACE if self.is_race else self
 
 
 def position_class(position: Position) -> PositionClass:
-    """The first of these that holds: over, contact or crashed (a rearmost checker is not past the other side's),
-    both sides within 6 points with at most 6 or 15 checkers, race."""
+    """The class of a position, by the first rule that holds: a side has no checkers (over); the sides have not passed
+    each other (contact or crashed); a checker is beyond point 6 (race); a side has more than 6 checkers (one-sided
+    bearoff); else two-sided bearoff."""
     opponent, on_roll = position.rows
     if not any(opponent) or not any(on_roll):
         return PositionClass.OVER
@@ -68,8 +69,8 @@ def _rearmost(row: Sequence[int]) -> int:
 
 
 def has_crashed(count: int, ace: int, deuce: int) -> bool:
-    """Whether a side of `count` checkers has no more than 6 left to play with: those deep on the ace and deuce points,
-    where it has `ace` and `deuce` (below 0: the other side's), left out."""
+    """Whether a side with `count` checkers has at most 6 that are not deep on its ace and deuce points. `ace` and
+    `deuce` are its checkers there; negative counts are the other side's."""
     if count <= CRASHED_CHECKERS:
         return True
     if ace >= 2:
@@ -78,7 +79,7 @@ def has_crashed(count: int, ace: int, deuce: int) -> bool:
 
 
 class Outcome(IntEnum):
-    """Points that a game gives to the player who sees the board, with a cube of 1; 0 while it goes on."""
+    """Points that a game gives to the player who sees the board, with a cube of 1; 0 while the game goes on."""
 
     LOSES_BACKGAMMON = -3
     LOSES_GAMMON = -2
@@ -92,8 +93,8 @@ class Outcome(IntEnum):
 def game_outcome(position: Position, checkers: int = CHECKERS) -> Outcome:
     """The outcome for the player on roll, `Outcome.UNFINISHED` while both sides have checkers on the board.
 
-    The loser loses a gammon while none of its `checkers` (fewer in hypergammon) is off, and a backgammon when besides
-    one of them is on the bar or in the winner's home board.
+    A loser none of whose `checkers` (fewer in hypergammon) is off loses a gammon, or a backgammon if one of them is
+    also on the bar or in the winner's home board.
     """
     if not any(count > 0 for count in position.board[1:]):
         return Outcome(_points(position.flip(), checkers))
@@ -107,18 +108,16 @@ def is_over(position: Position) -> bool:
     return game_outcome(position) is not Outcome.UNFINISHED
 
 
-def check_occurs(position: Position) -> Position:
-    """The position itself. Raises InvalidPositionError for a board without checkers of either side, which no game
-    reaches."""
+def check_has_checkers(position: Position) -> Position:
+    """Returns the position. Raises InvalidPositionError if neither side has checkers, which no game reaches."""
     if not any(position.board):
         raise InvalidPositionError(f"expected a position with checkers, got {position.id}, which has none")
     return position
 
 
 def check_in_progress(position: Position) -> Position:
-    """The position itself. Raises InvalidPositionError if a side has no checkers left, so that there is nothing to
-    decide."""
-    if is_over(check_occurs(position)):
+    """Returns the position. Raises InvalidPositionError if a side has no checkers left."""
+    if is_over(check_has_checkers(position)):
         side = "the player on roll" if position.off == CHECKERS else "the opponent"
         raise InvalidPositionError(
             f"expected a game in progress, got {position.id}, in which {side} has borne off every checker"
@@ -127,7 +126,7 @@ def check_in_progress(position: Position) -> Position:
 
 
 def _points(loser: Position, checkers: int) -> int:
-    """Points that a game costs its loser, who is seen as the player on roll."""
+    """Points that the loser loses; it is on roll in `loser`."""
     own = [max(count, 0) for count in loser.board[1:]]
     if sum(own) < checkers:
         return 1

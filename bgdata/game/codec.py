@@ -1,7 +1,7 @@
-"""Positions in bulk: int8[n, 26] boards to and from Position IDs, 10-byte keys and 20-letter keys.
+"""Converts int8[n, 26] boards to and from Position IDs, 10-byte keys and 20-letter keys.
 
-`position` documents the forms, one position at a time. Text that is not a position never stops a batch: parsing
-returns, with the boards, one `Flaw` number a row (0: legal; the board of a flawed row is all zero).
+`position` documents these forms. Invalid text does not stop a batch: parsing returns one `Flaw` number per row (0:
+legal) with the boards. The board of an invalid row is all zero.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from bgdata.kernel import kernel
 Boards = NDArray[np.int8]
 Bytes = NDArray[np.uint8]
 
-# six bits of every Base64 letter; 255 elsewhere
+# the six bits of each Base64 letter, 255 for other characters
 _SIX_BITS = np.full(256, 255, np.uint8)
 _SIX_BITS[np.frombuffer(BASE64_LETTERS.encode(), np.uint8)] = np.arange(64)
 _LETTERS = np.frombuffer(BASE64_LETTERS.encode(), np.uint8).copy()
-# the 50 counts of a key in order (the opponent's points 1..24 and bar, then ours): where on the board, with what sign
+# board slot and sign of each of the 50 counts of a key: the opponent's points 1..24 and bar, then ours
 _SLOT = np.array([*range(24, 0, -1), 0, *range(1, 26)], np.int64)
 _SIGN = np.array([-1] * 24 + [1] * 26, np.int8)
 
@@ -59,7 +59,7 @@ def format_keys(boards: Boards) -> Bytes:
 
 def parse_key20s(texts: NDArray[Any]) -> tuple[Boards, Bytes]:
     """(boards int8[n, 26], flaws uint8[n]) of 20-letter keys, given as an 'S20' array or as uint8[n, 20]."""
-    nibbles = _letters(texts, 20) - np.uint8(ord("A"))  # wraps around: any other letter is above 15
+    nibbles = _letters(texts, 20) - np.uint8(ord("A"))  # wraps around, so other characters are above 15
     flaws = np.where((nibbles > 15).any(axis=1), Flaw.CHARACTER, Flaw.NONE).astype(np.uint8)
     keys: Bytes = (nibbles[:, ::2] * 16 + nibbles[:, 1::2]).astype(np.uint8)
     return _boards(keys, flaws)
@@ -94,14 +94,14 @@ def pip_counts(boards: Boards) -> NDArray[np.int16]:
 
 
 def check_boards(boards: Boards) -> Boards:
-    """The given array; raises InvalidPositionError unless it is int8[n, 26]."""
+    """Returns the array. Raises InvalidPositionError unless it is int8[n, 26]."""
     if boards.ndim != 2 or boards.shape[1] != 26 or boards.dtype != np.int8:
         raise InvalidPositionError(f"expected boards as int8[n, 26], got {boards.dtype}{list(boards.shape)}")
     return boards
 
 
 def check_legal_boards(boards: Boards) -> Boards:
-    """The given array; raises InvalidPositionError unless it is int8[n, 26] and every board is legal."""
+    """Returns the array. Raises InvalidPositionError unless it is int8[n, 26] and every board is legal."""
     flaws = board_flaws(boards)
     if flaws.any():
         row = int((flaws > 0).argmax())
@@ -163,7 +163,8 @@ def fill_ids_of_keys(keys: Bytes, ids: Bytes) -> None:
 
 @kernel()
 def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
-    """Fills boards[row, slot] from keys[row, byte], and flaws[row] where it was 0; boards must hold zeros."""
+    """Fills boards[row, slot] from keys[row, byte], and flaws[row]. Skips rows that have a flaw. Boards must be zero
+    before."""
     for row in range(len(keys)):
         if flaws[row] == 0:
             flaws[row] = _decode(keys[row], boards[row])
@@ -173,7 +174,7 @@ def fill_boards_of_keys(keys: Bytes, boards: Boards, flaws: Bytes) -> None:
 
 @kernel()
 def _decode(key: Bytes, board: Boards) -> int:
-    """Fills board[slot], all zero before, from key[byte]; returns its flaw."""
+    """Fills board[slot], which must be zero before, from key[byte]. Returns its flaw."""
     zeros, theirs, ours, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for place in range(80):
         bit = (np.int64(key[place >> 3]) >> (place & 7)) & 1
@@ -200,7 +201,7 @@ def _decode(key: Bytes, board: Boards) -> int:
 
 @kernel()
 def flaw_of(board: Boards) -> int:
-    """The flaw of board[slot], 0 if none: `position.board_flaw` for kernels."""
+    """The flaw of board[slot], 0 if it is legal: the kernel form of `position.board_flaw`."""
     if board[0] < 0 or board[25] < 0:
         return _NEGATIVE_BAR
     ours, theirs = np.int64(board[25]), np.int64(board[0])

@@ -1,4 +1,4 @@
-"""The 21 rolls of two dice, their weights and the 36 ordered rolls."""
+"""The 21 rolls of two dice, their weights, and the 36 ordered rolls."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from bgdata.errors import InvalidRollError, cite
-from bgdata.game.integers import make_plain, whole_numbers
+from bgdata.game.integers import convert_to_plain_integers, plain_integers
 
 _TEXT = re.compile(r"([1-6])[-\s]?([1-6])", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Roll:
-    """Two dice, the higher first: `Roll(3, 1)`. `roll_of(1, 3)` sorts, `parse_roll("13")` reads text.
+    """A roll of two dice, the higher first: `Roll(3, 1)`. `roll_of(1, 3)` accepts either order, `parse_roll("13")`
+    text.
 
     Raises InvalidRollError unless 6 >= high >= low >= 1.
     """
@@ -26,7 +27,7 @@ class Roll:
 
     def __post_init__(self) -> None:
         try:
-            make_plain(self, "high", "low")
+            convert_to_plain_integers(self, "high", "low")
             is_roll = 6 >= self.high >= self.low >= 1
         except TypeError:
             is_roll = False
@@ -35,38 +36,38 @@ class Roll:
 
     @property
     def is_double(self) -> bool:
-        """Whether both dice show the same, which is then played four times."""
+        """Whether the dice are equal; a double is played four times."""
         return self.high == self.low
 
     @property
     def dice(self) -> tuple[int, ...]:
-        """What there is to play, the higher die first: two numbers, or four for a double."""
+        """The dice to play, higher first: two, or four for a double."""
         return (self.high,) * 4 if self.is_double else (self.high, self.low)
 
     @property
     def weight(self) -> int:
-        """How many of the 36 ordered rolls this is: 1 for a double, else 2."""
+        """Number of the 36 ordered rolls: 1 for a double, else 2."""
         return 1 if self.is_double else 2
 
     @property
     def chance(self) -> Fraction:
-        """Its exact chance, 1/36 or 1/18."""
+        """The exact chance of the roll, 1/36 or 1/18."""
         return Fraction(self.weight, 36)
 
     def __str__(self) -> str:
         return f"{self.high}{self.low}"
 
 
-RollLike: TypeAlias = "Roll | str | Sequence[int]"  # what a roll is made of
+RollLike: TypeAlias = "Roll | str | Sequence[int]"  # what `to_roll` accepts
 
 
 def roll_of(die: int, other_die: int) -> Roll:
-    """The roll of two dice in any order."""
+    """The roll of two dice, given in any order."""
     return Roll(max(die, other_die), min(die, other_die))
 
 
 def parse_roll(text: str) -> Roll:
-    """The roll of "31", "13" or "3-1". Raises InvalidRollError."""
+    """The roll of text such as "31", "13" or "3-1". Raises InvalidRollError."""
     match = _TEXT.fullmatch(text.strip())
     if not match:
         raise InvalidRollError(f"expected two dice such as '31', got {cite(text)}")
@@ -74,7 +75,7 @@ def parse_roll(text: str) -> Roll:
 
 
 def to_roll(roll: RollLike) -> Roll:
-    """The roll of text as `parse_roll` reads it, of two dice in any order, or the roll itself.
+    """A `Roll` of text that `parse_roll` reads, of two dice in any order, or of a `Roll`.
 
     Raises InvalidRollError.
     """
@@ -83,14 +84,14 @@ def to_roll(roll: RollLike) -> Roll:
     if isinstance(roll, str):
         return parse_roll(roll)
     try:
-        die, other_die = whole_numbers(roll)
+        die, other_die = plain_integers(roll)
     except (TypeError, ValueError):
         raise InvalidRollError(f"expected two dice such as '31' or (3, 1), got {cite(roll)}") from None
     return roll_of(die, other_die)
 
 
-# 21 31 32 41 42 43 51 ... 65, then 11 22 ... 66: also the order of rolls in `bgdata.bearoff.layouts`
+# 21 31 32 41 42 43 51 ... 65, then 11 22 ... 66; `bgdata.bearoff.layouts` uses this order too
 ROLLS = (*(Roll(high, low) for high in range(2, 7) for low in range(1, high)), *(Roll(die, die) for die in range(1, 7)))
 # (first die, second die): each with chance 1/36
 ORDERED_ROLLS = tuple((first, second) for first in range(1, 7) for second in range(1, 7))
-PIPS_PER_ROLL = 49.0 / 6.0  # on average: what turns expected rolls into effective pips
+PIPS_PER_ROLL = 49.0 / 6.0  # average; converts expected rolls to effective pips

@@ -1,7 +1,7 @@
-"""Boards as FIBS sends them, and gnubg after it: one line of 52 numbers and names, `board:you:somebody:7:0:3:...`.
+"""Board lines of FIBS, which gnubg sends too: one line of 52 numbers and names, `board:you:somebody:7:0:3:...`.
 
-The two sides are the colors 1 and -1: checkers of color 1 are positive. Neither side is turned to the player on roll,
-so `FibsBoard.position` turns it. Whose names and scores stand first differs between the two programs: see who reads.
+The sides are the colors 1 and -1: counts of checkers of color 1 are positive. The line does not depend on who is on
+roll; `FibsBoard.position` turns it. The two programs order names and scores differently, which callers must know.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import Position
 
 PREFIX = "board:"
-MOST_LETTERS = 400  # of a line that makes sense
-UNLIMITED = 9999  # the length by which FIBS means money play
+MOST_LETTERS = 400  # longest line accepted
+UNLIMITED = 9999  # match length that means money play on FIBS
 _NUMBER = re.compile(r"-?\d{1,5}", re.ASCII)
 _NAMES, _HEAD, _POINTS, _TAIL = 2, 3, 26, 21
 
 
 @dataclass(frozen=True, slots=True)
 class FibsBoard:
-    """The fields of a line in their order; pairs are of `color`, then of the other one, unless they say otherwise."""
+    """The fields of a board line, in order. Pairs are (`color`, the other color) unless a comment says otherwise."""
 
     names: tuple[str, str]  # in the order of the line
     length: int  # points of the match, 0 for money
     scores: tuple[int, int]  # of the two names
     points: tuple[int, ...]  # [26] checkers of color 1 positive, of color -1 negative; 0 and 25 are bars
-    turn: int  # the color on roll, or who has doubled; 0: the game is over
-    dice: tuple[int, int]  # (0, 0): not rolled yet
-    own_dice: tuple[int, int]  # of the reader alone, on FIBS
+    turn: int  # the color on roll, or the one that doubled; 0 if the game is over
+    dice: tuple[int, int]  # (0, 0) before the roll
+    own_dice: tuple[int, int]  # on FIBS, only the dice of the reader
     cube_value: int
     may_double: tuple[bool, bool]
-    is_doubled: bool  # a double waits for its answer
-    color: int  # of the reader, on FIBS; gnubg writes 1
-    direction: int  # of the color `color`: -1 moves from 24 to 1
+    is_doubled: bool  # a double has been offered and not answered
+    color: int  # the color of the reader on FIBS; 1 from gnubg
+    direction: int  # of `color`: -1 moves from 24 to 1
     off: tuple[int, int]
     is_post_crawford: bool
-    is_crawford: bool  # gnubg alone says so
+    is_crawford: bool  # set by gnubg only
 
     @property
     def position(self) -> Position:
@@ -54,7 +54,7 @@ class FibsBoard:
 
     @property
     def roll(self) -> Roll | None:
-        """The roll of the side whose turn it is, or None before it. Raises InvalidRollError."""
+        """The roll of the side whose turn it is, None before the roll. Raises InvalidRollError."""
         return roll_of(*self.dice) if any(self.dice) else None
 
     @property
@@ -66,8 +66,8 @@ class FibsBoard:
 
 
 def parse_fibs_board(text: str) -> FibsBoard:
-    """The board of a line. Raises InvalidPositionError that says which field is wrong; `position`, `roll` and `cube`
-    say what breaks a rule."""
+    """Parses a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later, by
+    `position`, `roll` and `cube`."""
     fields = text.strip().removeprefix(PREFIX).split(":")
     if not text.strip().startswith(PREFIX) or len(text) > MOST_LETTERS:
         raise InvalidPositionError(f"expected a line that begins with '{PREFIX}', got {cite(text)}")
@@ -106,7 +106,7 @@ def parse_fibs_board(text: str) -> FibsBoard:
 
 
 def format_money_board(position: Position, roll: Roll | None = None) -> str:
-    """The line of a position in money play with a centered cube, the player on roll as color 1."""
+    """The board line of a position in money play with a centered cube; the player on roll has color 1."""
     points = list(position.board)
     points[OPPONENT_BAR] *= -1
     dice = [roll.high, roll.low] if roll else [0, 0]

@@ -1,10 +1,10 @@
-"""Positions as text: one function reads every identifier, another writes them all.
+"""Positions as text: `parse_identifier` reads every format, `identify` writes them all.
 
 * position id: `4HPwATDgc/ABMA`
 * gnubg id: `4HPwATDgc/ABMA:cAkAAAAAAAAE`
 * 20-letter key: `OAHDPAABDAOAHDPAABDA`
 * xgid: `XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10`
-* 26 integers: `[0, -2, 0, 0, 0, 0, 5, ...]`, or with spaces alone, or without brackets
+* 26 integers: `[0, -2, 0, 0, 0, 0, 5, ...]`, also with spaces for commas or without brackets
 * start: `start`, the opening position
 """
 
@@ -26,15 +26,15 @@ _BRACKETS = {"[": "]", "(": ")"}
 
 
 def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
-    """The position that text in any of `FORMATS` means, seen by the player on roll, and the match of a gnubg ID
-    or XGID. Where the match is not wanted, `Position(text)` reads the same.
+    """The position of text in any of `FORMATS`, seen by the player on roll, and the match of a gnubg ID or XGID.
+    `Position(text)` gives the position alone.
 
     >>> position, match = parse_identifier("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:10")
     >>> position, match.cube_value
     (Position('2LaNAgC2VQ8CAA'), 2)
 
-    Raises InvalidPositionError that lists the formats, and for the one that the text looks most like says which
-    character or rule is wrong.
+    Raises InvalidPositionError, which lists the formats. It also says which character or rule is wrong for the format
+    that the text resembles most.
     """
     text = text.strip()
     if text.lower() == "start":
@@ -53,9 +53,9 @@ def parse_identifier(text: str) -> tuple[Position, MatchState | None]:
 
 
 def parse_board(text: str) -> Position:
-    """The position of 26 integers with commas or spaces between them, maybe in brackets.
+    """The position of 26 integers separated by commas or spaces, with or without brackets.
 
-    Raises InvalidPositionError that says which number is wrong, or which rule the position breaks.
+    Raises InvalidPositionError, which names the invalid number or the rule that the position breaks.
     """
     inner = text.strip()
     if inner[:1] in _BRACKETS:
@@ -70,16 +70,16 @@ def parse_board(text: str) -> Position:
 
 
 def format_board(position: Position) -> str:
-    """The 26-integer board of a position, with commas: "0,-2,0,0,...". It reads as a list in Python, JSON and SQL."""
+    """The 26-integer board of a position, "0,-2,0,0,...", without brackets."""
     return ",".join(map(str, position.board))
 
 
 def format_xgid(position: Position, match: MatchState) -> str:
-    """The XGID; its highest cube allowed is 1024, or the cube itself if that is more. Raises InvalidScoreError."""
+    """The XGID of a position. The cube limit is 1024, or the cube if it is larger. Raises InvalidScoreError."""
     return str(Xgid(position, match, max_cube=max(1024, match.cube_value)))
 
 
-WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by the names that columns have
+WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by column name
     "position_id": lambda position, _: position.id,
     "match_id": lambda _, match: format_match_id(match),
     "gnubg_id": format_gnubg_id,
@@ -90,16 +90,16 @@ WRITERS: Mapping[str, Callable[[Position, MatchState], str]] = {  # by the names
 
 
 def identify(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """Every identifier of one position, seen by the player on roll, by the names that columns have.
+    """Every identifier of a position, seen by the player on roll, by column name.
 
-    Match ID, gnubg ID and XGID need a match; by default it is money play without the Jacoby rule, before the roll, with
-    the player on roll at the bottom. Raises InvalidScoreError for a match that one of them cannot hold.
+    Match ID, gnubg ID and XGID need a match. The default is money play without the Jacoby rule, before the roll, with
+    the player on roll at the bottom. Raises InvalidScoreError for a match that one of them cannot represent.
     """
     return {name: write(position, match or MatchState()) for name, write in WRITERS.items()}
 
 
 def possible_identifiers(position: Position, match: MatchState | None = None) -> dict[str, str]:
-    """As `identify`, without those that cannot hold the match."""
+    """Like `identify`, but leaves out the identifiers that cannot represent the match."""
     found = {}
     for name, write in WRITERS.items():
         with suppress(InvalidScoreError):
@@ -107,13 +107,13 @@ def possible_identifiers(position: Position, match: MatchState | None = None) ->
     return found
 
 
-def unsaid_words(match: MatchState | None) -> str:
-    """What identifiers of a match leave out of it without being wrong, as words; empty where they say all."""
+def omission_note(match: MatchState | None) -> str:
+    """A note on what the identifiers of a match omit; empty if they omit nothing."""
     return "match_id and gnubg_id do not say that beavers are allowed" if match and match.has_beavers else ""
 
 
 def closest_format(text: str) -> str:
-    """The one of `FORMATS` that a text is in, or looks most like; `start` looks like a Position ID."""
+    """The format in `FORMATS` that a text has or resembles most. `start` counts as a Position ID."""
     text = text.strip()
     is_board = text.count("-") > 1 and not re.search(r"[\d\s]", text)
     if is_board or text.upper().startswith(PREFIX) or text.count(":") > 1:

@@ -1,4 +1,4 @@
-"""Whole numbers from outside: floats are not rounded, and truth values and texts are not numbers."""
+"""Checks integers that users pass: floats are not rounded, and booleans and texts are refused."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-def whole_numbers(values: Iterable[Any]) -> tuple[int, ...]:
-    """The integers of a list, a tuple or a row of an array as plain ones. Raises TypeError for anything else."""
+def plain_integers(values: Iterable[Any]) -> tuple[int, ...]:
+    """The values of a list, a tuple or an array row as Python integers. Raises TypeError for values that are not
+    integers."""
     if isinstance(values, str | bytes) or bool in map(type, values):
         raise TypeError(f"expected integers, got {cite(values)}")
     return tuple(map(operator.index, values))
 
 
-def make_plain(instance: object, *fields: str) -> None:
-    """The whole numbers of these fields of a frozen dataclass as Python's: those of NumPy wrap around. Raises TypeError
-    for anything else."""
+def convert_to_plain_integers(instance: object, *fields: str) -> None:
+    """Converts NumPy integers in the named fields of a frozen dataclass to Python's, which do not wrap around. Raises
+    TypeError for other values."""
     for name in fields:
         if type(value := getattr(instance, name)) is not int:
             object.__setattr__(instance, name, operator.index(value))
 
 
 def integer_array(values: ArrayLike, what: str) -> NDArray[Any]:
-    """An array of integers as it is, lists of integers as one. Raises UsageError, which says `what` was expected: text
-    such as "indexes as integers[n]"."""
+    """An integer array of `values`, an integer array or nested lists of integers. Raises UsageError, which says that
+    `what` was expected: text such as "indexes as integers[n]"."""
     import numpy as np
 
     try:
@@ -37,7 +38,7 @@ def integer_array(values: ArrayLike, what: str) -> NDArray[Any]:
         is_list = not hasattr(values, "dtype")
         if is_list and bool in set(map(type, np.asarray(values, object).ravel().tolist())):
             raise ValueError
-    except ValueError:  # lists of different lengths, and truth values among numbers
+    except ValueError:  # lists of different lengths, and booleans among numbers
         raise UsageError(f"expected {what}, got {cite(values)}") from None
     if array.dtype.kind not in "iu" and (array.size or not is_list):
         raise UsageError(f"expected {what}, got {array.dtype}{list(array.shape)}")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bgdata.errors import InvalidScoreError
-from bgdata.game.integers import make_plain
+from bgdata.game.integers import convert_to_plain_integers
 
 
 class CubeOwner(StrEnum):
-    """Who may double; the strings are those of columns."""
+    """The player who may double; the strings are column values."""
 
     CENTERED = "centered"
     ON_ROLL = "on_roll"
@@ -34,14 +34,14 @@ _FLIPPED = {
 }
 
 
-MOST_CUBE = 1 << 30  # far above any that was ever turned
+MOST_CUBE = 1 << 30  # far above any cube in play
 
 
 @dataclass(frozen=True, slots=True)
 class Cube:
-    """The doubling cube: its value, a power of two, and who owns it. Raises InvalidScoreError.
+    """The doubling cube: its value, a power of two, and its owner. Raises InvalidScoreError.
 
-    A centered cube is above 1 only after automatic doubles, in money play; an owned one is at least 2.
+    A centered cube is above 1 only in money play, after automatic doubles. An owned cube is at least 2.
     """
 
     value: int = 1
@@ -49,7 +49,7 @@ class Cube:
 
     def __post_init__(self) -> None:
         try:
-            make_plain(self, "value")
+            convert_to_plain_integers(self, "value")
         except TypeError:
             raise InvalidScoreError(f"expected a whole number as cube value, got {self.value!r}") from None
         if self.value < 1 or self.value & (self.value - 1):
@@ -69,7 +69,7 @@ class Cube:
         return Cube(self.value, self.owner.flip())
 
     def after_double(self) -> Cube:
-        """The cube after the player on roll has doubled and the opponent has taken: the opponent owns it."""
+        """The cube after a double by the player on roll and a take: the opponent owns it."""
         if self.owner == CubeOwner.OPPONENT:
             raise InvalidScoreError("expected a cube that the player on roll may turn, got the opponent's")
         return Cube(2 * self.value, CubeOwner.OPPONENT)
@@ -89,7 +89,7 @@ class MatchScore:
 
     def __post_init__(self) -> None:
         try:
-            make_plain(self, "away", "opponent_away")
+            convert_to_plain_integers(self, "away", "opponent_away")
         except TypeError:
             got = f"{self.away!r} and {self.opponent_away!r}"
             raise InvalidScoreError(f"expected whole points to go, got {got}") from None
@@ -100,7 +100,7 @@ class MatchScore:
 
     @property
     def is_post_crawford(self) -> bool:
-        """Whether a side is 1-away and the Crawford game is over (or there was none)."""
+        """Whether a side is 1-away and this is not the Crawford game."""
         return 1 in (self.away, self.opponent_away) and not self.is_crawford
 
     def flip(self) -> MatchScore:
@@ -108,7 +108,7 @@ class MatchScore:
         return MatchScore(self.opponent_away, self.away, self.is_crawford)
 
     def after_game(self, points: int) -> MatchScore | None:
-        """The score of the next game once the player on roll has won `points` (negative: lost); None: match over."""
+        """The score after the player on roll won `points` (negative: lost); None if the match is over."""
         points = operator.index(points)
         away, opponent_away = self.away - max(points, 0), self.opponent_away - max(-points, 0)
         if away <= 0 or opponent_away <= 0:
@@ -122,7 +122,7 @@ class MatchScore:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """Money play without end; by the Jacoby rule, gammons and backgammons count single while the cube is centered."""
+    """Money play. By the Jacoby rule, gammons and backgammons count as single games while the cube is centered."""
 
     is_jacoby: bool
 
@@ -147,7 +147,7 @@ class Stakes:
 
     @property
     def may_double(self) -> bool:
-        """Whether the rules let the player on roll double now (in a match it may be pointless)."""
+        """Whether the rules let the player on roll double now; in a match doubling may be pointless."""
         return self.cube.owner != CubeOwner.OPPONENT and not self.is_crawford
 
     def flip(self) -> Stakes:
@@ -156,13 +156,13 @@ class Stakes:
         return Stakes(score, self.cube.flip())
 
     def after_take(self) -> Stakes:
-        """The stakes after the player on roll has doubled and the opponent has taken. Raises InvalidScoreError."""
+        """The stakes after the player on roll doubles and the opponent takes. Raises InvalidScoreError."""
         if not self.may_double:
             raise InvalidScoreError(f"expected a player on roll who may double, got {self.score} with {self.cube}")
         return replace(self, cube=self.cube.after_double())
 
     def points(self, outcome: int) -> int:
-        """Points to the player on roll for a game that ends with `outcome` (-3 to 3, see `classes.Outcome`)."""
+        """Points for the player on roll if the game ends with `outcome` (-3 to 3, see `classes.Outcome`)."""
         outcome = operator.index(outcome)
         if isinstance(self.score, Money) and self.score.is_jacoby and self.cube.owner == CubeOwner.CENTERED:
             outcome = (outcome > 0) - (outcome < 0)

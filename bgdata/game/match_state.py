@@ -1,8 +1,7 @@
-"""The state of a match in the form of identifiers, and the Match ID of GNU Backgammon: both sides keep their places,
-whichever is on roll.
+"""`MatchState`, the match as identifiers store it, and gnubg's Match ID. The sides do not change places with the roll.
 
-`Stakes` sees a game from the player on roll. Match ID and XGID do not turn the board: they name its *top* and *bottom*
-side (gnubg: player 0 or O, and player 1 or X). `MatchState` holds what they hold, `MatchState.stakes` turns it.
+`Stakes` is seen by the player on roll. Match ID and XGID instead name the *top* and the *bottom* side (gnubg: player 0
+or O, and player 1 or X). `MatchState` has their fields; `MatchState.stakes` is the view of the player on roll.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from bgdata.game.position import Position, letter_error, parse_position_id
 
 
 class Side(IntEnum):
-    """A side of the drawn board; the numbers are gnubg's player numbers and index `MatchState.scores`."""
+    """A side of the drawn board. The values are gnubg's player numbers, and index `MatchState.scores`."""
 
     TOP = 0
     BOTTOM = 1
 
     @property
     def other(self) -> Side:
-        """The side across the board."""
+        """The opposite side."""
         return Side(1 - self)
 
 
 class GameState(IntEnum):
-    """How far the game is; the numbers are those of the Match ID."""
+    """State of a game; the values are those of the Match ID."""
 
     NO_GAME = 0
     PLAYING = 1
@@ -42,7 +41,7 @@ class GameState(IntEnum):
 
 
 class Offer(StrEnum):
-    """An offer of the cube that waits for an answer."""
+    """A cube offer that has not been answered."""
 
     NONE = "none"
     DOUBLE = "double"
@@ -52,19 +51,19 @@ class Offer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchState:
-    """A match or a money session at one moment, not seen by either player: every field of a Match ID, and of an XGID
-    but the limit of the cube.
+    """A match or money session at one moment, not seen by either player. It has all fields of a Match ID, and those of
+    an XGID except the cube limit.
 
-    * `on_roll` has rolled or is about to; `to_decide` must act: it is the other side after a double or a resignation.
-    * `cube_value` and `cube_owner` (None: centered) stand as before the double that is offered, if one is. A double
-      offered by a player whose opponent owns the cube is the answer to a beaver, or the beaver itself; see `offer`.
-    * `resigned`: 0, or 1 to 3 for a single game, gammon or backgammon offered.
+    * `on_roll` has rolled or is about to roll. `to_decide` must act: the other side after a double or a resignation.
+    * `cube_value` and `cube_owner` (None: centered) are those before an offered double. If the opponent of the player
+      on roll owns the cube, the double is a beaver, or the answer to one (a raccoon); see `offer`.
+    * `resigned` is 0, or 1 to 3 for an offered single game, gammon or backgammon.
     * `length` 0 is money play. `scores` are points won by (top, bottom).
-    * `is_jacoby` says whether the Jacoby rule is in force, and `has_beavers` whether beavers are allowed, which a Match
-      ID does not say: both in money play only.
+    * `is_jacoby` and `has_beavers` (beavers are allowed) are rules of money play. A Match ID does not store
+      `has_beavers`.
 
-    Raises InvalidScoreError, which names the rule. The rules of the score are not checked for a game that is not being
-    played, since identifiers keep the cube, the dice and the Crawford flag of a game beside the score after it.
+    Raises InvalidScoreError, which names the rule. Only a game in progress must keep the rules of the score: after a
+    game, identifiers combine the new score with the old cube, dice and Crawford flag.
     """
 
     roll: Roll | None = None
@@ -101,9 +100,9 @@ class MatchState:
     def from_stakes(
         cls, stakes: Stakes, *, roll: Roll | None = None, on_roll: Side = Side.BOTTOM, length: int | None = None
     ) -> MatchState:
-        """The state of a player on roll who plays for `stakes`, on the given side, with nothing offered.
+        """A state in which `on_roll` plays for `stakes` and nothing is offered.
 
-        `length` defaults to the shortest match with that score, in which the trailing side has no points yet. Raises
+        `length` defaults to the shortest match with that score, in which the trailing side has no points. Raises
         InvalidScoreError.
         """
         score = stakes.score
@@ -134,7 +133,7 @@ class MatchState:
 
     @property
     def stakes(self) -> Stakes:
-        """What the player on roll plays for; a double that is offered does not count yet.
+        """What the player on roll plays for. An offered double does not count yet.
 
         Raises InvalidScoreError once the match is over.
         """
@@ -145,16 +144,18 @@ class MatchState:
 
     @property
     def offer(self) -> Offer:
-        """What was offered last: a double, a beaver (a double turned at once by its taker, who keeps the cube), ..."""
+        """The last cube offer. A beaver is an immediate redouble by the player who took, who keeps the cube; a raccoon
+        answers it."""
         if not self.is_double_offered:
             return Offer.NONE
         if self.cube_owner != self.on_roll.other:
             return Offer.DOUBLE
-        asked = self.to_decide.other if self.resigned else self.to_decide
-        return Offer.BEAVER if asked == self.on_roll else Offer.RACCOON
+        decider = self.to_decide.other if self.resigned else self.to_decide
+        return Offer.BEAVER if decider == self.on_roll else Offer.RACCOON
 
     def _check_offers(self) -> None:
-        """Raise unless doubles and resignations fit the game, and the side that has to answer decides."""
+        """Raises InvalidScoreError unless doubles and resignations fit the game and `to_decide` is the side that must
+        answer."""
         offer = self.offer
         if offer != Offer.NONE and self.roll is not None:
             raise InvalidScoreError(f"expected a double before the roll, got it after {self.roll}")
@@ -176,8 +177,8 @@ class MatchState:
             )
 
 
-CHARACTERS = 12  # nine bytes in Base64; the fields of _WIDTHS follow each other from the lowest bit of the first byte
-MAX_LENGTH = 64  # gnubg refuses longer matches, and its match equity tables end there
+CHARACTERS = 12  # nine bytes in Base64; the fields of _WIDTHS start at the lowest bit of the first byte
+MAX_LENGTH = 64  # gnubg refuses longer matches
 MAX_CUBE = 32768
 MAX_SCORE = 32767
 
@@ -196,7 +197,7 @@ _WIDTHS = {
     "length": 15,
     "score_top": 15,
     "score_bottom": 15,
-    "no_jacoby": 1,  # gnubg's later extension: old Match IDs have 0 here, also in matches
+    "no_jacoby": 1,  # a later extension of gnubg: 0 in older Match IDs, even in matches
     "unused": 5,
 }
 _CENTERED = 3  # as cube owner
@@ -206,8 +207,8 @@ _OWNERS = {0: Side.TOP, 1: Side.BOTTOM, _CENTERED: None}
 def parse_match_id(text: str) -> MatchState:
     """The match state of a 12-character Match ID.
 
-    The dice may stand in either order. The Jacoby bit is read in money play only. Raises InvalidScoreError that says
-    which character is wrong, or which rule the match breaks.
+    The dice may be in either order. The Jacoby bit is read in money play only. Raises InvalidScoreError, which names
+    the invalid character or the rule that the match breaks.
     """
     if not _PATTERN.fullmatch(text):
         raise InvalidScoreError(letter_error(text, "match id", CHARACTERS, BASE64_LETTERS))
@@ -224,7 +225,7 @@ def parse_match_id(text: str) -> MatchState:
 def format_match_id(match: MatchState) -> str:
     """The 12-character Match ID of a match state, as gnubg writes it.
 
-    Raises InvalidScoreError for a match to more than 64 points, a cube above 32768 and a score above 32767.
+    Raises InvalidScoreError for a match to more than 64 points, a cube above 32768 or a score above 32767.
     """
     _check_size("match to", match.length, MAX_LENGTH)
     _check_size("score of", max(match.scores), MAX_SCORE)
@@ -254,9 +255,9 @@ def format_match_id(match: MatchState) -> str:
 
 
 def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
-    """The position, seen by the player on roll, and the match of a `Position ID:Match ID`.
+    """The position, seen by the player on roll, and the match of a gnubg ID, `Position ID:Match ID`.
 
-    Raises InvalidPositionError that says which character is wrong, or which rule is broken.
+    Raises InvalidPositionError, which names the invalid character or the rule that is broken.
     """
     position_id, colon, match_id = text.partition(":")
     if not colon:
@@ -269,12 +270,12 @@ def parse_gnubg_id(text: str) -> tuple[Position, MatchState]:
 
 
 def format_gnubg_id(position: Position, match: MatchState) -> str:
-    """The `Position ID:Match ID` of a position, seen by the player on roll. Raises InvalidScoreError."""
+    """The gnubg ID of a position, seen by the player on roll. Raises InvalidScoreError."""
     return f"{position.id}:{format_match_id(match)}"
 
 
 def _state(field: dict[str, int]) -> MatchState:
-    """The match state of unpacked fields; errors name the rule alone."""
+    """The match state of unpacked fields. Errors name only the rule."""
     if field["unused"]:
         raise InvalidScoreError("expected no 1 bit after the 67th")
     if field["cube_owner"] not in _OWNERS:

@@ -1,17 +1,17 @@
-"""Every legal play in bulk: for boards and rolls, all distinct boards after the play, in the order of `plays`. And the
-other way: whether boards can follow from others, and the checker moves between them.
+"""Every legal play of many boards and rolls: all distinct boards after the play, in the order of `plays`. Also checks
+whether boards follow from others, and finds the checker moves between them.
 
-No board is compared with another: each is built once, because the ways to reach one position are known beforehand.
+Boards are not compared to find duplicates. The rules for generating them produce each board once:
 
-* A double: in whichever order its moves are made, they can be made from the highest point down, to the same end. So
-  starts never rise, and then two different sequences never lead to one position: where they differ at the highest
-  point, the number of checkers left there differs.
-* Two different dice: a play is a start for the high die and a start for the low one, in whatever order they are made.
-  Two such pairs lead to one position in two cases only: one checker plays both dice, by way of either point between,
-  without a hit there; or two checkers are borne off, and either die would do for either. `is_new` recognises them.
+* Double: the moves of a play can be made from the highest point down, whatever their order. So starts never rise. Then
+  two sequences never lead to the same board: at the highest point where they differ, they leave different numbers of
+  checkers.
+* Two different dice: a play is a start for the high die and a start for the low die, in either order. Two such pairs
+  lead to the same board in two cases only: one checker plays both dice over either intermediate point without a hit
+  there, or two checkers are borne off and either die bears off either of them. `is_new` detects both.
 
-A set of points is an integer with bit p for point p (25: the bar). A board is copied from the given one and changed,
-never from a copy just changed: that would wait for its bytes to leave the processor's store buffer, at twice the time.
+A set of points is an integer with bit p for point p (25: the bar). Each board is copied from the given board and then
+changed. Copying a board that was just changed takes twice the time, since it waits for the store buffer.
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ from bgdata.errors import InvalidRollError
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import kernel, prange
 
-MOST_PLAYS = 3060  # 15 checkers share 4 moves in binom(18, 4) ways at most
-MOST_NOTES = 1 + 15 + 120 + 680 + MOST_PLAYS  # sequences of 0, 1, 2, 3 and 4 moves of a double
+MOST_PLAYS = 3060  # 15 checkers share 4 moves in at most binom(18, 4) ways
+MOST_NOTES = 1 + 15 + 120 + 680 + MOST_PLAYS  # sequences of 0 to 4 moves of a double
 
-MOST_MOVES = 4  # of one checker each, in a play
+MOST_MOVES = 4  # checker moves in a play
 NO_MOVE = -1
 
 Notes = NDArray[np.int64]
 Moves = NDArray[np.int8]
 _BAR, _SLOTS = 25, 26
-_BLOCK = 1 << 15  # decisions whose plays are held at a time: bounds the memory
+_BLOCK = 1 << 15  # decisions whose plays are in memory at a time
 _HALF = 13
 _HIGHEST = np.array([0, *(number.bit_length() - 1 for number in range(1, 1 << _HALF))], np.int8)
 
 
 def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.int64], Boards]:
-    """(offsets int64[n + 1], after_play int8[offsets[-1], 26]) of int8[n, 26] boards and their rolls, integers[n, 2].
+    """(offsets int64[n + 1], after_play int8[offsets[-1], 26]): every board after each roll of integers[n, 2], played
+    from int8[n, 26] boards.
 
-    Row i leads to `after_play[offsets[i] : offsets[i + 1]]`, at least one board, still seen by the player who moved
-    (`codec.flip_boards` turns them to the opponent), in the order of `plays.legal_plays` on any number of threads.
-    Raises InvalidPositionError for an illegal board and InvalidRollError for dice beyond 1 to 6, or for arrays of
+    Row i leads to `after_play[offsets[i] : offsets[i + 1]]`, at least one board, seen by the player who moved
+    (`codec.flip_boards` gives the opponent's view). The order is that of `plays.legal_plays`, on any number of threads.
+    Raises InvalidPositionError for an illegal board, InvalidRollError for dice outside 1 to 6, and either for arrays of
     another shape or type.
     """
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
@@ -57,14 +58,14 @@ def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.
 
 
 def play_counts(boards: Boards, rolls: NDArray[np.integer]) -> NDArray[np.int64]:
-    """int64[n]: how many boards `batch_plays` has for each row. Raises as it does."""
+    """int64[n]: the number of boards that `batch_plays` gives for each row. Raises the same errors."""
     counts = np.empty(len(check_legal_boards(boards)), np.int64)
     fill_play_counts(boards, check_rolls(rolls, len(boards)), counts)
     return counts
 
 
 def check_rolls(rolls: NDArray[np.integer], count: int) -> NDArray[np.int8]:
-    """The given dice as int8[count, 2]; raises InvalidRollError unless they have that shape and are 1 to 6."""
+    """The dice as int8[count, 2]. Raises InvalidRollError unless they have that shape and are 1 to 6."""
     if rolls.shape != (count, 2) or rolls.dtype.kind not in "iu":
         raise InvalidRollError(f"expected rolls as integers[{count}, 2], got {rolls.dtype}{list(rolls.shape)}")
     wrong = ((rolls < 1) | (rolls > 6)).any(axis=1)
@@ -97,20 +98,20 @@ def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64
 
 @kernel(borrows=True)
 def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: Notes) -> int:
-    """Fills after[0:n, slot], as far as there is room, with every distinct board after playing a roll from
-    board[slot], still seen by the player who moved, in the order of `plays.legal_plays`; returns n. MOST_PLAYS rows
-    are always enough. n is at least 1: the board itself if nothing can be moved or the game is over.
+    """Fills after[0:n, slot] with every distinct board after playing a roll from board[slot] and returns n, at least 1:
+    the board itself if no checker can move or the game is over. Boards beyond the end of `after` are only counted;
+    MOST_PLAYS rows are always enough. They are seen by the player who moved, in the order of `plays.legal_plays`.
     notes[0:MOST_NOTES] is scratch. The board must be legal; the dice may be in any order."""
     ours, landings, is_over = point_sets(board)
     n = 0
     if not is_over:
-        # one type for the kernels below, whatever dice are given in: each is compiled once
+        # int64 for any dice type, so the kernels below are compiled once
         high: Any = np.int64(max(die, other_die))
         low: Any = np.int64(min(die, other_die))
         if high == low:
             n = fill_double_plays(board, ours, landings, high, after, notes)
         else:
-            # the high die first, then what only the low die first leads to; or one die, if possible the high one
+            # high die first, then the boards that only low die first reaches; else one die, the high one if possible
             notes[:_SLOTS] = 0
             n = fill_pairs(board, ours, landings, high, low, True, after, notes, 0)
             n = fill_pairs(board, ours, landings, high, low, False, after, notes, n)
@@ -125,7 +126,7 @@ def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: No
 
 @kernel(borrows=True)
 def point_sets(board: Boards) -> tuple[int, int, bool]:
-    """(points that hold our checkers, points not blocked by the opponent, whether a side has no checkers left)."""
+    """(set of points with our checkers, set of points that the opponent does not block, whether the game is over)."""
     ours, landings, theirs = 0, 0, int(board[0])
     for point in range(1, _BAR):
         ours |= int(board[point] > 0) << point
@@ -137,11 +138,11 @@ def point_sets(board: Boards) -> tuple[int, int, bool]:
 
 @kernel(borrows=True)
 def movable(ours: int, landings: int, die: int) -> int:
-    """The set of points from which one checker can move by `die`."""
+    """The set of points from which a checker can move by `die`."""
     if ours >> _BAR:
         return (1 << _BAR) & (landings << die)
     starts = ours & (landings << die)
-    if ours < 1 << 7:  # all are home: bear off from the point of the die, or from the highest if that is lower
+    if ours < 1 << 7:  # all are home: bear off from the point of the die, or from the highest point if it is lower
         if ours >> die:
             starts |= ours & (1 << die)
         elif ours:
@@ -158,8 +159,8 @@ def highest(points: int) -> int:
 
 @kernel(borrows=True)
 def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: int, after: Boards, row: int) -> None:
-    """Fills after[row, slot], if there is such a row, with board[slot] after two checker moves; a start of 0 is none,
-    an end below 1 is off."""
+    """Fills after[row, slot], if the row exists, with board[slot] after two checker moves. A start of 0 is no move; an
+    end below 1 is off."""
     if row < len(after):
         for slot in range(_SLOTS):
             after[row, slot] = board[slot]
@@ -169,7 +170,7 @@ def fill_play(board: Boards, start: int, end: int, later_start: int, later_end: 
 
 @kernel(borrows=True)
 def move_checker(after: Boards, row: int, start: int, end: int) -> None:
-    """Fills after[row, slot] with itself after one checker move."""
+    """Makes one checker move on after[row, slot], in place."""
     if start > 0:
         after[row, start] -= 1
         if end > 0:
@@ -182,8 +183,9 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
     """Fills after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n.
 
-    Fills notes with sequences of moves, those of one move after the empty one, then those of two, ...: bits 0 to 25 of
-    a note are the points we then hold, and five bits each from bit 26 are the starts."""
+    Fills notes with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
+    after the moves. The starts follow from bit 26, five bits each.
+    """
     notes[0] = ours
     begin, end, n_moves = 0, 1, 0
     for _ in range(4):
@@ -191,7 +193,7 @@ def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: 
         for item in range(begin, end):
             note = notes[item]
             starts = movable(note & ((2 << _BAR) - 1), landings, die)
-            if n_moves > 0:  # no higher than the last one
+            if n_moves > 0:  # no higher than the last start
                 starts &= (2 << start_of(note, n_moves - 1)) - 1
             while starts:
                 start = highest(starts)
@@ -221,7 +223,7 @@ def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: 
 
 @kernel(borrows=True)
 def start_of(note: int, move: int) -> int:
-    """Where the move of this number starts in a sequence of moves; see `fill_double_plays`."""
+    """The start of move number `move` in a note of `fill_double_plays`."""
     return note >> (26 + 5 * move) & 31
 
 
@@ -243,7 +245,7 @@ def fill_pairs(
     board: Boards, ours: int, landings: int, high: int, low: int, is_high_first: bool, after: Boards, seen: Notes,
     n: int,
 ) -> int:  # fmt: skip
-    """Fills after[n:m, slot] with the boards, none of them in `seen`, after both dice in one order; returns m."""
+    """Fills after[n:m, slot] with the boards after both dice in one order that are not in `seen`; returns m."""
     first, second = (high, low) if is_high_first else (low, high)
     starts = movable(ours, landings, first)
     while starts:
@@ -266,9 +268,9 @@ def fill_pairs(
 
 @kernel(borrows=True)
 def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: Notes) -> bool:
-    """Whether starts `by_high` for the high die and `by_low` for the low one lead to a position not yet seen. Fills
-    seen[by_low] with by_high, as a set, and seen[0] with the starts from which one checker played both dice without a
-    hit between."""
+    """Whether moving from `by_high` with the high die and from `by_low` with the low die leads to a new board. Adds
+    by_high to the set seen[by_low]. seen[0] is the set of starts from which one checker played both dice without a hit
+    in between."""
     if seen[by_low] >> by_high & 1:
         return False
     seen[by_low] |= 1 << by_high
@@ -289,8 +291,8 @@ def are_legal_results(
 ) -> NDArray[np.bool_]:
     """bool[k]: whether next_boards[j] can follow when the player on roll in boards[i] plays rolls[i].
 
-    boards int8[n, 26], rolls integers[n, 2]; the results of row i are first_results[i] to first_results[i + 1], which
-    has n + 1 entries; next_boards int8[k, 26] have the OTHER side on roll.
+    boards int8[n, 26], rolls integers[n, 2]. Row i owns the results first_results[i] to first_results[i + 1];
+    first_results has n + 1 entries. next_boards int8[k, 26] have the OTHER side on roll.
     """
     legal = np.zeros(len(next_boards), np.bool_)
     for start in range(0, len(boards), _BLOCK):
@@ -304,7 +306,7 @@ def are_legal_results(
 def fill_legal(
     offsets: Notes, after_play: Boards, first_results: Notes, next_boards: Boards, legal: NDArray[np.bool_]
 ) -> None:
-    """Fills legal[j] for the results j of every row i: first_results[i] to first_results[i + 1]."""
+    """Fills legal[j] for the results j of each row i, first_results[i] to first_results[i + 1]."""
     for row in prange(len(offsets) - 1):
         for result in range(first_results[row], first_results[row + 1]):
             for play in range(offsets[row], offsets[row + 1]):
@@ -315,7 +317,7 @@ def fill_legal(
 
 @kernel()
 def is_flipped(board: Boards, other: Boards) -> bool:
-    """Whether two boards are the same position seen from both sides."""
+    """Whether two boards are one position seen from both sides."""
     if board[0] != other[25] or board[25] != other[0]:
         return False
     for point in range(1, 25):  # noqa: SIM110 - a kernel
@@ -326,11 +328,11 @@ def is_flipped(board: Boards, other: Boards) -> bool:
 
 def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boards) -> Moves:
     """int8[n, 4, 3]: (from, to, hits) of the checker moves from int8[n, 26] boards to int8[n, 26] boards after the play
-    of integers[n, 2] rolls, both seen by the player who moves; -1 for no move. 25 is the bar, 0 is off.
+    of integers[n, 2] rolls. Boards are seen by the player who moves. -1 is no move, 25 the bar, 0 off.
 
-    Moves come from the highest point down; where one checker plays both dice, the larger comes first if it can, and a
-    hit on the way only if the play hits there. A row whose boards no moves of the roll connect has none;
-    whether they are legal is not asked.
+    Moves are sorted from the highest point down. Where one checker plays both dice, the larger comes first if possible,
+    and it hits on the way only if the play hits there. A row has no moves if the roll does not connect its boards.
+    Legality is not checked.
     """
     moves = np.full((len(check_boards(boards)), MOST_MOVES, 3), NO_MOVE, np.int8)
     fill_moves(boards, check_rolls(rolls, len(boards)), check_boards(after_play), moves)
@@ -339,7 +341,8 @@ def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boa
 
 @kernel(parallel=True)
 def fill_moves(boards: Boards, rolls: NDArray[np.int8], after_play: Boards, moves: Moves) -> None:
-    """Fills moves[row, move, 0:3], which hold -1, from boards[row, slot], rolls[row, 0:2] and after_play[row, slot]."""
+    """Fills moves[row, move, 0:3], which must be -1 before, from boards[row, slot], rolls[row, 0:2] and after_play[row,
+    slot]."""
     block = 64
     for part in prange((len(boards) + block - 1) // block):
         scratch = np.empty((2, _SLOTS), np.int8)
@@ -349,7 +352,7 @@ def fill_moves(boards: Boards, rolls: NDArray[np.int8], after_play: Boards, move
 
 @kernel(borrows=True)
 def find_moves(board: Boards, die: int, other_die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fills moves[0:n, 0:3] of one play; returns n."""
+    """Fills moves[0:n, 0:3] with the moves of one play; returns n."""
     high, low = max(die, other_die), min(die, other_die)
     if same_board(board, after):
         return 0
@@ -374,7 +377,8 @@ def same_board(board: Boards, other: Boards) -> bool:
 
 @kernel(borrows=True)
 def fill_moved(board: Boards, start: int, die: int, into: Boards) -> int:
-    """Fills into[slot] with board[slot] after one checker move; returns where it ends, 0 for off, -1 if it cannot."""
+    """Fills into[slot] with board[slot] after one checker move. Returns its end: 0 for off, -1 if the move is
+    blocked."""
     end = max(start - die, 0)
     if board[start] <= 0 or (end > 0 and board[end] < -1):
         return -1
@@ -391,7 +395,7 @@ def fill_moved(board: Boards, start: int, die: int, into: Boards) -> int:
 
 @kernel(borrows=True)
 def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fills moves[0, 0:3] with the one move by a die that leads to after[slot]; returns 1, or 0 where none does."""
+    """Fills moves[0, 0:3] with the move by a die that leads to after[slot]; returns 1, or 0 if there is none."""
     for start in range(_BAR, 0, -1):
         end = fill_moved(board, start, die, scratch)
         if end >= 0 and same_board(scratch, after):
@@ -402,8 +406,8 @@ def find_single(board: Boards, die: int, after: Boards, scratch: Boards, moves: 
 
 @kernel(borrows=True)
 def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scratch: Boards, moves: Moves) -> int:
-    """Fills moves[0:2, 0:3] with a move by the first die and one by the later die that lead to after[slot], the higher
-    start first; returns 2, or 0 where none do. Of several ways, the highest start for the first die is taken."""
+    """Fills moves[0:2, 0:3], higher start first, with a move by each die that together lead to after[slot]; returns 2,
+    or 0 if there are none. Among several ways, the highest start for the first die is chosen."""
     for start in range(_BAR, 0, -1):
         end = fill_moved(board, start, first_die, scratch[0])
         if end < 0:
@@ -411,9 +415,9 @@ def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scra
         for later in range(_BAR, 0, -1):
             later_end = fill_moved(scratch[0], later, later_die, scratch[1])
             if later_end >= 0 and same_board(scratch[1], after):
-                place = int(later > start)  # of the first die's move
+                place = int(later > start)  # index of the first die's move
                 is_hit, is_later_hit = end > 0 and board[end] == -1, later_end > 0 and board[later_end] == -1
-                is_same_end = end == later_end  # whoever comes first hits
+                is_same_end = end == later_end  # only the earlier move hits
                 note_move(moves, place, start, end, is_hit and not (is_same_end and place == 1))
                 note_move(moves, 1 - place, later, later_end, is_later_hit and not (is_same_end and place == 0))
                 return 2
@@ -422,14 +426,14 @@ def find_pair(board: Boards, first_die: int, later_die: int, after: Boards, scra
 
 @kernel(borrows=True)
 def note_move(moves: Moves, n: int, start: int, end: int, is_hit: bool) -> None:
-    """Fills moves[n, 0:3] with one checker move: where it starts, where it ends, and whether it hits."""
+    """Fills moves[n, 0:3] with a checker move: start, end, and whether it hits."""
     moves[n, 0], moves[n, 1], moves[n, 2] = start, end, is_hit
 
 
 @kernel(borrows=True)
 def find_double_moves(board: Boards, die: int, after: Boards, now: Boards, moves: Moves) -> int:
-    """Fills moves[0:n, 0:3] with the moves of a double from the highest point down; returns n. Checkers only come from
-    above, so the moves from a point are those that must leave it; returns 0 where they do not lead to after[slot]."""
+    """Fills moves[0:n, 0:3] with the moves of a double, from the highest point down; returns n, or 0 if they do not
+    lead to after[slot]. Checkers arrive only from above, so the moves from a point are the checkers it must lose."""
     for slot in range(_SLOTS):
         now[slot] = board[slot]
     n = 0

@@ -1,6 +1,6 @@
-"""Every legal play of a roll, one position at a time, straight from the rules; and plays as text ("bar/22* 6/5(2)").
+"""Every legal play of a roll, one position at a time, and plays as text ("bar/22* 6/5(2)").
 
-Pure Python that is meant to be read. `play_kernels` does the same for millions of positions, in the same order.
+Pure Python, written to be read. `play_kernels` computes the same plays for millions of positions, in the same order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DASH = re.compile(r"(?<=[\w*])-(?=\w)", re.ASCII)
 
 
 class CheckerMove(NamedTuple):
-    """One checker by one die: from `start` (25: the bar) to `end` (0: off), on the mover's points."""
+    """One checker moved by one die, from `start` (25: the bar) to `end` (0: off), on the mover's points."""
 
     start: int
     end: int
@@ -39,10 +39,10 @@ class CheckerMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A whole roll played: the checker moves in order, none if nothing could be moved.
+    """A whole roll played: its checker moves in order, none if no checker can move.
 
-    `after_play` is still seen by the player who moved; `next_position` is what the opponent then faces, on roll.
-    Several ways to reach one position are one play. `str()` gives the usual notation.
+    `after_play` is seen by the player who moved; `next_position` has the opponent on roll. Move sequences that reach
+    the same position are one play. `str()` gives the usual notation.
     """
 
     moves: tuple[CheckerMove, ...]
@@ -64,10 +64,10 @@ class Play:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a text says where a roll is to be played. `str()` gives "legal: 24/18 13/11", or "illegal: " and the reason.
+    """The judgment of a play written as text. `str()` gives "legal: 24/18 13/11", or "illegal: " and the reason.
 
-    `play` is the play that is meant, None if it is illegal. `legal_plays` are all that could have been played. Of an
-    illegal play `reason` is the rule that it breaks, and `error` the line that `parse_play` raises.
+    `play` is the play, None if it is illegal. `legal_plays` are all legal plays. For an illegal play, `reason` is the
+    rule that it breaks and `error` the message that `parse_play` raises.
     """
 
     play: Play | None
@@ -82,9 +82,9 @@ class Verdict:
 def legal_plays(position: Position, roll: RollLike) -> list[Play]:
     """Every legal play of a roll, at least one, each leading to another position.
 
-    As many dice as possible are played; if only one of two can be, then the higher if possible. Order: the higher die
-    first, each checker move from the highest point down, then the lower die first; the first way to reach a position
-    names the play. Where nothing can be moved, or the game is over, the only play has no moves.
+    As many dice as possible must be played; if only one can be, the higher one if possible. Order: the higher die
+    first, each checker move from the highest point down, then the lower die first. The first move sequence that reaches
+    a position names the play. If no checker can move, or the game is over, the only play has no moves.
 
     >>> from bgdata import Position
     >>> [str(play) for play in legal_plays(Position("4HPwATDgc/ABMA"), "66")]
@@ -119,7 +119,7 @@ def checker_moves(board: Board, die: int) -> list[CheckerMove]:
 
 
 def _ways(board: Board, dice: tuple[int, ...]) -> Iterator[tuple[tuple[CheckerMove, ...], Board]]:
-    """Every way to play dice in the given order until one of them cannot be played: (moves, board after them)."""
+    """Every way to play dice in the given order until one cannot be played: (moves, board after them)."""
     moves = checker_moves(board, dice[0]) if dice else []
     if not moves:
         yield (), board
@@ -142,7 +142,8 @@ def _after_move(board: Board, move: CheckerMove) -> Board:
 def format_play(play: Play) -> str:
     """The usual notation, from the highest point down: "24/18/13*", "bar/22*", "6/off(2)", or "no play".
 
-    A checker that moves on is written once, with a point between only where it hits; one `*` marks each hit.
+    A checker that moves twice is written once, with the intermediate point only if it hits there. One `*` marks each
+    hit.
     """
     hits = set(play.hit_points)
     names = {BAR: "bar", OFF: "off"}
@@ -158,8 +159,7 @@ def format_play(play: Play) -> str:
 
 
 def checker_paths(play: Play) -> list[tuple[int, ...]]:
-    """The points that each checker moved comes through, its start and end among them: from the highest start and end
-    down."""
+    """The points of each moved checker, from start to end. Highest start first, then highest end."""
     paths: list[list[int]] = []
     for start, end, _ in sorted(play.moves, reverse=True):
         unfinished = [path for path in paths if path[-1] == start]
@@ -171,9 +171,9 @@ def checker_paths(play: Play) -> list[tuple[int, ...]]:
 
 
 def parse_play(text: str, position: Position, roll: RollLike | None = None) -> Play:
-    """The legal play of a roll, or without one of any roll, that a text in the usual notation means; see `find_play`.
+    """The legal play that a text means, for a roll or, without one, for any roll. `find_play` describes the notation.
 
-    Raises InvalidRollError, and IllegalPlayError, which says what rule is broken.
+    Raises InvalidRollError, and IllegalPlayError, which names the broken rule.
     """
     verdict = judge_play(text, position, roll)
     if verdict.play is None:
@@ -182,8 +182,8 @@ def parse_play(text: str, position: Position, roll: RollLike | None = None) -> P
 
 
 def judge_play(text: str, position: Position, roll: RollLike | None = None) -> Verdict:
-    """Whether any text is a legal play of a roll, or without one of any roll; if not, the rule that it breaks, and what
-    is legal. The text is read as by `find_play`. Raises InvalidRollError.
+    """Judges whether a text is a legal play of a roll, or of any roll without one. The verdict has all legal plays, and
+    the broken rule of an illegal play. `find_play` describes the notation. Raises InvalidRollError.
 
     >>> from bgdata import Position
     >>> print(judge_play("13/11, 24-18", Position("4HPwATDgc/ABMA"), "62"))
@@ -202,13 +202,13 @@ def judge_play(text: str, position: Position, roll: RollLike | None = None) -> V
         message = str(error)
     try:
         rule = broken_rule(text, position, roll)
-    except IllegalPlayError:  # no play at all, as `find_play` said
+    except IllegalPlayError:  # not a play at all; the message of `find_play` says so
         rule = ""
     return Verdict(None, plays, rule or message, f"{message}: {rule}" if rule else message)
 
 
 def check_play(play: Play, position: Position, roll: RollLike | None = None) -> Play:
-    """The play itself, if it is one of this position, and of the roll where one is given.
+    """Returns the play if it is legal in this position, for the roll if one is given.
 
     Raises IllegalPlayError or InvalidRollError.
     """
@@ -227,10 +227,10 @@ def check_play(play: Play, position: Position, roll: RollLike | None = None) -> 
 
 
 def find_play(text: str, plays: Sequence[Play]) -> Play:
-    """The one of the legal plays of a roll that a text in the usual notation means.
+    """The play in `plays`, the legal plays of a roll, that a text in the usual notation means.
 
-    Moves may be combined or not, in any order, with commas or spaces between them, and with dashes for slashes; `*` may
-    be left out, bar may be 25, and off 0. Raises IllegalPlayError.
+    Moves may be combined, in any order, separated by commas or spaces, with dashes for slashes. `*` is optional; bar
+    may be 25 and off 0. Raises IllegalPlayError.
     """
     change, stars, landings = _parse_steps(text)
     fitting = [play for play in plays if _change(play.moves) == change and play.hit_points >= stars]
@@ -244,10 +244,10 @@ def find_play(text: str, plays: Sequence[Play]) -> Play:
 
 
 def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> str:
-    """What rule of the game the play of a text breaks, such as "the opponent holds 20"; nothing if it breaks none.
+    """The rule that a written play breaks, such as "the opponent holds 20"; empty for a legal play.
 
-    Without a roll, whether any allows it. Raises InvalidRollError, and IllegalPlayError for a text that is no play at
-    all.
+    Without a roll, the play must break the rules for every roll. Raises InvalidRollError, and IllegalPlayError for text
+    that is not a play.
 
     >>> from bgdata import Position
     >>> broken_rule("24/20 13/11", Position("4HPwATDgc/ABMA"), "42")
@@ -273,7 +273,7 @@ def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> 
     if not change:
         return "a checker can move"
     board = position.board
-    for point, count in sorted(change.items(), reverse=True):  # whatever was rolled
+    for point, count in sorted(change.items(), reverse=True):  # holds for any roll
         name = {BAR: "the bar"}.get(point, str(point))
         if count < 0 and board[point] + count < 0:
             return f"fewer than {-count} checkers are on {name}" if board[point] > 0 else f"no checker is on {name}"
@@ -296,7 +296,7 @@ def broken_rule(text: str, position: Position, roll: RollLike | None = None) -> 
 
 
 def _dice_played(change: Counter[int], board: Board, roll: Roll) -> int:
-    """How many dice make this change, played one by one; 0 if they do not."""
+    """Number of dice that make this change when played one by one; 0 if none do."""
     orders = dict.fromkeys([roll.dice, roll.dice[::-1]])
     parts = (dice[:count] for dice in orders for count in range(1, len(dice) + 1))
     return max((len(moves) for dice in parts for moves, _ in _ways(board, dice) if _change(moves) == change), default=0)
@@ -329,7 +329,7 @@ def _parse_steps(text: str) -> tuple[Counter[int], set[int], set[int]]:
 
 
 def _steps(text: str) -> list[str]:
-    """The steps of a text, as if it had been written with care: "24 - 18, Bar/20" is 24/18 and bar/20."""
+    """The steps of a text in strict notation: "24 - 18, Bar/20" gives 24/18 and bar/20."""
     text = text.strip().lower()
     if " ".join(text.split()) in NO_PLAYS:
         return []

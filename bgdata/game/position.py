@@ -1,8 +1,8 @@
 """A backgammon position, seen by the player on roll, and its text forms: Position ID, 10-byte key and 20-letter key.
 
 The canonical form is the *26-integer board*: `board[1..24]` are the points of the player on roll (positive: own
-checkers, negative: the opponent's), `board[25]` is the own bar and `board[0]` the opponent's, both counted positive.
-Checkers borne off are not stored. Pure Python: `codec` has the same conversions for millions of positions.
+checkers, negative: the opponent's), `board[25]` is the own bar and `board[0]` the opponent's, both as positive counts.
+Checkers borne off are not stored. Pure Python; `codec` converts millions of positions at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bgdata.errors import InvalidPositionError, cite
 from bgdata.game.board import BAR, BASE64_LETTERS, CHECKERS, LAST_LETTERS, OPPONENT_BAR, Flaw
-from bgdata.game.integers import whole_numbers
+from bgdata.game.integers import plain_integers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bgdata.game.match import Stakes
     from bgdata.game.plays import Play
 
-PositionLike: TypeAlias = "Position | str | Sequence[int] | NDArray[np.integer[Any]]"  # what a position is made of
+PositionLike: TypeAlias = "Position | str | Sequence[int] | NDArray[np.integer[Any]]"  # what `Position` accepts
 
 _ID_PATTERN = re.compile(f"[{re.escape(BASE64_LETTERS)}]{{13}}[{LAST_LETTERS}]", re.ASCII)
 _HEX_TO_KEY20 = str.maketrans("0123456789abcdef", "ABCDEFGHIJKLMNOP")
@@ -37,17 +37,17 @@ _UNARY = ["1" * count + "0" for count in range(CHECKERS + 1)]
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Position:
-    """Checkers seen by the player on roll, as a 26-integer board; positions with the same board are equal and have the
-    same hash.
+    """The checkers of both sides as a 26-integer board, seen by the player on roll. Positions with the same board are
+    equal.
 
     >>> Position("4HPwATDgc/ABMA").pip_count
     167
     >>> Position("start") == Position("XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10")
     True
 
-    Made from text in any notation that `identifiers.parse_identifier` reads (Position ID, gnubg ID, XGID, 20-letter
-    key, 26 integers, `start`), from 26 integers in any sequence (a list, a tuple, a row of an array), or from another
-    position. Raises InvalidPositionError, which names the rule, for a board that cannot occur.
+    Accepts text in any notation that `identifiers.parse_identifier` reads (Position ID, gnubg ID, XGID, 20-letter key,
+    26 integers, `start`), 26 integers in any sequence (a list, a tuple, an array row), or another position. Raises
+    InvalidPositionError, which names the broken rule.
     """
 
     board: tuple[int, ...]
@@ -59,7 +59,7 @@ class Position:
             board = _reads_text[-1](position).board
         else:
             try:
-                board = whole_numbers(position)
+                board = plain_integers(position)
             except TypeError:
                 expected = "26 integers or the text of a position"
                 raise InvalidPositionError(f"expected {expected}, got {cite(position)}") from None
@@ -70,7 +70,7 @@ class Position:
 
     @classmethod
     def start(cls) -> Position:
-        """The position in which every game starts.
+        """The starting position.
 
         >>> Position.start()
         Position('4HPwATDgc/ABMA')
@@ -79,7 +79,7 @@ class Position:
 
     @classmethod
     def from_rows(cls, opponent: Sequence[int], on_roll: Sequence[int]) -> Position:
-        """From two rows of 25 counts: each side's own points 1..24, then its bar (gnubg's board, in gnubg's order)."""
+        """The position of two rows of 25 counts in gnubg's order: each side's own points 1..24, then its bar."""
         rows = (list(opponent), list(on_roll))
         if len(rows[0]) != 25 or len(rows[1]) != 25:
             raise InvalidPositionError(f"expected two rows of 25 counts, got {len(rows[0])} and {len(rows[1])}")
@@ -100,7 +100,7 @@ class Position:
 
     @property
     def key(self) -> bytes:
-        """10 bytes: the opponent's row, then the other, a count is that many 1 bits and a 0 bit, LSB first."""
+        """The 10-byte key: the opponent's row, then ours, LSB first; each count is that many 1 bits and a 0 bit."""
         opponent, on_roll = self.rows
         bits = "".join([_UNARY[count] for count in opponent + on_roll])
         return int(bits[::-1], 2).to_bytes(10, "little")
@@ -131,11 +131,11 @@ class Position:
         return CHECKERS - _checkers(_flip(self.board))
 
     def flip(self) -> Position:
-        """The position seen by the other player, on roll."""
+        """The position seen by the other player, who is then on roll."""
         return trusted_position(_flip(self.board))
 
     def with_board(self, board: tuple[int, ...]) -> Position:
-        """A position on a board that is known to be legal, for modules that this one imports."""
+        """A position of a board known to be legal, for modules that this one imports."""
         return trusted_position(board)
 
     def legal_plays(self, roll: RollLike) -> list[Play]:
@@ -153,8 +153,8 @@ class Position:
     def play(self, play: Play | str, roll: RollLike | None = None) -> Position:
         """The position after a play, with the OPPONENT on roll: the board is turned.
 
-        `play` is one of `legal_plays`, or text in the usual notation, in which moves may stand in any order and commas
-        between them. The play must be legal for the roll, or, without one, for any roll. Raises IllegalPlayError.
+        `play` is one of `legal_plays`, or text in the usual notation, with moves in any order. It must be legal for the
+        roll, or for any roll if none is given. Raises IllegalPlayError.
 
         >>> Position.start().play("8/5 6/5", "31")
         Position('sGfwATDgc/ABMA')
@@ -169,9 +169,8 @@ class Position:
         stakes: Stakes | None = None,
         width: int = 660,
     ) -> str:
-        """The board as the text of an SVG picture, `width` pixels wide: with the roll, a play (as `play` takes it) as
-        arrows, and the cube and score of `stakes`. Notebooks show positions in this way. Raises what `play` raises, and
-        UsageError."""
+        """An SVG picture of the board, `width` pixels wide, with the roll, the play as arrows, and the cube and score
+        of `stakes`. Notebooks display positions this way. Raises UsageError, and the errors of `play`."""
         from bgdata.game.board_svg import format_board_svg
         from bgdata.game.dice import to_roll
 
@@ -183,7 +182,7 @@ class Position:
         return self.svg()
 
     def _legal(self, play: Play | str, roll: RollLike | None) -> Play:
-        """The play that is meant. Raises IllegalPlayError or InvalidRollError."""
+        """The play, checked. Raises IllegalPlayError or InvalidRollError."""
         from bgdata.game.plays import check_play, parse_play
 
         return parse_play(play, self, roll) if isinstance(play, str) else check_play(play, self, roll)
@@ -196,13 +195,13 @@ class Position:
 
 
 def set_text_reader(reader: Callable[[str], Position]) -> None:
-    """Set the function by which `Position(text)` reads text. `identifiers` sets it, as it knows all notations but
-    imports this module."""
+    """Sets the function that parses `Position(text)`. `identifiers` calls it, since it imports this module."""
     _reads_text[:] = [reader]
 
 
 def board_flaw(board: Sequence[int]) -> Flaw:
-    """First rule that a 26-integer board breaks, `Flaw.NONE` for a legal one; raises unless there are 26 numbers."""
+    """The first rule that a 26-integer board breaks, `Flaw.NONE` for a legal one. Raises unless there are 26
+    integers."""
     if len(board) != 26:
         raise InvalidPositionError(f"expected 26 integers, got {len(board)}")
     opponent_bar, bar = board[OPPONENT_BAR], board[BAR]
@@ -221,7 +220,7 @@ def board_flaw(board: Sequence[int]) -> Flaw:
 def parse_position_id(text: str) -> Position:
     """The position of a 14-character Position ID.
 
-    Raises InvalidPositionError that says which character is wrong, or which rule the position breaks.
+    Raises InvalidPositionError, which names the invalid character or the rule that the position breaks.
     """
     if not _ID_PATTERN.fullmatch(text):
         raise InvalidPositionError(letter_error(text, "position id", 14, BASE64_LETTERS))
@@ -229,9 +228,9 @@ def parse_position_id(text: str) -> Position:
 
 
 def parse_key20(text: str) -> Position:
-    """The position of a 20-letter key, as gnubg's training files write it: two letters A..P a byte, high nibble first.
+    """The position of a 20-letter key, as in gnubg's training files: two letters A..P per byte, high nibble first.
 
-    Raises InvalidPositionError that says which character is wrong, or which rule the position breaks.
+    Raises InvalidPositionError, which names the invalid character or the rule that the position breaks.
     """
     if len(text) != 20 or not set(text) <= set("ABCDEFGHIJKLMNOP"):
         raise InvalidPositionError(letter_error(text, "20-letter key", 20, "ABCDEFGHIJKLMNOP"))
@@ -244,15 +243,15 @@ def format_key20(position: Position) -> str:
 
 
 def _position_of_key(key: bytes, text: str) -> Position:
-    """Decode 10 bytes; `text` is what the caller was given, for error messages."""
+    """The position of a 10-byte key; errors cite `text`, the caller's input."""
     bits = int.from_bytes(key, "little")
     runs = f"{bits:080b}"[::-1].split("0", 50)
-    if len(runs) < 51:  # so many checkers that there is no room for 50 zeros
+    if len(runs) < 51:  # too many checkers: fewer than 50 zeros
         runs += [""] * (51 - len(runs))
     counts = list(map(len, runs))
     board = (counts[24], *map(operator.sub, counts[25:49], counts[23::-1]), counts[49])
     flaw = board_flaw(board)
-    # checkers of both sides on one point cancel out, and unused bits are not read: then the board misses some 1 bits
+    # the board has fewer checkers than 1 bits if both sides share a point or unused bits are set
     if flaw or sum(map(abs, board)) != bits.bit_count():
         opponent, on_roll = counts[:25], counts[25:50]
         broken = [  # in the order of `codec`
@@ -267,14 +266,14 @@ def _position_of_key(key: bytes, text: str) -> Position:
 
 
 def trusted_position(board: tuple[int, ...]) -> Position:
-    """A position on a board that is known to be legal: it is not checked."""
+    """A position of a board that is known to be legal; it is not checked."""
     position = object.__new__(Position)
     object.__setattr__(position, "board", board)
     return position
 
 
 def letter_error(text: str, name: str, length: int, letters: str) -> str:
-    """Which character of a text that should be a name of this many letters is wrong."""
+    """The error message for a text that is not a `name` of `length` letters."""
     for place, letter in enumerate(text, start=1):
         if letter not in letters:
             return f"expected letters of a {name}, got {letter!r} at character {place} of {cite(text)}"

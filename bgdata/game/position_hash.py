@@ -1,9 +1,8 @@
-"""One hash for a position and for the same position seen by the other player; splits and guards use it.
+"""A hash of positions that is equal for both players' views; splits and leak guards use it.
 
-A board's checkers are weighed by 26 odd-looking 64-bit numbers (the first outputs of splitmix64 with seed 0) and the
-sum is mixed; the hash of a position is the mixed sum of those of the board and of its flip. It is the same on any
-machine and will not change, since splits depend on it. The chance that any two of a million positions share a hash is 1
-in 40 million.
+A board's hash sums its checkers times 26 64-bit weights (the first outputs of splitmix64 with seed 0) and mixes the
+sum. A position's hash mixes the sum of the hashes of the board and its flip. It is the same on every machine and must
+not change, since splits depend on it. Any two of a million positions share a hash with a chance of 1 in 40 million.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from bgdata.kernel import kernel
 
 Hashes = NDArray[np.uint64]
 
-# by NumPy: nothing is compiled when a module is imported
+# pure Python on NumPy arrays, so that importing the module compiles nothing
 _bits_of_arrays: Any = getattr(random_bits, "py_func", random_bits)
 WEIGHTS: Hashes = _bits_of_arrays(np.zeros(26, np.uint64), np.arange(26, dtype=np.uint64))
-# of the flipped board, as weights of the board itself: the bars change places, points turn around and change sides
+# weights of the flipped board in the order of the board: bars swap, points reverse and change sign
 FLIPPED_WEIGHTS = np.concatenate([WEIGHTS[25:], ~WEIGHTS[24:0:-1] + np.uint64(1), WEIGHTS[:1]])
 
 
@@ -35,7 +34,7 @@ def position_hashes(boards: Boards) -> Hashes:
 
 @kernel(borrows=True)
 def board_hash(board: Boards) -> np.uint64:
-    """A hash of board[slot] alone, which its flip does not share."""
+    """A hash of board[slot]; its flip has another."""
     total = np.uint64(0)
     for slot in range(26):
         total += np.uint64(np.int64(board[slot])) * WEIGHTS[slot]

@@ -1,6 +1,7 @@
-"""Random numbers for kernels that do not depend on threads: a hash of (seed, item, counter), never a shared state.
+"""Random numbers for kernels that are independent of threads: a hash of (seed, item, counter), without shared state.
 
-Every item, such as a game, has its own splitmix64 generator (Steele, Lea and Flood, 2014), entered at any counter.
+Each item, such as a game, has its own splitmix64 generator (Steele, Lea and Flood, 2014), which can start at any
+counter.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 def mix_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finisher of splitmix64 for whole arrays: a bijection in which every input bit changes about half of all
-    output bits."""
+    """The finalizer of splitmix64 for whole arrays, a bijection. Each input bit changes about half of the output
+    bits."""
     with np.errstate(over="ignore"):
         bits = (bits ^ (bits >> _U30)) * _FIRST
         bits = (bits ^ (bits >> _U27)) * _SECOND
@@ -27,7 +28,8 @@ def mix_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @kernel()
 def random_bits(stream: np.uint64, counter: int) -> np.uint64:
-    """The 64 random bits of a stream at `counter`, 0 and up: what splitmix64 seeded with `stream` returns then."""
+    """The 64 random bits of a stream at `counter`, from 0: output number `counter` of splitmix64 seeded with
+    `stream`."""
     bits = stream + (np.uint64(counter) + np.uint64(1)) * GAMMA
     bits = (bits ^ (bits >> _U30)) * _FIRST
     bits = (bits ^ (bits >> _U27)) * _SECOND
@@ -36,13 +38,13 @@ def random_bits(stream: np.uint64, counter: int) -> np.uint64:
 
 @kernel()
 def random_stream(seed: int, item: int) -> np.uint64:
-    """The stream of one item: a seed for `random_bits` that is far from the streams of other items and seeds."""
+    """The stream of one item: a seed for `random_bits`, far from those of other items and seeds."""
     return random_bits(random_bits(np.uint64(seed), 0), item)
 
 
 @kernel()
 def high_below(bits: np.uint64, count: int) -> int:
-    """A number from 0 to count - 1 from the upper 32 of 64 random bits; chances differ by less than 2^-32."""
+    """A number from 0 to count - 1 from the upper 32 of 64 random bits. Chances differ by less than 2^-32."""
     return int(((bits >> _U32) * np.uint64(count)) >> _U32)
 
 
@@ -61,7 +63,7 @@ def dice_of(bits: np.uint64) -> tuple[int, int]:
 
 @kernel()
 def opening_dice_of(bits: np.uint64) -> tuple[int, int]:
-    """Two different dice from the upper 32 of 64 random bits, as for the first roll of a game."""
+    """Two different dice from the upper 32 of 64 random bits, for the first roll of a game."""
     roll = high_below(bits, 30)
     die, other_die = roll // 5 + 1, roll % 5 + 1
     return die, other_die + (other_die >= die)

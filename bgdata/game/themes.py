@@ -1,35 +1,34 @@
-"""The theme of a position: what kind of game is being played. Tests of players are told apart by it.
+"""The theme of a position: what kind of game is being played. Players are scored by theme.
 
-Every position of a game that goes on has one theme, the first of these that holds. Points are those of the side that is
-spoken of; "either" means that it is enough if it holds for one of the two sides.
+A position of a game in progress has the theme of the first rule that holds. Points are counted by the side in the
+sentence. "Either" means that one of the two sides is enough.
 
-1. Bear-off: the sides are past each other, all checkers of both are home. Race: they are past each other, not all home.
+1. Bear-off: the sides have passed each other and all checkers are home. Race: they have passed, and some are not home.
 
-2. Opening: each side has moved at most four checkers from where they stood at the start.
+2. Opening: each side has moved at most four checkers from their starting points.
 
-3. Containment: either side has borne off checkers, and has one to three on the bar or outside its home board: a late
-   hit.
+3. Containment: either side has borne off checkers and has one to three on the bar or outside its home board, after a
+   late hit.
 
 4. Back game: a side holds two or more anchors (points with two or more checkers) in the other side's home board, and
-   trails in the race. It is on roll in one theme, its opponent in the other.
+   trails in the race. One theme is for the player on roll, the other for its opponent.
 
-5. Ace-point game: either side holds the other's ace point and no other anchor, trails in the race, and the other side
-   is coming home: none of its checkers is behind its midpoint.
+5. Ace-point game: either side holds the other's ace point and no other anchor and trails in the race, and the other
+   side has no checker behind its midpoint.
 
-6. Bear-off against contact: either side has all its checkers home, and the other one has checkers behind them.
+6. Bear-off against contact: either side has all checkers home, and the other one has checkers behind them.
 
-7. Blitz: either side is attacking. It has made two to five points of its home board, where the other side has no anchor
-   but two or more blots or a checker on the bar; and ten of its checkers are in the zone, its home and outer boards.
+7. Blitz: either side has made two to five points of its home board and has ten checkers in the zone (its home and outer
+   boards). The other side has no anchor there, but two or more blots or a checker on the bar.
 
-8. Bear-in against contact: either side is coming home, and the other one has a checker in that home board or on the
-   bar.
+8. Bear-in against contact: either side has no checker behind its midpoint, and the other one has a checker in that home
+   board or on the bar.
 
-9. Crashed: either side has no more than six checkers left to play with, as gnubg counts: see `classes`.
+9. Crashed: either side has at most six checkers left to play with, as gnubg counts them (see `classes`).
 
-10. Priming battle: both sides have a prime, four or more points in a row, with a checker of the other side behind it.
+10. Priming battle: both sides have a prime (four or more points in a row) with a checker of the other side behind it.
 
-11. Mutual holding: both sides have their rearmost checkers on an advanced anchor, from the opponent's 4 point to its
-    bar point.
+11. Mutual holding: the rearmost checkers of both sides are an advanced anchor, on the opponent's 4 point to bar point.
 
 12. Middle game: everything else.
 """
@@ -47,17 +46,17 @@ from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards
 from bgdata.kernel import kernel
 
-OPENING_MOVED = 4  # checkers of a side, at most, that are not where they began
-HIT_LATE = 3  # checkers, at most, that a side was hit of and has to bring home again
+OPENING_MOVED = 4  # most checkers of a side that have left their starting points
+HIT_LATE = 3  # most checkers on the bar or outside home after a late hit
 MIDPOINT = 13
-ZONE, ZONE_CHECKERS = 12, 10  # an attacker's points, and how many of its checkers a blitz takes there
-BLITZ_POINTS = 2  # that it has made at home, at least
+ZONE, ZONE_CHECKERS = 12, 10  # the attacker's points 1 to 12, and how many of its checkers a blitz needs there
+BLITZ_POINTS = 2  # home points that a blitz needs
 PRIME = 4  # points in a row
-ADVANCED = (18, 21)  # anchors of a holding game: the opponent's bar point to its 4 point
+ADVANCED = (18, 21)  # points of an advanced anchor: the opponent's bar point to its 4 point
 
 
 class Theme(IntEnum):
-    """The theme of a position; the number is stored with it."""
+    """The theme of a position; stored by number."""
 
     OPENING = 0
     MIDDLE_GAME = 1
@@ -76,7 +75,7 @@ class Theme(IntEnum):
 
     @property
     def label(self) -> str:
-        """Name in tables, such as back-game-on-roll."""
+        """The name in tables, such as back-game-on-roll."""
         return self.name.lower().replace("_", "-")
 
 
@@ -94,8 +93,8 @@ _FIRST_ADVANCED, _LAST_ADVANCED = ADVANCED
 
 
 def position_themes(boards: Boards) -> NDArray[np.int8]:
-    """int8[n]: the number of the `Theme` of every int8[n, 26] board, NO_THEME where the game is over. Raises
-    InvalidPositionError for another shape or type."""
+    """int8[n]: the `Theme` number of each int8[n, 26] board, NO_THEME if the game is over. Raises InvalidPositionError
+    for another shape or type."""
     themes = np.empty(len(check_boards(boards)), np.int8)
     fill_themes(boards, themes)
     return themes
@@ -110,7 +109,7 @@ def fill_themes(boards: Boards, themes: NDArray[np.int8]) -> None:
 
 @kernel(borrows=True)
 def theme_of(board: Boards) -> int:
-    """The number of the `Theme` of board[slot], NO_THEME if the game is over."""
+    """The `Theme` number of board[slot], NO_THEME if the game is over."""
     position_class = class_of(board)
     if position_class == _OVER:
         return NO_THEME
@@ -146,7 +145,7 @@ def theme_of(board: Boards) -> int:
 
 @kernel(borrows=True)
 def points_within(board: Boards, side: int, lowest: int, highest: int) -> int:
-    """How many of its points from lowest to highest a side has made in board[slot]."""
+    """The number of points that a side has made from `lowest` to `highest` in board[slot]."""
     total = 0
     for point in range(lowest, highest + 1):
         total += checkers_at(board, side, point) >= 2
@@ -155,7 +154,7 @@ def points_within(board: Boards, side: int, lowest: int, highest: int) -> int:
 
 @kernel(borrows=True)
 def rearmost(board: Boards, side: int) -> int:
-    """The highest point where a side has a checker in board[slot], 25 for the bar."""
+    """The highest own point where a side has a checker in board[slot]; 25 is the bar."""
     point = BAR
     while point > 0 and checkers_at(board, side, point) == 0:
         point -= 1
@@ -173,7 +172,7 @@ def trails(board: Boards, side: int) -> bool:
 
 @kernel(borrows=True)
 def moved_checkers(board: Boards, side: int) -> int:
-    """How many of a side's checkers are not where they began: elsewhere in board[slot], on the bar, or off."""
+    """The number of a side's checkers that are not on their starting points in board[slot]."""
     there = 0
     for point in range(1, BAR):
         there += min(checkers_at(board, side, point), max(int(_START[point]), 0))
@@ -182,7 +181,7 @@ def moved_checkers(board: Boards, side: int) -> int:
 
 @kernel(borrows=True)
 def attacks(board: Boards, side: int) -> bool:
-    """Whether a side of board[slot] is blitzing: see rule 7."""
+    """Whether a side of board[slot] is blitzing (rule 7)."""
     behind, made = BAR - HOME_POINTS, points_within(board, side, 1, HOME_POINTS)
     if made < BLITZ_POINTS or made == HOME_POINTS or points_within(board, 1 - side, behind, BAR - 1) > 0:
         return False

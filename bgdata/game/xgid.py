@@ -2,9 +2,9 @@
 
     XGID=-b----E-C---eE---c-e----B-:1:1:1:31:2:3:0:7:10
 
-26 characters for the board, cube (binary logarithm), its owner, side on roll, dice, scores of bottom and top, Crawford
-or money rules, match length, limit of the cube (binary logarithm). The board does not turn with the side on roll: it
-is always the bottom side's view, capital letters are its checkers, and 1 is the bottom side, -1 the top side.
+The fields: 26 characters for the board, cube (binary logarithm), its owner, side on roll, dice, scores of bottom and
+top, Crawford or money rules, match length, cube limit (binary logarithm). The board is always seen by the bottom side,
+whoever is on roll. Capital letters are the bottom side's checkers; side 1 is bottom, -1 is top.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Xgid:
-    """Everything an XGID holds. `position` is seen by the player on roll, who is `match.on_roll`.
+    """The fields of an XGID. `position` is seen by the player on roll, `match.on_roll`.
 
-    `max_cube`: the highest cube allowed. `str()` gives the text, with "XGID=" before it and the larger die first.
-    Raises InvalidScoreError for what an XGID has no field for: a resignation, or a game that is not being played.
+    `max_cube` is the highest cube allowed. `str()` gives the text, with "XGID=" and the larger die first. Raises
+    InvalidScoreError for states that an XGID has no field for: a resignation, or a game that is not in progress.
     """
 
     position: Position
@@ -84,10 +84,10 @@ class Xgid:
 
 
 def parse_xgid(text: str) -> Xgid:
-    """Position and match of an XGID; "XGID=" before it may be left out, or in small letters.
+    """Parses the position and match of an XGID; "XGID=" is optional, in either case.
 
-    Dice `D`, `B` and `R` are an offered double, beaver and raccoon: the turn names who doubled first, and the cube
-    stands as before the last offer. Raises InvalidPositionError that names the field, the character or the rule.
+    Dice `D`, `B` and `R` are an offered double, beaver and raccoon. The turn is the side that doubled first, and the
+    cube is the one before the last offer. Raises InvalidPositionError, which names the field, character or rule.
     """
     body = text.strip()
     fields = (body[len(PREFIX) :] if body.upper().startswith(PREFIX) else body).split(":")
@@ -104,7 +104,7 @@ def parse_xgid(text: str) -> Xgid:
 
 
 def _match_state(field_of: Mapping[str, str]) -> MatchState:
-    """What the fields say about anything but checkers and the limit of the cube."""
+    """The match state of the fields, without the board and the cube limit."""
     on_roll, owner = _choice(field_of, "turn", _SIDE_CODES), _choice(field_of, "cube owner", _OWNER_CODES)
     text = field_of["dice"]
     roll, offer = parse_roll(text) if _ROLL.fullmatch(text) else None, Offer.NONE
@@ -112,7 +112,7 @@ def _match_state(field_of: Mapping[str, str]) -> MatchState:
         if text not in _OFFER_CODES.values():
             raise InvalidPositionError(f"expected two dice, 00, D, B or R as {_place('dice')}, got {cite(text)}")
         offer = _choice(field_of, "dice", _OFFER_CODES)
-    # the other side owns the cube after a beaver, and cannot before a double
+    # after a beaver the other side owns the cube; before a double it cannot
     is_beavered = owner == on_roll.other
     if offer == Offer.DOUBLE and is_beavered:
         raise InvalidPositionError("expected a double by a player who may turn the cube, got one by its opponent")
@@ -136,7 +136,7 @@ def _match_state(field_of: Mapping[str, str]) -> MatchState:
 
 
 def _choice(field_of: Mapping[str, str], name: str, codes: Mapping[T, str]) -> T:
-    """The value whose code stands in a field."""
+    """The value whose code is in a field."""
     for value, code in codes.items():
         if code == field_of[name]:
             return value

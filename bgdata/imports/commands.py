@@ -1,4 +1,4 @@
-"""`bgdata import` and `bgdata fetch`: files of other programs as versions, with an account of every line."""
+"""`bgdata import` and `bgdata fetch`: import files of other programs and account for every line."""
 
 from __future__ import annotations
 
@@ -81,16 +81,16 @@ def fetch(warehouse: Warehouse, source: str, names: tuple[str, ...], address: st
         click.echo(f"next: bgdata import {file.kind} {warehouse.root / RAW / file.name}")
 
 
-NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts them, and those printed
-REASON = "quarantined: "  # begins the names of the statistics that count reasons
+NOTES, FIRST_NOTES = "notes", 5  # the statistic that counts notes, and how many are printed
+REASON = "quarantined: "  # prefix of the statistics that count reasons
 
 
 def import_files(
     warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None, *, strict: bool, force: bool
 ) -> Table:
-    """Import files as one version of a kind; if it replaces a current version, says which.
+    """Import files as one version of a kind. If it replaces the current version, say which.
 
-    Raises UsageError for a kind that is computed, MissingFileError, NoRowsError, and what `Warehouse.build` raises.
+    Raises UsageError for a computed kind, MissingFileError, NoRowsError, and errors of `Warehouse.build`.
     """
     from bgdata.imports import steps
 
@@ -106,8 +106,8 @@ def import_files(
 
 
 def print_report(table: Table, form: str = "table", *, err: bool = False) -> None:
-    """Print how many lines gave rows, are comments, or were set aside, and why. With `err` it goes to standard error,
-    as it does when its figures are printed as data."""
+    """Print how many lines gave rows, are comments, or were quarantined, and why. `err` prints to standard error, for
+    use where standard output has data."""
     manifest, err = table.manifest, err or form != "table"
     if form != "table":
         print_built(table, (), form)

@@ -1,4 +1,4 @@
-"""Other people's files: what is published, fetching it, importing, and what the checks and the feed say of it."""
+"""Steps with other people's files: fetch what is published, import, check, and count leaked positions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
 
 RAW = "raw"  # folder of downloads in the warehouse
-STANDARD_INPUT = "/dev/stdin"  # what `-` stands for
+STANDARD_INPUT = "/dev/stdin"  # the path of `-`
 
 
 class Published(NamedTuple):
-    """A published file; `content_sha256` is that of the uncompressed content, empty where none was published."""
+    """A published file; `content_sha256` is that of the uncompressed content, empty if unknown."""
 
     kind: str
     name: str
@@ -33,15 +33,15 @@ class Published(NamedTuple):
 
 
 class Leak(NamedTuple):
-    """Labelled rows of a variant whose positions a benchmark holds: the training feed leaves them out."""
+    """Labelled rows of a variant whose positions are in benchmarks; the training feed skips them."""
 
     labels: str  # dataset/variant
-    benchmarks: str  # those that hold the positions
+    benchmarks: str  # benchmarks with these positions
     rows: int
 
 
 def published_files(address: str | None = None) -> list[Published]:
-    """The files of gnubg; `address` replaces the address of the site, for a mirror."""
+    """gnubg's published files; `address` replaces that of the site with a mirror's."""
     site = address.rstrip("/") + "/" if address else None
     files = []
     for entry, content_sha256 in gnubg_benchmark.PUBLISHED.items():
@@ -53,12 +53,12 @@ def published_files(address: str | None = None) -> list[Published]:
 
 
 def fetch_file(warehouse: Warehouse, file: Published, progress: Progress) -> Path:
-    """Download a file into `raw/` of the warehouse, unless it is there, and check it. Raises DownloadError,
-    StorageError, CorruptFileError, or DigestMismatchError for a file whose hash is not the known one."""
+    """Download a file into `raw/` of the warehouse, unless it is there, and check its hash. Raises DownloadError,
+    StorageError, CorruptFileError, or DigestMismatchError for an unexpected hash."""
     path = download(file.address, warehouse.root / RAW / file.name, progress)
     if file.content_sha256:
         expected, found = file.content_sha256, _unpacked_hash(path)
-    else:  # that was pinned when it was first fetched
+    else:  # the hash was pinned at the first fetch
         pins = {pin.name: pin.sha256 for pin in load_pins(warehouse.lock)}
         found = sha256_file(path)
         expected = pins.get(file.name, found)
@@ -69,12 +69,12 @@ def fetch_file(warehouse: Warehouse, file: Published, progress: Progress) -> Pat
         raise DigestMismatchError(
             f"expected SHA-256 {expected[:16]}... of {path}, found {found[:16]}...; delete it and fetch it again"
         )
-    progress.note(f"{file.name}: {path.stat().st_size:,} bytes, as it should be")
+    progress.note(f"{file.name}: {path.stat().st_size:,} bytes, hash is correct")
     return path
 
 
 def _unpacked_hash(path: Path) -> str:
-    """SHA-256 of the uncompressed content. Raises CorruptFileError for a file that is cut off or not compressed."""
+    """SHA-256 of the uncompressed content. Raises CorruptFileError for a truncated or uncompressed file."""
     try:
         facts = unpack(path, lambda _: None)
     except CorruptFileError as error:
@@ -94,37 +94,36 @@ def import_files(
     strict: bool = False,
     force: bool = False,
 ) -> Table:
-    """Import files, and all files in folders, as one version of a kind. Raises UsageError for a kind that is computed,
-    MissingFileError, NoRowsError, and what `Warehouse.build` raises."""
+    """Import files, and all files in folders, as one version of a kind. Raises UsageError for a computed kind,
+    MissingFileError, NoRowsError, and errors of `Warehouse.build`."""
     parameters = import_parameters(warehouse, kind, files, name)
-    found = files_at(warehouse, kind, files, progress)
+    found = collect_files(warehouse, kind, files, progress)
     return warehouse.build(kind, parameters, files=found, progress=progress, strict=strict, force=force)
 
 
 def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], name: str | None = None) -> Any:
-    """The variant that files and folders are imported as. Raises UsageError for a kind that is computed,
-    MissingTableError for none of this name, MissingFileError, and InvalidParameterError for a name that no variant can
-    have."""
+    """The parameters of the variant for these files and folders. Raises UsageError for a computed kind,
+    MissingTableError for an unknown kind, MissingFileError, and InvalidParameterError for an invalid name."""
     declared = warehouse.kind(kind)
     if not isinstance(declared, ImportedDataset):
         raise UsageError(f"expected a kind that is imported from files, got {kind}; try: bgdata build {kind}")
-    for path in map(given_path, files):
+    for path in map(input_path, files):
         if not path.exists():
             raise MissingFileError(f"expected a file in {path}, found none")
-    return declared.parameters_of([path.resolve() if path.is_dir() else given_path(path) for path in files], name)
+    return declared.parameters_of([path.resolve() if path.is_dir() else input_path(path) for path in files], name)
 
 
-def given_path(path: Path) -> Path:
-    """The path that was given, that of standard input for `-`."""
+def input_path(path: Path) -> Path:
+    """The path itself; for `-`, that of standard input."""
     return Path(STANDARD_INPUT) if str(path) == "-" else path
 
 
-def files_at(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress) -> list[Path]:
-    """The files that were given, with those in folders and their subfolders that have an ending of the kind; hidden
-    ones and those of the warehouse are left out. Raises MissingFileError for a folder without any."""
+def collect_files(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress) -> list[Path]:
+    """The given files, and the files in given folders and their subfolders with an ending of the kind. Skips hidden
+    files and those of the warehouse. Raises MissingFileError for a folder without such files."""
     endings: tuple[str, ...] = getattr(warehouse.kind(kind), "endings", ())
     found: list[Path] = []
-    for path in map(given_path, paths):
+    for path in map(input_path, paths):
         if not path.is_dir():
             found.append(path)
             continue
@@ -149,15 +148,15 @@ def files_at(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: P
 
 
 def check_version(warehouse: Warehouse, version: str, progress: Progress, *, seed: int = 0) -> list[str]:
-    """What `bgdata verify` says of a version, a line a check. Raises CheckFailedError for one that fails."""
+    """The lines that `bgdata verify` prints of a version, one per check. Raises CheckFailedError for a failed check."""
     findings = list(verify(warehouse, [warehouse.open_reference(version)], seed=seed, progress=progress))
     if wrong := [finding for finding in findings if finding.problem]:
         raise CheckFailedError(f"{version}: {wrong[0].check}: {wrong[0].text}")
     return [f"{finding.check}: {finding.status}" for finding in findings]
 
 
-def leaks(warehouse: Warehouse) -> list[Leak]:
-    """What the view `leakage` holds, a row for each labels and the benchmarks that share their positions."""
+def leakage_counts(warehouse: Warehouse) -> list[Leak]:
+    """The view `leakage` counted by labels: one row for each variant and the benchmarks that share its positions."""
     query = (
         "select dataset || '/' || variant as labels, list_aggregate(benchmarks, 'string_agg', ', '), count(*) "
         "from leakage group by all order by all"

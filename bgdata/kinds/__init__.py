@@ -1,6 +1,6 @@
-"""Every kind of dataset by name. A kind is declared in the folder `kinds` of its subject, in a module of its name, as
-`DATASET`; the module `<name>_compute` beside it says how it is computed. Adding a kind is adding these two. Other
-packages add more by the entry points `bgdata.kinds`."""
+"""Every kind of dataset by name. Each kind is declared as `DATASET` in a module of its own name, in the folder `kinds`
+of its subject; the module `<name>_compute` beside it computes it. A new kind needs only these two modules. Other
+packages add kinds through the entry points `bgdata.kinds`."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ if TYPE_CHECKING:
 
 
 _PACKAGE = Path(__file__).parents[1]
-# plain SQL stands beside the package in a checkout, and in it once installed from a wheel (see pyproject.toml)
+# plain SQL is beside the package in a checkout, and inside the package in a wheel (see pyproject.toml)
 SQL = next(folder for folder in (_PACKAGE / "sql", _PACKAGE.parent / "sql") if folder.is_dir())
 GROUP = "bgdata.kinds"
-BOARDS = {"board": "board", "next_position_id": "board(next_position_id)"}  # SQL for the board by column that says it
+BOARDS = {
+    "board": "board",
+    "next_position_id": "board(next_position_id)",
+}  # SQL of the board, by the column that encodes it
 EMPTY = "select null::varchar as dataset, null::varchar as variant, null::json as key"
 
 
 @functools.cache
 def all_kinds() -> Kinds:
-    """Every kind by name, in order of name: those of bgdata, and those of other packages. None is imported for it."""
+    """Every kind of bgdata and of other packages, sorted by name. Imports none of their modules."""
     declared = [path for path in _PACKAGE.glob("*/kinds/*.py") if not path.stem.endswith(("_compute", "__init__"))]
     own = {path.stem: f"bgdata.{path.parts[-3]}.kinds.{path.stem}" for path in declared}
-    # by name: views of later subjects may use those of earlier ones
+    # sorted, because views of later subjects may use views of earlier ones
     folders = sorted(folder for folder in SQL.iterdir() if folder.is_dir())
     return Kinds(own, sql=folders, views=leakage_views, group=GROUP)
 
 
 def leakage_views(kinds: Iterable[Dataset[Any]]) -> Iterator[str]:
-    """SQL that creates and comments each of both views, over the views of the kinds' tables."""
+    """SQL that creates and comments the two leakage views, from the tables of the kinds."""
     from bgdata.training.feed import is_benchmark, is_labelled
 
     known = list(kinds)

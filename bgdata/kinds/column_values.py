@@ -19,15 +19,15 @@ CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammo
 
 
 def text_arrays(name: str, texts: Sequence[str]) -> dict[str, Array]:
-    """Texts as two arrays that can be mapped: `name` uint8 bytes one after the other, `name_ends` int64[n]."""
+    """Store texts as two arrays: `name`, uint8 bytes of all texts joined, and `name_ends`, int64[n]."""
     encoded = [text.encode() for text in texts]
     letters = np.frombuffer(b"".join(encoded), np.uint8)
     return {name: letters, f"{name}_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64)}
 
 
 def text_column(arrays: Mapping[str, Array], name: str) -> pa.Array:
-    """The texts of `text_arrays` as a string column. Raises CorruptFileError for arrays that hold no texts: a warehouse
-    may come from a stranger."""
+    """The texts of `text_arrays` as a string column. Raises CorruptFileError for arrays that are not valid texts, as
+    the arrays may come from a stranger."""
     ends = arrays[f"{name}_ends"]
     offsets = np.concatenate([[0], ends]).astype(np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(arrays[name]))]
@@ -40,13 +40,13 @@ def text_column(arrays: Mapping[str, Array], name: str) -> pa.Array:
 
 
 def chosen_texts(texts: pa.Array, index: Array) -> pa.Array:
-    """The text with each index, as a dictionary column; null for -1."""
+    """`texts[index]` as a dictionary column; null where the index is -1."""
     places = pa.array(np.maximum(index, 0).astype(np.int32), mask=index < 0)
     return pa.DictionaryArray.from_arrays(places, texts)
 
 
 def position_columns(boards: Array) -> dict[str, pa.Array]:
-    """`position_id` and `board` of int8[n, 26] boards."""
+    """The columns `position_id` and `board` from int8[n, 26] boards."""
     letters = np.ascontiguousarray(format_position_ids(boards))
     offsets = np.arange(0, 14 * len(boards) + 1, 14, dtype=np.int32)
     ids = pa.StringArray.from_buffers(len(boards), pa.py_buffer(offsets), pa.py_buffer(letters))
@@ -54,7 +54,7 @@ def position_columns(boards: Array) -> dict[str, pa.Array]:
 
 
 def class_column(classes: Array) -> pa.Array:
-    """`class` of uint8[n] `PositionClass` numbers, as gnubg's files name them."""
+    """The column `class` from uint8[n] `PositionClass` numbers, with the names of gnubg's files."""
     names = [""] * (max(PositionClass) + 1)
     for entry in PositionClass:
         names[entry] = entry.file_class.name.lower()
@@ -64,27 +64,27 @@ def class_column(classes: Array) -> pa.Array:
 
 
 def chance_columns(chances: Array) -> dict[str, pa.Array]:
-    """The five cumulative chances of float32[n, 5]."""
+    """The five columns of chances from float32[n, 5] cumulative chances."""
     return {name: pa.array(np.ascontiguousarray(chances[:, n])) for n, name in enumerate(CHANCES)}
 
 
 def null_columns(columns: Sequence[Column], names: Container[str], count: int) -> dict[str, pa.Array]:
-    """The columns of these names without values, for what a record does not hold."""
+    """Null columns of the given names, for fields that a record lacks."""
     return {each.name: pa.nulls(count, pa.type_for_alias(ALIASES[each.type])) for each in columns if each.name in names}
 
 
 def dictionary_column(codes: Array, values: Array) -> pa.Array:
-    """`values[code]` for each code, as a dictionary column: Parquet then stores each value once in a row group."""
+    """`values[codes]` as a dictionary column, of which Parquet stores each value once per row group."""
     return pa.DictionaryArray.from_arrays(pa.array(np.ascontiguousarray(codes)), pa.array(values))
 
 
 def constant(value: Any, type_: str, count: int) -> pa.Array:
-    """The same value of an SQL type in every row, as a dictionary column."""
+    """A dictionary column with the same value of an SQL type in every row."""
     return dictionary_column(np.zeros(count, np.int8), pa.array([value], pa.type_for_alias(ALIASES[type_])))
 
 
 def fixed_lists(values: Array) -> pa.Array:
-    """One list a row from a two-dimensional array."""
+    """A list column with one list per row of a two-dimensional array."""
     rows, width = values.shape
     offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.ascontiguousarray(values).ravel()))

@@ -1,4 +1,4 @@
-"""Comparing stored arrays with what they must hold, by what `check_sample` of several kinds says."""
+"""Comparison of stored arrays with recomputed ones, for `check_sample` of several kinds."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from bgdata.errors import CheckFailedError
 from bgdata.store.arrays import Array
 from bgdata.store.table import Table
 
-TOLERANCE = 1e-5  # of a chance asked for again: programs add in an order of their own
+TOLERANCE = 1e-5  # of a recomputed chance: programs add in different orders
 
 
-def quickest(games: Mapping[int, int], most: int) -> list[int]:
-    """The rows with the fewest games each, up to `most` games together; one row at least."""
+def cheapest_rows(games: Mapping[int, int], most: int) -> list[int]:
+    """The rows with the fewest games, up to `most` games in total; at least one row."""
     rows = sorted(games, key=lambda row: games[row])
     return rows[: max(1, sum(total <= most for total in accumulate(games[row] for row in rows)))]
 
 
 def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
-    """Raise CheckFailedError unless a version has these whole arrays, naming the first row that differs."""
+    """Raise CheckFailedError unless the version has exactly these arrays; the error names the first row that
+    differs."""
     for name, values in expected.items():
         found = table.array(name)
         if found.shape != values.shape:
@@ -30,12 +31,12 @@ def check_arrays(table: Table, expected: Mapping[str, Array]) -> None:
 
 
 def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None:
-    """Raise CheckFailedError unless a version has these values, by array, in int64[n] rows, naming the first row that
-    differs. Not a number equals itself."""
+    """Raise CheckFailedError unless the version has these values, by array, in int64[n] rows; the error names the first
+    row that differs. NaN equals NaN."""
     for name, values in expected.items():
         if len(rows) != len(values):
             raise CheckFailedError(f"expected {len(values)} rows of {name} in {table.name}, found {len(rows)}")
-        found = np.asarray(table.array(name))[rows]
+        found = table.array(name)[rows]
         is_same = (found == values) | ((found != found) & (values != values))
         for place in np.unique(np.nonzero(~is_same)[0])[:1].tolist():
             raise CheckFailedError(
@@ -45,16 +46,16 @@ def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None
 
 
 def check_replayed(table: Table, what: str, rows: slice, expected: Mapping[str, Array]) -> None:
-    """Raise CheckFailedError unless a version has these bytes, by array, in the rows of a game or match that was played
-    again, such as `game 7`."""
+    """Raise CheckFailedError unless the version has these bytes, by array, in the rows of a replayed game or match.
+    `what` names it in the error, as in `game 7`."""
     for name, values in expected.items():
         if np.asarray(table.array(name)[rows]).tobytes() != values.tobytes():
-            raise CheckFailedError(f"expected the {name} of {what} of {table.name} as it is played again, found others")
+            raise CheckFailedError(f"expected the {name} of {what} of {table.name} to equal their replay, found others")
 
 
 def check_chances(table: Table, rows: Array, expected: Array) -> None:
-    """Raise CheckFailedError unless a version has these chances float32[n, 5] in int64[n] rows, but for TOLERANCE."""
-    found = np.asarray(table.array("chances"))[rows]
+    """Raise CheckFailedError unless the version has these float32[n, 5] chances in int64[n] rows, within TOLERANCE."""
+    found = table.array("chances")[rows]
     for place in np.flatnonzero(~(np.abs(found - expected) <= TOLERANCE).all(axis=1))[:1].tolist():
         raise CheckFailedError(
             f"expected chances of {expected[place].tolist()} in row {rows[place]} of {table.name}, "

@@ -129,7 +129,7 @@ def _parquet_files(warehouse: Versions, tables: Iterable[Table]) -> Iterator[Pat
         for shape in kind.tables:
             with suppress(BgdataError):
                 if _is_stored(kind, shape, table):
-                    yield table.check_file(shape.file).resolve()
+                    yield from (path.resolve() for path in table.check_files(shape.file))
 
 
 def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
@@ -276,17 +276,17 @@ def _whole_select(
     is_relative: bool,
 ) -> str:
     """The query that reads the Parquet file. Raises BgdataError or duckdb.Error for one that is not as declared."""
-    path = table.check_file(shape.file)
+    paths = table.check_files(shape.file)
     columns = select_columns(kind, kind.recipe_of(table.manifest), shape)
     with connection.cursor() as aside:  # an error would end the transaction
         check_columns(aside, kind, shape, table)
     if not is_file:
-        return f"select {columns} from {parquet_source(path if is_relative else path.resolve())}"
+        return f"select {columns} from {parquet_source(*(path if is_relative else path.resolve() for path in paths))}"
     root = sql_text(str(warehouse.root.resolve()))
-    place = sql_text("/" + path.relative_to(warehouse.root).as_posix())
+    places = [sql_text("/" + path.relative_to(warehouse.root).as_posix()) for path in paths]
     # DuckDB resolves relative paths against the client's folder, not the database file: so the path is absolute, and a
     # variable overrides it after a move
-    source = read_parquet(f"coalesce(getvariable('warehouse'), {root}) || {place}")
+    source = read_parquet(*(f"coalesce(getvariable('warehouse'), {root}) || {place}" for place in places))
     return f"select {columns} from {source} where is_in_place({root})"
 
 

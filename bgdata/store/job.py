@@ -20,10 +20,11 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, as_completed, wait
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -31,7 +32,7 @@ from numpy.typing import DTypeLike
 
 from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError, WorkerError
 from bgdata.store.arrays import Array, ArrayWriter, map_array, save_array
-from bgdata.store.executors import InProcess
+from bgdata.store.executors import MOST_PROCESSES, InProcess
 from bgdata.store.manifest import canonical_json
 from bgdata.store.progress import Progress
 from bgdata.store.storage import is_want, remove_folder, sha256_file, storage_errors, sync, write_file
@@ -46,6 +47,8 @@ Step = TypeVar("Step")
 CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))  # 0: after every step, for tests
 CHECKPOINT_SHARE = 0.05  # of the time, at most: a large state is written less often
 SHARDS = "shards"  # the folder of shards
+PART = "part"  # the folder of the part that is computed, and of the records of finished ones
+MOST_ASKED = 2 * MOST_PROCESSES  # parts that wait in an executor: two for each worker, however many it has
 CHECKPOINT_ERRORS = (BgdataError, KeyError, ValueError, OSError)  # ours of damage, others of a missing field or file
 _STATE = "state.json"
 _SEAL = "sha256"  # hash of all other fields of the state
@@ -177,6 +180,9 @@ def tidy(folder: Path) -> None:
     which would be written through, pipes, which nobody would write to, folders in place of files and the reverse."""
     for path in folder.iterdir():
         is_folder = path.is_dir() and not path.is_symlink()
+        if path.name == PART and is_folder:
+            tidy(path)
+            continue
         has_files = path.name == SHARDS or path.name.startswith("checkpoint")
         if has_files and not is_folder:
             path.unlink()
@@ -217,6 +223,8 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
 
 def finished_part(folder: Path) -> str:
     """How far a killed build got, from its folder: `up to step 12`, `in 7 parts`, or empty."""
+    if parts := len(list((folder / PART).glob("part_*.json"))):
+        return f"in {parts} part{'s' * (parts > 1)}"
     for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
         return f"up to step {int(checkpoint.name.removeprefix('checkpoint-'))}"
     count = len(list((folder / SHARDS).glob("*.npz")))
@@ -265,9 +273,10 @@ class Work:
         return found
 
 
-def ranges(count: int, size: int) -> list[range]:
-    """0 to count - 1 in ranges of `size`; the last one may be shorter."""
-    return [range(begin, min(count, begin + size)) for begin in range(0, count, size)]
+def ranges(items: range | int, size: int) -> list[range]:
+    """Some items, or 0 to count - 1, in ranges of `size`; the last one may be shorter."""
+    whole = range(items) if isinstance(items, int) else items
+    return [range(begin, min(whole.stop, begin + size)) for begin in range(whole.start, whole.stop, size)]
 
 
 def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
@@ -284,7 +293,7 @@ def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> I
     missing = [part for part in parts if (part.start, part.stop) not in found]
     if len(missing) < len(parts):
         job.progress.note(f"going on with {job.title}: {len(parts) - len(missing)} of {len(parts)} parts are there")
-        job.progress.advance(sum(len(part) for part in parts if part not in missing))
+        job.progress.advance(sum(map(len, parts)) - sum(map(len, missing)))
     for part, path in _written_shards(job.executor, work, missing, folder, job.recipe):
         found[part.start, part.stop] = path
         job.progress.advance(len(part))
@@ -314,15 +323,25 @@ def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int,
 def _written_shards(
     executor: Executor, work: Work, parts: Iterable[range], folder: Path, key: str
 ) -> Iterator[tuple[range, Path]]:
-    """Have shards written, and yield each with its path when it is finished. Raises WorkerError."""
+    """Have shards written, and yield each with its path when it is finished; at most MOST_ASKED are asked for and not
+    yet yielded. Raises WorkerError."""
     asked: dict[Future[str], range] = {}
+    done: SimpleQueue[Future[str]] = (
+        SimpleQueue()
+    )  # to wait for all that are asked, again and again, would be quadratic
+
+    def finished(future: Future[str]) -> tuple[range, Path]:
+        return asked.pop(future), folder / future.result()
+
     try:
         for part in parts:
-            asked[executor.submit(write_shard, work, part.start, part.stop, str(folder), key)] = part
-            for future in wait(asked, timeout=0).done:
-                yield asked.pop(future), folder / future.result()
-        for future in as_completed(asked):
-            yield asked[future], folder / future.result()
+            future = executor.submit(write_shard, work, part.start, part.stop, str(folder), key)
+            asked[future] = part
+            future.add_done_callback(done.put)
+            while len(asked) >= MOST_ASKED or not done.empty():
+                yield finished(done.get())
+        while asked:
+            yield finished(done.get())
     except Exception as error:
         is_loss = isinstance(error, BrokenExecutor | CancelledError) or type(error).__module__.startswith("distributed")
         if not is_loss:  # it comes from the work
@@ -359,9 +378,10 @@ def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path, 
     np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
     data = packed.getvalue()
     first, last = f"{begin:09d}", f"{end:09d}"
-    # the seal in the name proves that a part is whole, without a second file
+    # the seal in the name proves that a part is whole, without a second file, and without waiting for the disk: to wait
+    # would take longer than all else that is done for a part
     name = f"{first}-{last}.{_seal(key, first, last, data)}.npz"
-    write_file(folder / name, data)
+    write_file(folder / name, data, is_durable=False)
     return name
 
 

@@ -91,20 +91,23 @@ def not_regular(path: Path) -> str:
     return f"expected a regular file in {path}, found a {found}; try: bgdata verify"
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new one."""
+def write_file(path: Path, data: bytes, *, is_durable: bool = True) -> None:
+    """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new one. One
+    that need not be durable is not waited for: after a power cut it may be missing, or have other bytes."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
             partial.unlink(missing_ok=True)  # whatever leads elsewhere
             with partial.open("xb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+                if is_durable:
+                    file.flush()
+                    os.fsync(file.fileno())
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
-        sync(path.parent)
+        if is_durable:
+            sync(path.parent)
 
 
 def sync(path: Path) -> None:

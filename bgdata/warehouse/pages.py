@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from html import escape
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -149,10 +150,16 @@ def _seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
 def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Row:
     """Rows of one table of a version, or why there are none."""
     try:
-        rows = FLAT_ROWS[shape.name](found) if is_flat else middle_rows(found.check_file(shape.file), SAMPLE)
+        rows = FLAT_ROWS[shape.name](found) if is_flat else middle_rows(middle_file(found, shape), SAMPLE)
     except BgdataError as error:
         return {"shape": shape, "rows": [], "links": [], "note": site.public(error)}
     return {"shape": shape, "rows": whole_rows(rows), "links": [_row_position(found, row) for row in rows], "note": ""}
+
+
+def middle_file(found: Table, shape: TableShape) -> Path:
+    """The Parquet file of a table, or that of the part in the middle. Raises what `check_file` raises."""
+    (name,) = found.parts[len(found.parts) // 2].files_of(shape.file)
+    return found.check_file(name)
 
 
 def _row_position(found: Table, row: Row) -> str:

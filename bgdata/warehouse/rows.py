@@ -104,12 +104,15 @@ def pip_spread(table: Table) -> PipSpread | None:
     """How the positions of a version spread over pips; None for a version that holds none."""
     from bgdata.game.codec import pip_counts  # imports kernels
 
-    arrays = table.arrays()
-    boards = next((arrays[name] for name in BOARDS if name in arrays), None)
-    if boards is None or not len(boards):
+    name = next((name for name in BOARDS if table.has_array(name)), None)
+    total = len(table.array(name)) if name else 0
+    if name is None or not total:
         return None
-    counts = np.bincount(pip_counts(boards)[:, 0] // GROUP_PIPS)
+    counts = np.zeros(0, np.int64)
+    for part in table.parts:
+        own = np.bincount(pip_counts(part.array(name))[:, 0] // GROUP_PIPS, minlength=len(counts))
+        counts = own + np.pad(counts, (0, len(own) - len(counts)))
     return PipSpread(
         [GROUP_PIPS * group for group in range(len(counts))],
-        [round(100 * int(count) / len(boards), 2) for count in counts],
+        [round(100 * int(count) / total, 2) for count in counts],
     )

@@ -34,6 +34,7 @@ def completed(root: Path, *words: str) -> set[str]:
         (("build", "bearoff_t"), {"bearoff_two_sided"}),
         (("import", "gnubg_"), {"gnubg_benchmark", "gnubg_training"}),
         (("verify", "bearoff_g"), {"bearoff_gammon"}),
+        (("push", "s3://x/y", "bearoff_gammon", "bearoff_two_sided/"), {"bearoff_two_sided/3x3"}),
         (("diff", "bearoff_two_sided/"), {"bearoff_two_sided/3x3"}),
         (("diff", "bearoff_gammon/3x15", "bearoff_e"), {"bearoff_error/3x3"}),
         (("eval", "x", "--network", "ti"), {"tiny", "tiny-supervised"}),
@@ -61,7 +62,8 @@ def test_versions_of_the_warehouse_that_is_named(small_root: Path, tmp_path: Pat
     words = ["--warehouse", str(tmp_path)]
     assert not shell.get_completions([*words, "rm"], "")
     assert shell.get_completions(["rm", "--warehouse", str(small_root)], "")
-    assert [item.type for item in shell.get_completions(["rm", "--warehouse"], "")] == ["dir"]
+    for named in ("rm", "--warehouse"), ("pull",), ("push",):
+        assert [item.type for item in shell.get_completions(list(named), "")] == ["dir"]
 
 
 def test_everything_that_is_explained(small_root: Path) -> None:

@@ -25,9 +25,22 @@ LACKING = [
     (("export", "torch", "-o", "x"), "torch", "to write a program of it", "torch"),
     (("eval", "start", "--network", "empty.onnx"), "onnxruntime", "to run empty.onnx", "onnx"),
     (("selfplay", "--executor", "dask://here:1"), "distributed", "for an executor dask://...", "dask"),
+    (("push", "s3://bucket/path"), "fsspec", "for a warehouse at an address", "remote"),
+    (("pull", "memory://path"), "fsspec", "for a warehouse at an address", "remote"),
     (("score", "pubeval", "--against", "bgsage", "--games", "4"), "bgsage", "in this environment", "oracles"),
 ]
-HIDDEN = ("bgsage", "distributed", "jinja2", "matplotlib", "onnx", "onnxruntime", "starlette", "torch", "uvicorn")
+HIDDEN = (
+    "bgsage",
+    "distributed",
+    "fsspec",
+    "jinja2",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "starlette",
+    "torch",
+    "uvicorn",
+)
 PROGRAM = f"""
 import json, sys
 sys.modules.update(dict.fromkeys({HIDDEN}))

@@ -150,7 +150,7 @@ GIVEN = {  # what the other arguments are, so that the long one is looked at
     "position": "4HPwATDgc/ABMA", "kind": "bearoff_gammon", "files": "x", "source": "gnubg", "sql": "select 1",
     "player": "pubeval", "match": "x.mat", "corpus": "selfplay/x", "study": "index", "version": "a/b/r1-00000000",
     "met": "x", "other": "x", "table": "a/b", "name": "x", "shell": "bash", "before": "a/b", "after": "a/b",
-    "user": "x",
+    "user": "x", "address": "nowhere",
 }  # fmt: skip
 NEEDED = {"output": "x", "folder": "x", "form": "csv", "labels": "x"}
 UNLESS_ASKED = {  # options without which nothing is done or told
@@ -161,7 +161,7 @@ UNLESS_ASKED = {  # options without which nothing is done or told
 LENGTHY = {
     *(("train", name) for name in ("td", "sl", "turn-input", "parts")),
     *((name,) for name in ("build", "rebuild", "selfplay", "score", "play", "study", "ladder", "reference")),
-    *((name,) for name in ("check-reference", "openings", "rollout", "external", "fibs")),
+    *((name,) for name in ("check-reference", "openings", "rollout", "external", "fibs", "push", "pull")),
 }
 
 

@@ -25,7 +25,7 @@ import bgdata
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
 from bgdata.equity.cube import CubeRules
 from bgdata.evaluation.lookahead_player import LookaheadPlayer
-from bgdata.process import data_bytes
+from bgdata.process import data_segment_bytes
 from bgdata.protocols.decisions import Decisions
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.faults.campaign import Campaign
@@ -95,7 +95,7 @@ def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
     with told.open("wb") as file:
         for number in (1, 2):
             os.dup2(file.fileno(), number)
-    most = data_bytes() + MOST_MEMORY
+    most = data_segment_bytes() + MOST_MEMORY
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     if files:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
@@ -108,7 +108,7 @@ def command(arguments: list[str], told: Path, reading: int | None = None) -> Non
     from bgdata.protocols.commands import external, fibs
 
     for module in (external, fibs):
-        vars(module)["decisions_of"] = lambda *_: Decisions(LookaheadPlayer(Scrambled()), CubeRules())
+        vars(module)["open_decisions"] = lambda *_: Decisions(LookaheadPlayer(Scrambled()), CubeRules())
     fibs.PAUSE_SECONDS = 0
     os.environ[fibs.PASSWORD] = PASSWORD
     sys.argv = ["bgdata", *arguments]

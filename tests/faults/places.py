@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 import bgdata
-from bgdata.process import data_bytes
+from bgdata.process import data_segment_bytes
 from bgdata.store.storage import remove_folder
 from bgdata.store.versions import CATALOG
 from tests.faults.asking import HANG_SECONDS, Answer, ask, run_commands
@@ -173,6 +173,6 @@ def state_of(root: Path) -> dict[str, tuple[int, int, bytes]]:
 
 def starve(root: Path, place: Path, commands: list[list[str]], told: Path, more: int) -> None:
     """In another process: run commands with so many more bytes of memory than it has."""
-    most = data_bytes() + more
+    most = data_segment_bytes() + more
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     run_commands(root, place, commands, told)

@@ -1,4 +1,4 @@
-"""What gnubg says about plays and classes, many positions a process."""
+"""Plays and classes according to gnubg, many positions per process."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ for rows in json.load(open("questions.json")):
 
 
 def gnubg_plays(questions: Sequence[tuple[str, int, int]], folder: Path, processes: int = 4) -> list[list[str]]:
-    """Every play of (Position ID, die, die), as text, from several processes: each answer is mostly waiting."""
+    """The plays of each (Position ID, die, die) as text. Several processes share the questions, since gnubg mostly
+    waits."""
 
     def ask(part: int) -> list[Any]:
         own = folder / str(part)
@@ -48,8 +49,8 @@ def gnubg_plays(questions: Sequence[tuple[str, int, int]], folder: Path, process
 
     answers: list[Any] = [None] * len(questions)
     with ThreadPoolExecutor(processes) as executor:
-        for part, told in enumerate(executor.map(ask, range(processes))):
-            answers[part::processes] = told
+        for part, found in enumerate(executor.map(ask, range(processes))):
+            answers[part::processes] = found
     return answers
 
 
@@ -60,7 +61,7 @@ def gnubg_classes(positions: Sequence[Position], folder: Path) -> list[int]:
 
 
 def after_moves(position: Position, moves: list[int]) -> Position:
-    """The position after checker moves in the form of gnubg: from, to, from, to, ...; 25 is the bar, 0 is off."""
+    """The position after checker moves in gnubg's form: from, to, from, to, ...; 25 is the bar, 0 is off."""
     board = list(position.board)
     for start, end in zip(moves[::2], moves[1::2], strict=True):
         board[start if start < BAR else BAR] -= 1

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: match states of every kind that identifiers hold."""
+"""Hypothesis strategies for all match states that identifiers can hold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _stakes(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def quiet_states(draw: st.DrawFn) -> MatchState:
+def states_without_offer(draw: st.DrawFn) -> MatchState:
     """A game in progress in which nothing is offered."""
     on_roll, roll = draw(sides), draw(st.none() | st.sampled_from(ROLLS))
     return MatchState(roll=roll, on_roll=on_roll, to_decide=on_roll, **draw(_stakes()))
@@ -46,11 +46,11 @@ def quiet_states(draw: st.DrawFn) -> MatchState:
 
 @st.composite
 def offers(draw: st.DrawFn) -> MatchState:
-    """A double, a beaver or a raccoon that waits for an answer."""
+    """An unanswered double, beaver or raccoon."""
     on_roll = draw(sides)
     stakes = draw(_stakes().filter(lambda stakes: not stakes.get("is_crawford")))
     to_decide = on_roll.other
-    if stakes.get("cube_owner") == on_roll.other:  # who doubled already, and was answered by a beaver
+    if stakes.get("cube_owner") == on_roll.other:  # the player on roll doubled before, and the opponent beavered
         if stakes.get("length"):
             stakes["cube_owner"] = on_roll
         elif stakes["cube_value"] < 4 or draw(st.booleans()):
@@ -60,15 +60,15 @@ def offers(draw: st.DrawFn) -> MatchState:
 
 @st.composite
 def resignations(draw: st.DrawFn) -> MatchState:
-    """A resignation that waits for an answer, also one in answer to a double."""
-    match = draw(quiet_states() | offers())
+    """An unanswered resignation, which may itself answer a double."""
+    match = draw(states_without_offer() | offers())
     fields = {name: getattr(match, name) for name in MatchState.__dataclass_fields__}
     return MatchState(**fields | {"resigned": draw(st.integers(1, 3)), "to_decide": match.to_decide.other})
 
 
 @st.composite
 def finished_games(draw: st.DrawFn) -> MatchState:
-    """A game that is over: the score may be that of a match won, beside the dice of the game."""
+    """A game that is over. Its score may be that of a won match, with the dice of the last roll."""
     length = draw(st.integers(1, 64))
     state = draw(st.sampled_from([GameState.OVER, GameState.RESIGNED, GameState.DROPPED]))
     scores = (draw(st.integers(0, 100)), draw(st.integers(0, 100)))
@@ -84,5 +84,5 @@ def finished_games(draw: st.DrawFn) -> MatchState:
     )
 
 
-running_states = quiet_states() | offers()
+running_states = states_without_offer() | offers()
 match_states = running_states | resignations() | finished_games()

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: legal boards of every kind, also ones that no game reaches."""
+"""Hypothesis strategies for legal boards, including boards that no game reaches."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from bgdata.game.position import Position, board_flaw
 
 @st.composite
 def boards(draw: st.DrawFn) -> list[int]:
-    """A legal 26-integer board: up to 15 checkers a side, anywhere, the bars and few points included."""
+    """A legal 26-integer board with up to 15 checkers per side on any points, including the bars."""
     board = [0] * 26
-    # few points to choose from make stacks, blocks and closed boards likely
+    # a choice of few points makes stacks, blocks and closed boards likely
     slots = draw(st.lists(st.integers(0, 25), min_size=1, max_size=26, unique=True))
     for slot in draw(st.lists(st.sampled_from(slots), max_size=15)):
         if slot != 0:

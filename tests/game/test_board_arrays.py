@@ -1,4 +1,4 @@
-"""Boards and rolls from outside: arrays of every integer type, lists of every notation, and what is neither."""
+"""Conversion of boards and rolls: every integer type, lists of every notation, and invalid input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.together import each
 
 
 @given(st.lists(positions, max_size=4))
-def test_every_form_of_a_list_is_the_same(found: list[Position]) -> None:
+def test_board_array_accepts_every_form(found: list[Position]) -> None:
     expected = np.array([position.board for position in found], np.int8).reshape(-1, 26)
     forms: list[Any] = [
         expected, expected.astype(np.int64), np.asfortranarray(expected.astype(np.int32)), expected.tolist(),
@@ -39,7 +39,7 @@ WRONG_BOARDS: list[tuple[Any, str]] = [
     (STARTS != 0, r"expected boards as int8\[n, 26\], got bool\[2, 26\]"),
     (STARTS[0], r"expected boards as int8\[n, 26\], got .*\[26\]"),
     (STARTS[:, :25], r"expected boards as int8\[n, 26\], got .*\[2, 25\]"),
-    (STARTS * 3 + 256, "expected boards as int8"),  # 256 would be 0
+    (STARTS * 3 + 256, "expected boards as int8"),  # would wrap to 0
     (STARTS * 3, "expected at most 15 checkers of the player on roll"),
     ("start", "a list of positions, got 'start'"),
     (START, "a list of positions, got Position"),
@@ -61,7 +61,7 @@ def test_invalid_boards_are_refused(boards: Any, message: str) -> None:
     "rolls",
     [["31", "66"], [Roll(3, 1), Roll(6, 6)], [[3, 1], (6, 6)], ["3-1", (6, 6)], np.array([[3, 1], [6, 6]], np.uint8)],
 )
-def test_every_form_of_rolls(rolls: Any) -> None:
+def test_dice_array_accepts_every_form(rolls: Any) -> None:
     dice = dice_array(rolls, 2)
     assert dice.dtype == np.int8
     assert dice.tolist() == [[3, 1], [6, 6]]

@@ -1,4 +1,4 @@
-"""Boards as SVG: well-formed, self-contained, the same every time, and as many checkers as the position has."""
+"""SVG boards are well-formed, self-contained, reproducible, and show the right number of checkers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import checker_paths, parse_play
 from bgdata.game.position import START, Position
-from tests.game.match_strategies import quiet_states
+from tests.game.match_strategies import states_without_offer
 from tests.game.strategies import positions
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,8 +31,8 @@ def expected_circles(position: Position) -> int:
     return sum(min(abs(count), 5) for count in position.board)
 
 
-@given(positions, st.none() | st.sampled_from(ROLLS), st.none() | quiet_states(), st.integers(1, 2000))
-def test_every_picture_is_well_formed(position: Position, roll: Roll | None, match: object, width: int) -> None:
+@given(positions, st.none() | st.sampled_from(ROLLS), st.none() | states_without_offer(), st.integers(1, 2000))
+def test_picture_is_well_formed(position: Position, roll: Roll | None, match: object, width: int) -> None:
     stakes = getattr(match, "stakes", None)
     svg = format_board_svg(position, roll=roll, stakes=stakes, width=width)
     assert svg == format_board_svg(position, roll=roll, stakes=stakes, width=width)
@@ -47,24 +47,24 @@ def test_every_picture_is_well_formed(position: Position, roll: Roll | None, mat
 
 
 @given(positions)
-def test_everything_lies_within_the_picture(position: Position) -> None:
+def test_elements_lie_within_the_picture(position: Position) -> None:
     for element in ElementTree.fromstring(format_board_svg(position)).iter():
         x, y = int(element.get("cx", element.get("x", "0"))), int(element.get("cy", element.get("y", "0")))
         assert 0 <= x < WIDTH
         assert 0 <= y < HEIGHT
 
 
-def test_stacks_of_more_than_five_have_a_number() -> None:
+def test_tall_stacks_have_a_number() -> None:
     assert [text for text in texts(format_board_svg(PHOTO)) if text in ("6", "10")] == [
         "6",
         "10",
         "10",
         "6",
-    ]  # + points
+    ]  # the other 6 and 10 are point numbers
     assert "2 off" in texts(format_board_svg(PHOTO))
 
 
-def test_checkers_stand_on_the_home_board_of_their_side() -> None:
+def test_checkers_are_on_their_sides_home_board() -> None:
     board = [0] * 26
     board[1], board[BAR], board[OPPONENT_BAR], board[24] = 1, 1, 1, -1
     root = ElementTree.fromstring(format_board_svg(Position(board)))
@@ -75,11 +75,11 @@ def test_checkers_stand_on_the_home_board_of_their_side() -> None:
     ]
     light, dark = found[0][0], found[1][0]
     assert light != dark
-    # point 1: light, right, below; point 24: dark, right, above; bars: he above where he enters, the opponent below
+    # point 1: light, right, below; point 24: dark, right, above; bars: on roll above, opponent below
     assert found == [(light, True, True), (dark, True, False), (light, False, False), (dark, False, True)]
 
 
-def test_title_and_description() -> None:
+def test_title_and_description_name_the_position() -> None:
     stakes = Stakes(MatchScore(3, 5), Cube(4, CubeOwner.ON_ROLL))
     root = ElementTree.fromstring(format_board_svg(START, roll=Roll(6, 5), stakes=stakes))
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
@@ -95,7 +95,7 @@ def test_title_and_description() -> None:
     assert root.get("aria-labelledby", "").split() == [title.get("id"), description.get("id")]
 
 
-def test_cube_and_captions() -> None:
+def test_cube_and_captions_follow_the_stakes() -> None:
     assert texts(format_board_svg(START))[-2:] == ["opponent, 167 pips", "on roll, 167 pips"]
     money = texts(format_board_svg(START, stakes=Stakes(Money(is_jacoby=True), Cube(64))))
     assert money[-4:] == ["64", "opponent, 167 pips", "money with jacoby rule", "on roll, 167 pips"]
@@ -104,12 +104,12 @@ def test_cube_and_captions() -> None:
     assert crawford[:-3] == texts(format_board_svg(START))[:-2]  # no cube in the Crawford game
 
 
-def test_a_picture_must_have_a_width() -> None:
+def test_width_of_zero_is_refused() -> None:
     with pytest.raises(UsageError, match="expected a width of at least 1 pixel, got 0"):
         format_board_svg(START, width=0)
 
 
-def test_a_finished_game() -> None:
+def test_finished_game_shows_checkers_off() -> None:
     svg = format_board_svg(Position((0, *[0] * 25)))
     assert "no checker on the board; 0 pips, 15 off" in svg
     assert texts(svg).count("15 off") == 2
@@ -122,14 +122,14 @@ def points_of(path: ElementTree.Element) -> list[tuple[int, int]]:
 
 
 def arrows(svg: str) -> list[list[tuple[int, int]]]:
-    """The points of each arrow from its start to its tip; its edge in white is left out."""
+    """The points of each arrow from start to tip, without the white outline."""
     groups = [list(group) for group in ElementTree.fromstring(svg).iter(f"{SVG}g")]
     drawn = [group for group in groups if group and group[0].get("stroke-width") == "5"]
     return [[*points_of(line)[:-1], points_of(head)[0]] for line, head in drawn]
 
 
 @given(positions, st.sampled_from(ROLLS), st.integers(0))
-def test_a_play_has_an_arrow_for_each_checker(position: Position, roll: Roll, number: int) -> None:
+def test_each_moved_checker_has_an_arrow(position: Position, roll: Roll, number: int) -> None:
     plays = position.legal_plays(roll)
     play = plays[number % len(plays)]
     svg = position.svg(play, roll)
@@ -142,7 +142,7 @@ def test_a_play_has_an_arrow_for_each_checker(position: Position, roll: Roll, nu
     assert f"Play: {play}." in svg
 
 
-def test_an_arrow_leads_from_checker_to_checker() -> None:
+def test_arrow_goes_from_checker_to_checker() -> None:
     def circles(position: Position) -> set[tuple[int, int]]:
         found = ElementTree.fromstring(position.svg()).iter(f"{SVG}circle")
         return {(int(circle.get("cx", "")), int(circle.get("cy", ""))) for circle in found}
@@ -150,14 +150,14 @@ def test_an_arrow_leads_from_checker_to_checker() -> None:
     for text, steps in (("13/8 24/23", 1), ("24/14", 2), ("24/22(2) 6/4(2)", 1)):
         play = parse_play(text, START)
         for start, *between, end in arrows(START.svg(play)):
-            assert start in circles(START) - circles(play.after_play)  # the checkers that leave
+            assert start in circles(START) - circles(play.after_play)  # checkers that leave
             assert end in circles(play.after_play) - circles(START)
             assert len(between) == steps - 1
     hit = Position([0, 0, 0, 0, 0, -1, 0, 0, 1, *[0] * 17])
     assert set(arrows(hit.svg("8/5*", "21"))[0]) >= circles(hit)
 
 
-def test_positions_draw_themselves_in_notebooks() -> None:
+def test_position_has_svg_for_notebooks() -> None:
     assert START._repr_svg_() == START.svg() == format_board_svg(START)
     assert "31 to play" in START.svg(roll="31")
     with pytest.raises(IllegalPlayError, match="expected a legal play"):

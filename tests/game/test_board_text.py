@@ -1,4 +1,4 @@
-"""Boards drawn as text: read back whatever they show, alone or inside other text, and refused when in doubt."""
+"""Boards as text are parsed back, alone or inside other text; ambiguous ones are refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bgdata.game.board_text import format_board_text, parse_board_text
 from bgdata.game.dice import ROLLS, Roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import START, Position
-from tests.game.match_strategies import quiet_states
+from tests.game.match_strategies import states_without_offer
 from tests.game.strategies import positions
 from tests.together import each
 
@@ -37,18 +37,20 @@ Position ID: gMEPGBmb/wEAEA
 FULL_STAKES = Stakes(MatchScore(2, 1), Cube(2, CubeOwner.OPPONENT))
 
 
-def test_a_board() -> None:
+def test_board_with_roll_and_stakes() -> None:
     assert format_board_text(FULL, roll=Roll(3, 1), stakes=FULL_STAKES) == DRAWN
     assert parse_board_text(DRAWN) == FULL
 
 
-def test_the_start_as_documented() -> None:
+def test_start_matches_documentation() -> None:
     assert textwrap.indent(format_board_text(START), "    ") in (board_text.__doc__ or "")
     assert parse_board_text(board_text.__doc__ or "") == START
 
 
-@given(positions, st.none() | st.sampled_from(ROLLS), st.none() | quiet_states(), st.booleans(), st.integers(0, 8))
-def test_every_board_is_read_back(position: Position, roll: Roll, match: object, with_id: bool, indent: int) -> None:
+@given(
+    positions, st.none() | st.sampled_from(ROLLS), st.none() | states_without_offer(), st.booleans(), st.integers(0, 8)
+)
+def test_text_boards_are_parsed_back(position: Position, roll: Roll, match: object, with_id: bool, indent: int) -> None:
     stakes = getattr(match, "stakes", None)
     text = format_board_text(position, roll=roll, stakes=stakes, with_id=with_id)
     assert parse_board_text(text) == position
@@ -68,17 +70,17 @@ def test_every_board_is_read_back(position: Position, roll: Roll, match: object,
         (Stakes(MatchScore(1, 5, is_crawford=True)), 7, "cube 1, crawford game"),
     ],
 )
-def test_stakes_beside_the_board(stakes: Stakes, line: int, words: str) -> None:
+def test_stakes_are_shown_beside_the_board(stakes: Stakes, line: int, words: str) -> None:
     lines = format_board_text(START, stakes=stakes).splitlines()
     assert lines[line].endswith(f"|  {words}")
 
 
-def test_a_single_pip_is_no_plural() -> None:
+def test_one_pip_is_singular() -> None:
     assert "  1 pip, 14 off\n" in format_board_text(Position((0, 1, *[0] * 24)))
 
 
 def corrupted(line: int, column: int, letters: str) -> str:
-    """The drawn board with letters written over it; line and column from 1, as errors count."""
+    """The drawn board with letters written over it; line and column count from 1, as in errors."""
     lines = DRAWN.splitlines()
     lines[line - 1] = lines[line - 1][: column - 1] + letters + lines[line - 1][column - 1 + len(letters) :]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Classes of positions: borders by example, arrays against positions, and gnubg."""
+"""Classes of positions: boundaries by example, arrays against single positions, and gnubg."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bgdata.game.board_kernels import game_outcomes, position_classes
 from bgdata.game.classes import (
     Outcome,
     PositionClass,
+    check_has_checkers,
     check_in_progress,
-    check_occurs,
     game_outcome,
     is_over,
     position_class,
@@ -51,12 +51,12 @@ from tests.together import each
         ({25: 7}, {24: 7}, PositionClass.CRASHED),
     ],
 )
-def test_borders(own: dict[int, int], opponent: dict[int, int], expected: PositionClass) -> None:
+def test_class_boundaries(own: dict[int, int], opponent: dict[int, int], expected: PositionClass) -> None:
     assert position_class(position(own, opponent)) is expected
     assert position_class(position(own, opponent).flip()) is expected
 
 
-def test_class_of_files() -> None:
+def test_file_class_has_only_the_classes_of_gnubg_files() -> None:
     assert position_class(START).file_class is PositionClass.CONTACT
     assert position_class(parse_key20("NIKOIJADCANIGOAHADBA")).file_class is PositionClass.CONTACT
     assert PositionClass.BEAROFF_ONE_SIDED.file_class is PositionClass.RACE
@@ -65,13 +65,13 @@ def test_class_of_files() -> None:
 
 
 @given(batches)
-def test_arrays_equal_one_at_a_time(batch: Boards) -> None:
+def test_array_classes_match_single_positions(batch: Boards) -> None:
     expected = [position_class(Position(board)) for board in batch.tolist()]
     assert position_classes(batch).tolist() == expected
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_has_the_same_classes(tmp_path: Path) -> None:
+def test_classes_match_gnubg(tmp_path: Path) -> None:
     games = random_game_positions(200, seed=30).boards
     rng = np.random.default_rng(30)
     boards = np.concatenate([games, thinned(games, rng), thinned(games, rng, low=20), home_boards(3000, rng)])
@@ -82,14 +82,14 @@ def test_gnubg_has_the_same_classes(tmp_path: Path) -> None:
 
 
 def thinned(boards: Boards, rng: np.random.Generator, low: int = 60) -> Boards:
-    """The boards with checkers taken off at random, so that classes of few checkers occur."""
+    """The boards with checkers removed at random, so that classes with few checkers occur."""
     keep = rng.random(boards.shape) < rng.integers(low, 101, (len(boards), 1)) / 100
     fewer = np.where(rng.random(boards.shape) < 0.5, np.trunc(boards / 2).astype(np.int8), np.int8(0))
     return np.where(keep, boards, fewer).astype(np.int8)
 
 
 def home_boards(count: int, rng: np.random.Generator) -> Boards:
-    """Both sides within 8 points, up to 15 checkers."""
+    """Boards with both sides within 8 points, up to 15 checkers each."""
     boards = np.zeros((count, 26), np.int8)
     rows = np.arange(count)
     for _ in range(15):
@@ -112,7 +112,7 @@ def home_boards(count: int, rng: np.random.Generator) -> Boards:
         ({24: 13}, 1, Outcome.WINS_SINGLE),
     ],
 )
-def test_ends(opponent: dict[int, int], opponent_bar: int, outcome: Outcome) -> None:
+def test_outcomes_of_finished_games(opponent: dict[int, int], opponent_bar: int, outcome: Outcome) -> None:
     won = position({}, opponent, opponent_bar)
     assert game_outcome(won) is outcome
     assert game_outcome(won.flip()) is Outcome(-outcome)
@@ -120,7 +120,7 @@ def test_ends(opponent: dict[int, int], opponent_bar: int, outcome: Outcome) -> 
     assert game_outcomes(np.array([won.board, won.flip().board], np.int8)).tolist() == [outcome, -outcome]
 
 
-def test_fewer_checkers_as_in_hypergammon() -> None:
+def test_gammons_depend_on_number_of_checkers() -> None:
     assert game_outcome(START) is Outcome.UNFINISHED
     assert not is_over(START)
     won = position({}, {24: 2, 3: 1})
@@ -130,21 +130,21 @@ def test_fewer_checkers_as_in_hypergammon() -> None:
 
 
 @given(batches)
-def test_outcomes_of_arrays_equal_one_at_a_time(batch: Boards) -> None:
+def test_array_outcomes_match_single_positions(batch: Boards) -> None:
     ended = batch.copy()
     ended[:, 1:][ended[:, 1:] > 0] = 0  # the player on roll has borne off
     for rows in (batch, ended, flip_boards(ended)):
         assert game_outcomes(rows).tolist() == [game_outcome(Position(board)) for board in rows.tolist()]
 
 
-def test_games_in_progress() -> None:
-    assert check_in_progress(START) == check_occurs(START) == START
+def test_checks_refuse_finished_games_and_empty_boards() -> None:
+    assert check_in_progress(START) == check_has_checkers(START) == START
     won = position({}, {19: 14})
-    assert check_occurs(won) == won
+    assert check_has_checkers(won) == won
     with pytest.raises(InvalidPositionError, match="in which the player on roll has borne off every checker"):
         check_in_progress(won)
     with pytest.raises(InvalidPositionError, match="in which the opponent has borne off every checker"):
         check_in_progress(won.flip())
-    for check in (check_occurs, check_in_progress):
+    for check in (check_has_checkers, check_in_progress):
         with pytest.raises(InvalidPositionError, match="expected a position with checkers, got AAAAAAAAAAAAAA"):
             check(Position([0] * 26))

@@ -1,4 +1,4 @@
-"""The bulk kernels against `position`, which does one at a time; flaws instead of exceptions."""
+"""The array functions against `position`, which converts one at a time; flaws instead of exceptions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ batches = st.lists(boards(), min_size=1, max_size=20).map(lambda rows: np.array(
 
 
 @given(batches)
-def test_bulk_equals_one_at_a_time(batch: codec.Boards) -> None:
+def test_array_functions_match_single_positions(batch: codec.Boards) -> None:
     positions = [Position(board) for board in batch]
     assert codec.format_position_ids(batch).tolist() == [position.id.encode() for position in positions]
     assert codec.format_key20s(batch).tolist() == [format_key20(position).encode() for position in positions]
@@ -35,7 +35,7 @@ def test_bulk_equals_one_at_a_time(batch: codec.Boards) -> None:
 
 
 @given(batches)
-def test_every_form_is_read_back(batch: codec.Boards) -> None:
+def test_formatted_arrays_are_parsed_back(batch: codec.Boards) -> None:
     ids = codec.format_position_ids(batch)
     for parsed, flaws in (
         codec.parse_position_ids(ids),
@@ -49,7 +49,7 @@ def test_every_form_is_read_back(batch: codec.Boards) -> None:
 @given(
     st.lists(st.text(BASE64_LETTERS + "!", min_size=13, max_size=13), min_size=1), st.sampled_from(LAST_LETTERS + "B")
 )
-def test_random_text_gets_the_flaw_that_position_raises(texts: list[str], last: str) -> None:
+def test_random_text_has_the_flaw_that_position_raises(texts: list[str], last: str) -> None:
     ids = [text + last for text in texts]
     parsed, flaws = codec.parse_position_ids(np.array(ids, "S14"))
     for text, board, flaw in zip(ids, parsed, flaws, strict=True):
@@ -63,7 +63,7 @@ def test_random_text_gets_the_flaw_that_position_raises(texts: list[str], last: 
 
 
 @given(st.lists(st.integers(-9, 9), min_size=26, max_size=26))
-def test_any_board_gets_the_flaw_of_position(board: list[int]) -> None:
+def test_array_flaw_matches_board_flaw(board: list[int]) -> None:
     assert codec.board_flaws(np.array([board], np.int8)).tolist() == [board_flaw(board)]
 
 
@@ -80,12 +80,12 @@ def test_any_board_gets_the_flaw_of_position(board: list[int]) -> None:
         ("27YBANC2bQAABA", Flaw.CLOSED_BOARDS),
     ],
 )
-def test_flaws_of_texts(text: str, flaw: Flaw) -> None:
+def test_invalid_ids_have_their_flaw(text: str, flaw: Flaw) -> None:
     assert codec.parse_position_ids(np.array([text], "S14"))[1].tolist() == [flaw]
 
 
-def test_one_point_that_is_open_is_enough() -> None:
-    """Whichever it is: both sides are on the bar."""
+def test_one_open_point_suffices() -> None:
+    """Both sides are on the bar; any one point may be open."""
     closed = np.zeros((13, 26), np.int8)
     closed[:, [0, 25]], closed[:, 1:7], closed[:, 19:25] = 1, 2, -2
     points = [*range(1, 7), *range(19, 25)]
@@ -94,13 +94,13 @@ def test_one_point_that_is_open_is_enough() -> None:
     assert [board_flaw(board) for board in closed.tolist()] == [Flaw.CLOSED_BOARDS] + [Flaw.NONE] * 12
 
 
-def test_flaws_of_key20s() -> None:
+def test_invalid_key20s_have_their_flaw() -> None:
     texts = np.array(["NIKOIJADCANIGOAHADBA", "NIKOIJADCANIGOAHADB", "NIKOIJADCANIGOAHADBa", "P" * 20], "S20")
     _, flaws = codec.parse_key20s(texts)
     assert flaws.tolist() == [Flaw.NONE, Flaw.CHARACTER, Flaw.CHARACTER, Flaw.OPPONENT_CHECKERS]
 
 
-def test_no_rows() -> None:
+def test_empty_arrays_are_accepted() -> None:
     parsed, flaws = codec.parse_position_ids(np.empty(0, "S14"))
     assert parsed.shape == (0, 26)
     assert flaws.shape == (0,)

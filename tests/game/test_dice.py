@@ -1,4 +1,4 @@
-"""Rolls: how many there are, with what chance, and as text."""
+"""The 21 rolls, their chances, and rolls as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgdata.game.position import START
 from tests.together import all_raise, each
 
 
-def test_21_rolls_are_36_ordered_ones() -> None:
+def test_21_rolls_make_36_ordered_rolls() -> None:
     assert " ".join(map(str, ROLLS)) == "21 31 32 41 42 43 51 52 53 54 61 62 63 64 65 11 22 33 44 55 66"
     assert Counter(roll_of(*dice) for dice in ORDERED_ROLLS) == {roll: roll.weight for roll in ROLLS}
     assert sum(roll.chance for roll in ROLLS) == 1
@@ -26,7 +26,7 @@ def test_21_rolls_are_36_ordered_ones() -> None:
 
 
 @each("roll", ["31", "13", "3-1", "1 3", " 31\n", (3, 1), [1, 3], np.array([1, 3], np.int8), Roll(3, 1)])
-def test_rolls_of_every_form(roll: Any) -> None:
+def test_to_roll_accepts_every_form(roll: Any) -> None:
     assert to_roll(roll) == Roll(3, 1)
     assert START.legal_plays(roll) == START.legal_plays("31")
     if isinstance(roll, str):

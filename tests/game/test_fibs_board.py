@@ -1,4 +1,4 @@
-"""Boards of FIBS and gnubg: what is written is read again, from either side."""
+"""FIBS and gnubg boards: formatted boards are parsed back, for both colors."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_formatted_boards_are_parsed_back(roll: object) -> None:
     assert parse_fibs_board(format_money_board(START).replace(":0:0:0:", ":9999:0:0:", 1)).length == 0  # unlimited
 
 
-def test_the_other_color_sees_the_board_turned() -> None:
-    """The same line with the other turn: what is then on roll was the opponent."""
+def test_other_color_sees_flipped_board() -> None:
+    """The same line with the other color on roll."""
     for position in random_positions():
         fields = format_money_board(position).split(":")
         fields[1 + 2 + 3 + 26] = "-1"
@@ -48,8 +48,8 @@ def test_invalid_lines_are_refused() -> None:
 
 
 @pytest.mark.parametrize("color", ["1", "-1"])
-def test_the_cube_is_ours_where_we_alone_may_double(color: str) -> None:
-    """Pairs are of the reader, then of the other side, whatever color the reader has."""
+def test_player_who_alone_may_double_owns_the_cube(color: str) -> None:
+    """Pairs list the reader's value first, whatever its color."""
     fields = format_money_board(START).split(":")
     tail = 1 + 2 + 3 + 26
     fields[tail], fields[tail + 9] = color, color

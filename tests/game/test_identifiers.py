@@ -1,4 +1,4 @@
-"""The front door: every format is recognised, and errors speak about the format that a text looks most like."""
+"""Every format is recognised, and errors are about the format that a text resembles most."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bgdata.game.identifiers import (
     FORMATS,
     format_board,
     identify,
+    omission_note,
     parse_board,
     parse_identifier,
     possible_identifiers,
-    unsaid_words,
 )
 from bgdata.game.match_state import MatchState, Side, parse_match_id
 from bgdata.game.position import START, Position
@@ -27,7 +27,7 @@ from tests.together import each
 
 START_BOARD = "-b----E-C---eE---c-e----B-"
 
-EXAMPLES = {  # Position IDs of one published position each, and the same in other formats
+EXAMPLES = {  # Position IDs of published positions, and the same positions in other formats
     "4HPwATDgc/ABMA": [
         "4HPwATDgc/ABMA:cAkAAAAAAAAA",
         "OAHDPAABDAOAHDPAABDA",
@@ -52,12 +52,12 @@ def test_every_format_is_recognised(position_id: str) -> None:
 
 
 @pytest.mark.parametrize("position_id", ["CwAAkO29gAAAAA", "2d4LCADbAQAAAA", "mGfwATDgc/ABMA", "AAAAAgAAAAAAAA"])
-def test_published_positions(position_id: str) -> None:
+def test_published_position_ids_are_parsed(position_id: str) -> None:
     assert Position(position_id).id == position_id
 
 
 @given(positions, st.none() | running_states.filter(lambda match: match.cube_value <= 1024))
-def test_identifiers_mean_the_position(position: Position, match: MatchState | None) -> None:
+def test_identifiers_are_parsed_back(position: Position, match: MatchState | None) -> None:
     identifiers = identify(position, match)
     assert parse_match_id(identifiers.pop("match_id")) == (match or MatchState())
     for name, text in identifiers.items():
@@ -89,8 +89,8 @@ def test_match_that_an_identifier_cannot_hold_is_refused() -> None:
 
 @pytest.mark.parametrize("rules", [2, 3])
 @pytest.mark.parametrize("rest", ["0:0:1:00", "0:0:1:D", "1:-1:1:B", "2:-1:1:R"])
-def test_beavers_are_kept_where_a_notation_holds_them(rest: str, rules: int) -> None:
-    """With every offer that may wait; gnubg IDs hold the offer, but not whether beavers are allowed."""
+def test_beavers_are_kept_in_xgids(rest: str, rules: int) -> None:
+    """Covers each cube offer. gnubg IDs hold the offer, but not whether beavers are allowed."""
     xgid = f"XGID={START_BOARD}:{rest}:0:0:{rules}:0:10"
     position, match = parse_identifier(xgid)
     assert match is not None
@@ -98,11 +98,11 @@ def test_beavers_are_kept_where_a_notation_holds_them(rest: str, rules: int) -> 
     found = identify(position, match)
     assert found["xgid"] == xgid
     assert parse_identifier(found["gnubg_id"]) == (position, replace(match, has_beavers=False))
-    assert unsaid_words(match) == "match_id and gnubg_id do not say that beavers are allowed"
-    assert unsaid_words(replace(match, has_beavers=False)) == unsaid_words(None) == ""
+    assert omission_note(match) == "match_id and gnubg_id do not say that beavers are allowed"
+    assert omission_note(replace(match, has_beavers=False)) == omission_note(None) == ""
 
 
-def test_cubes_above_the_usual_limit_have_an_xgid() -> None:
+def test_cube_above_default_limit_raises_the_xgid_limit() -> None:
     match = MatchState(cube_value=2048, cube_owner=Side.BOTTOM)
     assert identify(START, match)["xgid"].endswith(":0:11")
 
@@ -144,6 +144,6 @@ def test_errors_name_the_closest_format(text: str, error: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_any_text_is_a_position_or_an_error(text: str) -> None:
+def test_random_text_is_a_position_or_an_error(text: str) -> None:
     with contextlib.suppress(InvalidPositionError):
         assert isinstance(Position(text), Position)

@@ -63,7 +63,7 @@ for length in (1, 3, 5):
 
 
 def random_states(seed: int, offers: bool) -> list[MatchState]:
-    """Random states of games in progress, without or with what waits for an answer."""
+    """Random states of games in progress, with or without an unanswered offer."""
     random = np.random.default_rng(seed)
     states: list[MatchState] = []
     while len(states) < COUNT:
@@ -94,11 +94,11 @@ def random_positions(seed: int) -> list[Position]:
 
 def gnubg_states(command: str, texts: Sequence[str], folder: Path) -> list[Any]:
     (folder / "questions.json").write_text(json.dumps(texts))
-    return [json.loads(told) for told in ask_gnubg(PREAMBLE + f"COMMAND = {command!r}" + STATES, folder)]
+    return [json.loads(answer) for answer in ask_gnubg(PREAMBLE + f"COMMAND = {command!r}" + STATES, folder)]
 
 
-def as_gnubg(match: MatchState) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The dictionaries in which gnubg's Python module holds a match."""
+def gnubg_match(match: MatchState) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A match as the dictionaries of gnubg's Python module."""
     cube: dict[str, Any] = {
         "cube": match.cube_value,
         "cubeowner": -1 if match.cube_owner is None else int(match.cube_owner),
@@ -111,20 +111,20 @@ def as_gnubg(match: MatchState) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_writes_the_same_match_ids(tmp_path: Path) -> None:
+def test_match_ids_match_gnubg(tmp_path: Path) -> None:
     states = random_states(1, offers=False) + random_states(2, offers=True)
     assert {state.offer for state in states} == set(Offer)
-    (tmp_path / "questions.json").write_text(json.dumps(list(map(as_gnubg, states))))
+    (tmp_path / "questions.json").write_text(json.dumps(list(map(gnubg_match, states))))
     assert ask_gnubg(PREAMBLE + MATCH_IDS, tmp_path) == list(map(format_match_id, states))
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_reads_our_gnubg_ids_as_we_do(tmp_path: Path) -> None:
+def test_gnubg_reads_our_gnubg_ids(tmp_path: Path) -> None:
     states, positions = random_states(3, offers=False), random_positions(3)
     texts = list(map(format_gnubg_id, positions, states))
-    told = gnubg_states("set gnubgid", texts, tmp_path)
-    for text, state, position, (back, cube, place, board) in zip(texts, states, positions, told, strict=True):
-        our_cube, our_place = as_gnubg(state)
+    answers = gnubg_states("set gnubgid", texts, tmp_path)
+    for text, state, position, (back, cube, place, board) in zip(texts, states, positions, answers, strict=True):
+        our_cube, our_place = gnubg_match(state)
         assert back == text
         assert {name: cube[name] for name in our_cube} == our_cube
         assert {name: place[name] for name in our_place} == our_place
@@ -132,26 +132,26 @@ def test_gnubg_reads_our_gnubg_ids_as_we_do(tmp_path: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_reads_our_xgids_as_we_do(tmp_path: Path) -> None:
+def test_gnubg_reads_our_xgids(tmp_path: Path) -> None:
     states, positions = random_states(4, offers=False), random_positions(4)
-    told = gnubg_states("set xgid", [str(Xgid(p, s)) for p, s in zip(positions, states, strict=True)], tmp_path)
-    for state, position, (back, *_) in zip(states, positions, told, strict=True):
+    answers = gnubg_states("set xgid", [str(Xgid(p, s)) for p, s in zip(positions, states, strict=True)], tmp_path)
+    for state, position, (back, *_) in zip(states, positions, answers, strict=True):
         their_position, theirs = parse_gnubg_id(back)
         assert their_position == position
         assert (theirs.stakes, theirs.roll) == (state.stakes, state.roll)
         if state.on_roll == Side.BOTTOM:
             assert theirs == state
-        else:  # gnubg asks whether to turn the board, and finds nobody to say no
+        else:  # gnubg asks whether to turn the board, and gets no answer
             assert (theirs.on_roll, theirs.scores) == (Side.BOTTOM, state.scores[::-1])
 
 
 @needs_gnubg_tool("gnubg")
-def test_every_state_of_gnubg_games_is_read_back(tmp_path: Path) -> None:
-    told = ask_gnubg(PREAMBLE + GAMES, tmp_path)
-    states = [parse_gnubg_id(text) for text in told]
-    assert [format_gnubg_id(*state) for state in states] == told
+def test_states_of_gnubg_games_are_parsed_back(tmp_path: Path) -> None:
+    texts = ask_gnubg(PREAMBLE + GAMES, tmp_path)
+    states = [parse_gnubg_id(text) for text in texts]
+    assert [format_gnubg_id(*state) for state in states] == texts
     matches = [match for _, match in states]
-    assert len(told) > 300
+    assert len(texts) > 300
     assert {match.game_state for match in matches} >= {GameState.PLAYING, GameState.OVER, GameState.DROPPED}
     assert any(match.offer == Offer.DOUBLE for match in matches)
     assert any(match.is_crawford for match in matches)

@@ -1,4 +1,4 @@
-"""Cube, score and what a game is worth."""
+"""Cube, score and the points of a game."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bgdata.game.match import MOST_CUBE, Cube, CubeOwner, MatchScore, Money, Sta
 from tests.together import all_raise, each
 
 
-def test_owners_are_the_words_of_columns() -> None:
+def test_cube_owners_flip() -> None:
     assert list(map(str, CubeOwner)) == ["centered", "on_roll", "opponent"]
     assert [owner.flip() for owner in CubeOwner] == [CubeOwner.CENTERED, CubeOwner.OPPONENT, CubeOwner.ON_ROLL]
 
 
-def test_doubling() -> None:
+def test_after_double_opponent_owns_the_cube() -> None:
     cube = Cube().after_double()
     assert cube == Cube(2, CubeOwner.OPPONENT)
     assert cube.flip().after_double() == Cube(4, CubeOwner.OPPONENT)
@@ -25,7 +25,7 @@ def test_doubling() -> None:
     assert Stakes(Money(is_jacoby=True), Cube(2)).cube.value == 2  # after an automatic double
 
 
-def test_score() -> None:
+def test_crawford_score_flips() -> None:
     score = MatchScore(1, 3, is_crawford=True)
     assert score.flip() == MatchScore(3, 1, is_crawford=True)
     assert str(score) == "1-away 3-away crawford"
@@ -51,7 +51,7 @@ def test_score_after_a_game(before: MatchScore, points: int, after: MatchScore |
     assert before.after_game(points) == after
 
 
-def test_player_who_may_double() -> None:
+def test_may_double_depends_on_cube_and_crawford() -> None:
     assert Stakes(Money(is_jacoby=True)).may_double
     assert not Stakes(MatchScore(1, 3, is_crawford=True)).may_double
     taken = Stakes(MatchScore(5, 3)).after_take()
@@ -109,7 +109,7 @@ def test_invalid_cubes_scores_and_stakes_are_refused() -> None:
     )
 
 
-def test_numbers_of_numpy_do_not_wrap_around() -> None:
+def test_numpy_integers_do_not_wrap_around() -> None:
     score = MatchScore(np.uint8(3), np.uint8(5))  # type: ignore[arg-type]
     assert score.after_game(np.uint8(4)) is None  # type: ignore[arg-type]
     assert score.after_game(np.int8(-4)) == MatchScore(3, 1, is_crawford=True)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The state of a match with sides that keep their places: what it says to the player on roll, and what is refused."""
+"""Match states: their stakes for the player on roll, Match IDs and gnubg IDs, and invalid states."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bgdata.game.match_state import (
     parse_match_id,
 )
 from bgdata.game.position import START, Position
-from tests.game.match_strategies import match_states, quiet_states
+from tests.game.match_strategies import match_states, states_without_offer
 from tests.game.strategies import positions
 from tests.together import all_raise, each
 
@@ -33,7 +33,7 @@ TOP, BOTTOM = Side.TOP, Side.BOTTOM
 DOUBLED: dict[str, Any] = {"is_double_offered": True, "to_decide": TOP}
 
 
-def test_sides() -> None:
+def test_sides_are_opposite() -> None:
     assert (TOP.other, BOTTOM.other) == (BOTTOM, TOP)
 
 
@@ -50,13 +50,13 @@ def test_stakes_are_seen_by_the_side_on_roll(on_roll: Side, stakes: Stakes) -> N
     assert MatchState.from_stakes(stakes, on_roll=on_roll, length=7) == match
 
 
-def test_the_shortest_match_with_a_score() -> None:
+def test_default_length_is_the_shortest_match() -> None:
     match = MatchState.from_stakes(Stakes(MatchScore(1, 3, is_crawford=True)), roll=Roll(3, 1))
     assert match == MatchState(roll=Roll(3, 1), length=3, scores=(0, 2), is_crawford=True)
 
 
-@given(quiet_states())
-def test_stakes_make_the_state_again(match: MatchState) -> None:
+@given(states_without_offer())
+def test_stakes_round_trip(match: MatchState) -> None:
     again = MatchState.from_stakes(match.stakes, roll=match.roll, on_roll=match.on_roll, length=match.length)
     assert again == (
         match if match.length else MatchState.from_stakes(match.stakes, roll=match.roll, on_roll=match.on_roll)
@@ -67,17 +67,17 @@ def test_stakes_make_the_state_again(match: MatchState) -> None:
 @pytest.mark.parametrize(
     ("score", "length"), [(MatchScore(5, 4), 4), (Money(is_jacoby=True), 3), (MatchScore(1, 1), 0)]
 )
-def test_length_that_does_not_fit(score: MatchScore | Money, length: int) -> None:
+def test_invalid_match_length_is_refused(score: MatchScore | Money, length: int) -> None:
     with pytest.raises(InvalidScoreError, match="expected a match length that fits"):
         MatchState.from_stakes(Stakes(score), length=length)
 
 
 @given(match_states)
-def test_only_a_double_that_is_offered_is_an_offer(match: MatchState) -> None:
+def test_offer_needs_an_offered_double(match: MatchState) -> None:
     assert (match.offer != Offer.NONE) == match.is_double_offered
 
 
-def test_offers() -> None:
+def test_offer_distinguishes_beaver_and_raccoon() -> None:
     beaver = MatchState(is_double_offered=True, to_decide=BOTTOM, cube_value=2, cube_owner=TOP)
     raccoon = MatchState(is_double_offered=True, to_decide=TOP, cube_value=4, cube_owner=TOP)
     assert MatchState(**DOUBLED).offer == Offer.DOUBLE
@@ -86,7 +86,7 @@ def test_offers() -> None:
     assert resigned.offer == Offer.BEAVER
 
 
-def test_a_finished_match_has_no_stakes() -> None:
+def test_finished_match_has_no_stakes() -> None:
     match = MatchState(length=5, scores=(6, 0), game_state=GameState.OVER)
     with pytest.raises(InvalidScoreError, match="expected at least 1 point to go"):
         _ = match.stakes
@@ -117,7 +117,7 @@ def test_a_finished_match_has_no_stakes() -> None:
         (DOUBLED | {"cube_value": 2, "cube_owner": TOP}, "a cube of at least 4 after a beaver, got 2"),
     ],
 )
-def test_rules(fields: dict[str, Any], rule: str) -> None:
+def test_invalid_states_are_refused(fields: dict[str, Any], rule: str) -> None:
     with pytest.raises(InvalidScoreError, match=f"^expected .*{rule}"):
         MatchState(**fields)
 
@@ -126,7 +126,7 @@ TOP, BOTTOM = Side.TOP, Side.BOTTOM
 SEVEN: dict[str, Any] = {"length": 7, "scores": (3, 2), "cube_value": 2}
 FIVE: dict[str, Any] = {"length": 5}
 
-EXAMPLES = {  # text: (nine bytes where they are published, state)
+EXAMPLES = {  # text: (nine bytes if published, state)
     "cAkAAAAAAAAA": ("700900000000000000", MatchState(is_jacoby=True)),
     "cIkFAAAAAAAE": ("708905000000000004", MatchState(roll=Roll(3, 1))),
     "cIkFAAAAAAAA": ("708905000000000000", MatchState(roll=Roll(3, 1), is_jacoby=True)),
@@ -152,37 +152,37 @@ def test_published_examples(text: str) -> None:
     assert base64.b64decode(text).hex() == (published or base64.b64decode(text).hex())
 
 
-def test_beavers_and_finished_games_as_gnubg_writes_them() -> None:
+def test_beavers_and_resigned_games_of_gnubg_are_parsed() -> None:
     assert parse_match_id("EREAAAAAAAAA").offer == Offer.BEAVER
     assert parse_match_id("EhkAAAAAAAAA").offer == Offer.RACCOON
-    lost = parse_match_id("QWOvAGAAAAAE")  # a backgammon resigned on a cube of 2, in a match to 5
+    lost = parse_match_id("QWOvAGAAAAAE")  # a backgammon resigned with a cube of 2, in a match to 5
     assert (lost.game_state, lost.resigned, lost.scores, lost.length) == (GameState.RESIGNED, 3, (6, 0), 5)
 
 
 @given(match_states)
-def test_every_state_is_read_back(match: MatchState) -> None:
+def test_match_ids_are_parsed_back(match: MatchState) -> None:
     assert parse_match_id(format_match_id(match)) == match
 
 
 @given(positions, match_states)
-def test_gnubg_ids_are_read_back(position: Position, match: MatchState) -> None:
+def test_gnubg_ids_are_parsed_back(position: Position, match: MatchState) -> None:
     assert parse_gnubg_id(format_gnubg_id(position, match)) == (position, match)
 
 
 @given(st.binary(min_size=9, max_size=9))
-def test_any_nine_bytes_are_a_match_or_an_error(key: bytes) -> None:
+def test_random_bytes_are_a_match_or_an_error(key: bytes) -> None:
     with contextlib.suppress(InvalidScoreError):
         match = parse_match_id(base64.b64encode(key).decode())
         assert parse_match_id(format_match_id(match)) == match
 
 
-def test_dice_in_either_order_and_the_jacoby_bit_of_old_matches() -> None:
+def test_dice_order_and_jacoby_bit_of_matches_are_ignored() -> None:
     assert parse_match_id("cIkMAAAAAAAA") == parse_match_id("cIkFAAAAAAAA")
     assert parse_match_id("cAmgAAAAAAAA") == parse_match_id("cAmgAAAAAAAE")
 
 
 def match_id(**fields: int) -> str:
-    """A Match ID of money play, bottom on roll, put together from bit fields: (first bit, width, value)."""
+    """A Match ID of money play, bottom on roll, with the given bit fields set."""
     places = {"cube": 0, "owner": 4, "on_roll": 6, "crawford": 7, "state": 8, "turn": 11, "double": 12, "resigned": 13}
     places |= {"die": 15, "other_die": 18, "length": 21, "top": 36, "bottom": 51, "unused": 67}
     fields = {"owner": 3, "on_roll": 1, "state": 1, "turn": 1} | fields
@@ -224,7 +224,7 @@ def test_invalid_match_ids_are_refused(text: str, rule: str) -> None:
         parse_match_id(text)
 
 
-def test_values_too_large_and_invalid_gnubg_ids_are_refused() -> None:
+def test_large_values_and_invalid_gnubg_ids_are_refused() -> None:
     large: list[tuple[dict[str, Any], str]] = [
         ({"length": 65}, "a match to at most 64 in a match id, got 65"),
         ({"scores": (32768, 0)}, "a score of at most 32767 in a match id, got 32768"),
@@ -242,8 +242,8 @@ def test_values_too_large_and_invalid_gnubg_ids_are_refused() -> None:
     all_raise(InvalidPositionError, [(partial(parse_gnubg_id, text), f"^expected {rule}") for text, rule in texts])
 
 
-def test_the_position_is_seen_by_the_side_on_roll() -> None:
+def test_gnubg_id_position_is_seen_by_the_side_on_roll() -> None:
     position, match = parse_gnubg_id("jGfkASjg8wcBMA:MIEJAAAAAAAA")
     assert match.on_roll == TOP
-    assert position.rows[1][5] == 5  # five checkers on his own 6 point
+    assert position.rows[1][5] == 5  # five checkers on its own 6 point
     assert parse_gnubg_id("4HPwATDgc/ABMA:cAkAAAAAAAAE")[0] == START

@@ -1,4 +1,4 @@
-"""Plays in bulk: against the twin and `plays` (order included), for every roll, on any number of threads."""
+"""The play kernels against the twin and `plays`, order included, for every roll and on several threads."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ batches = st.lists(boards(), min_size=1, max_size=8).map(lambda rows: np.array(r
 rolls = st.sampled_from(ROLLS)
 
 
-def parts(offsets: NDArray[np.int64], after_play: Boards) -> list[list[tuple[int, ...]]]:
+def split_rows(offsets: NDArray[np.int64], after_play: Boards) -> list[list[tuple[int, ...]]]:
     rows = list(map(tuple, after_play.tolist()))
     return [rows[begin:end] for begin, end in pairwise(offsets)]
 
 
 def check_against_twin(positions: Boards, dice: NDArray[np.int8]) -> int:
-    """Compare every row; returns how many there were."""
-    found = parts(*batch_plays(positions, dice))
+    """Compares every row; returns the number of rows."""
+    found = split_rows(*batch_plays(positions, dice))
     for board, roll, plays in zip(positions.tolist(), dice.tolist(), found, strict=True):
         assert len(set(plays)) == len(plays), (board, roll)
         assert set(plays) == boards_after(board, *roll), (board, roll)
@@ -60,22 +60,22 @@ def check_games(first: int) -> int:
     return check_against_twin(games.boards, games.rolls)
 
 
-def test_same_plays_in_the_same_order_as_one_at_a_time() -> None:
+def test_plays_have_the_order_of_legal_plays() -> None:
     games = random_game_positions(30, seed=1)
-    found = parts(*batch_plays(games.boards, games.rolls))
+    found = split_rows(*batch_plays(games.boards, games.rolls))
     for board, (die, other_die), plays in zip(games.boards.tolist(), games.rolls.tolist(), found, strict=True):
         roll = Roll(max(die, other_die), min(die, other_die))
         assert plays == [play.after_play.board for play in legal_plays(Position(board), roll)]
 
 
 @given(batches, rolls)
-def test_same_plays_on_boards_that_no_game_reaches(batch: Boards, roll: Roll) -> None:
-    found = parts(*batch_plays(batch, np.tile([roll.low, roll.high], (len(batch), 1))))
+def test_unreachable_boards_have_the_plays_of_legal_plays(batch: Boards, roll: Roll) -> None:
+    found = split_rows(*batch_plays(batch, np.tile([roll.low, roll.high], (len(batch), 1))))
     for board, plays in zip(batch.tolist(), found, strict=True):
         assert plays == [play.after_play.board for play in legal_plays(Position(board), roll)]
 
 
-def test_all_36_ordered_rolls() -> None:
+def test_order_of_dice_does_not_matter() -> None:
     positions = random_game_positions(100, seed=2).boards[::30]
     for first, second in ORDERED_ROLLS:
         dice = np.tile(np.array([first, second], np.int8), (len(positions), 1))
@@ -87,21 +87,21 @@ def test_all_36_ordered_rolls() -> None:
         assert np.array_equal(after_play, swapped)
 
 
-def test_thousands_of_positions_of_games() -> None:
+def test_positions_of_games_match_the_twin() -> None:
     games = random_game_positions(150, seed=3)
     assert check_against_twin(games.boards, games.rolls) > 10_000
 
 
 @pytest.mark.slow
 @exhaustive
-def test_millions_of_positions_of_games() -> None:
+def test_millions_of_positions_match_the_twin() -> None:
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as executor:
         assert sum(executor.map(check_games, range(0, 22_000, 500))) > 2_000_000
 
 
 @pytest.mark.slow
 @exhaustive
-def test_tens_of_millions_of_plays_keep_checkers_and_pips() -> None:
+def test_plays_keep_checkers_and_pips() -> None:
     for first in range(0, 20_000, 1000):
         games = random_game_positions(1000, seed=4, first=first)
         offsets, after_play = batch_plays(games.boards, games.rolls)
@@ -116,11 +116,11 @@ def test_tens_of_millions_of_plays_keep_checkers_and_pips() -> None:
 
 
 def checkers(boards: Boards) -> NDArray[np.int64]:
-    """Checkers on the board of the player on roll."""
+    """Number of checkers on the board of the player on roll."""
     return np.maximum(boards[:, 1:], 0).sum(axis=1, dtype=np.int64)
 
 
-def test_any_number_of_threads() -> None:
+def test_plays_do_not_depend_on_threads() -> None:
     games = random_game_positions(20, seed=5)
     results = []
     for count in (1, 2):
@@ -130,14 +130,13 @@ def test_any_number_of_threads() -> None:
         assert np.array_equal(one, two)
 
 
-def test_counts() -> None:
+def test_play_counts_match_batch_plays() -> None:
     games = random_game_positions(20, seed=6)
     offsets, _ = batch_plays(games.boards, games.rolls)
     assert np.array_equal(play_counts(games.boards, games.rolls), np.diff(offsets))
 
 
-def test_from_other_kernels() -> None:
-    """`fill_plays` writes what there is room for, and counts all."""
+def test_fill_plays_counts_beyond_the_given_rows() -> None:
     board = np.array(START.board, np.int8)
     notes = np.empty(MOST_NOTES, np.int64)
     _, expected = batch_plays(board[None], np.array([[3, 3]]))
@@ -153,8 +152,8 @@ def test_from_other_kernels() -> None:
     assert board.tolist() == list(START.board)
 
 
-def test_the_widest_positions_have_room() -> None:
-    """Fifteen single checkers with nothing in the way, and other boards with very many plays."""
+def test_boards_with_most_plays_fit() -> None:
+    """Fifteen single checkers without blocks, and other boards with very many plays."""
     spread = np.zeros((3, 26), np.int8)
     spread[0, 10:25] = spread[1, 5:20] = spread[2, 2:25:2] = 1
     spread[2, 24] = 4
@@ -165,13 +164,13 @@ def test_the_widest_positions_have_room() -> None:
         assert play_counts(spread, dice).max() <= MOST_PLAYS
 
 
-def test_no_rows() -> None:
+def test_no_boards_have_no_plays() -> None:
     offsets, after_play = batch_plays(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8))
     assert offsets.tolist() == [0]
     assert after_play.shape == (0, 26)
 
 
-def test_wrong_arrays() -> None:
+def test_invalid_boards_and_rolls_are_refused() -> None:
     board = np.array([START.board], np.int8)
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\], got int64\[1, 26\]"):
         batch_plays(board.astype(np.int64), np.array([[3, 1]]))
@@ -192,7 +191,7 @@ COUNT = 120
 
 @cache
 def turns() -> tuple[Boards, NDArray[np.int8]]:
-    """Boards and rolls of some random games."""
+    """Boards and rolls of random games."""
     games = random_game_positions(3, seed=41)
     return games.boards[:COUNT], games.rolls[:COUNT]
 
@@ -203,21 +202,22 @@ def all_after() -> list[set[tuple[int, ...]]]:
     return [boards_after(board, *roll) for board, roll in zip(boards.tolist(), rolls.tolist(), strict=True)]
 
 
-def asked(row: int) -> list[tuple[int, ...]]:
-    """Boards to ask about: all that can follow in some decision near this one; none for every seventh."""
+def candidate_boards(row: int) -> list[tuple[int, ...]]:
+    """Candidates for the next board: all that can follow here or in the decision before, and the board itself. None for
+    every seventh row."""
     after = all_after()
     return [] if row % 7 == 3 else sorted(after[row] | after[row - 1] | {tuple(turns()[0][row].tolist())})
 
 
 def results(boards: list[list[tuple[int, ...]]]) -> tuple[np.ndarray, np.ndarray]:
-    """(where the results of each decision begin, the boards with the other side on roll)."""
+    """(first result of each decision, boards with the other side on roll)."""
     first = np.cumsum([0, *map(len, boards)])
     return first, flip_boards(np.array([board for some in boards for board in some], np.int8).reshape(-1, 26))
 
 
-def test_all_that_can_follow_and_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, following = results(list(map(asked, range(COUNT))))
-    expected = [board in all_after()[row] for row in range(COUNT) for board in asked(row)]
+def test_legal_results_are_the_boards_of_the_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, following = results(list(map(candidate_boards, range(COUNT))))
+    expected = [board in all_after()[row] for row in range(COUNT) for board in candidate_boards(row)]
     assert 0.2 < np.mean(expected) < 0.8
     for count in (1, 2):
         with threads(count):
@@ -226,8 +226,8 @@ def test_all_that_can_follow_and_more(monkeypatch: pytest.MonkeyPatch) -> None:
     assert are_legal_results(*turns(), first, following).tolist() == expected
 
 
-def test_the_published_opening() -> None:
-    """Dice in either order; seen by the wrong side it is another position."""
+def test_published_opening_is_a_legal_result() -> None:
+    """For dice in either order, but not seen by the player who moved."""
     board, after = np.array([START.board], np.int8), Position("4HPwATDgc/ABMA").board
     play = np.array([0, -2, 0, 0, 2, 0, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0], np.int8)
     both = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])
@@ -237,7 +237,7 @@ def test_the_published_opening() -> None:
     assert not are_legal_results(board, np.array([[4, 1]], np.int8), np.array([0, 3]), both).any()
 
 
-def test_a_checker_more_on_either_bar_is_another_position() -> None:
+def test_extra_checker_on_the_bar_is_not_legal() -> None:
     board, roll = np.array([START.board], np.int8), np.array([[3, 1]], np.int8)
     after = np.array([legal_plays(START, "31")[0].next_position.board], np.int8).repeat(3, axis=0)
     after[1, 0] += 1
@@ -245,7 +245,7 @@ def test_a_checker_more_on_either_bar_is_another_position() -> None:
     assert are_legal_results(board, roll, np.array([0, 3]), after).tolist() == [True, False, False]
 
 
-def test_no_boards() -> None:
+def test_no_boards_have_no_legal_results() -> None:
     empty = np.empty((0, 26), np.int8)
     assert are_legal_results(empty, np.empty((0, 2), np.int8), np.array([0]), empty).shape == (0,)
     boards, rolls = turns()
@@ -259,7 +259,7 @@ def random_games() -> GamePositions:
 
 @cache
 def all_plays() -> list[tuple[Position, tuple[int, int], Play]]:
-    """Every play of the rolls in some random games, and of every roll of some of their positions."""
+    """Every play of the rolls in random games, and of all rolls in some of their positions."""
     rolls = [(row, tuple(roll)) for row, roll in enumerate(random_games().rolls.tolist())]
     rolls += [(row, roll) for row in range(0, len(random_games().boards), 83) for roll in ORDERED_ROLLS]
     found = []
@@ -281,14 +281,14 @@ def found_moves(plays: list[tuple[Position, tuple[int, int], Play]]) -> list[tup
 
 
 def can_be_played(position: Position, roll: tuple[int, int], moves: tuple[CheckerMove, ...]) -> bool:
-    """Whether the moves are legal one after the other, with each die used as often as it was rolled."""
+    """Whether the moves are legal one after the other, using each die as often as it was rolled."""
     dice = Counter(roll * 2 if roll[0] == roll[1] else roll)
     board = position.board
     for move in moves:
         fitting = [die for die in dice if move in checker_moves(board, die)]
         if not fitting:
             return False
-        dice[min(fitting)] -= 1  # bearing off, the lowest that does is as good
+        dice[min(fitting)] -= 1  # when bearing off, the lowest die that works is enough
         dice += Counter()
         changed = list(board)
         changed[move.start] -= 1
@@ -298,7 +298,7 @@ def can_be_played(position: Position, roll: tuple[int, int], moves: tuple[Checke
     return True
 
 
-def test_texts_are_those_of_the_legal_plays() -> None:
+def test_moves_have_the_text_of_legal_plays() -> None:
     texts = [
         format_play(Play(moves, play.after_play))
         for moves, (*_, play) in zip(found_moves(all_plays()), all_plays(), strict=True)
@@ -310,33 +310,32 @@ def test_texts_are_those_of_the_legal_plays() -> None:
     assert any("off(4)" in text for text in texts)
 
 
-def test_moves_are_those_of_the_legal_plays() -> None:
-    """As many, from the same points to the same points with the same hits."""
+def test_moves_match_legal_plays() -> None:
     for moves, (*_, play) in zip(found_moves(all_plays()), all_plays(), strict=True):
         assert len(moves) == len(play.moves)
         assert Counter(moves) == Counter(play.moves)
 
 
-def test_moves_can_be_played_in_their_order() -> None:
+def test_moves_can_be_played_in_order() -> None:
     for moves, (position, roll, _) in zip(found_moves(all_plays()), all_plays(), strict=True):
         assert can_be_played(position, roll, moves), (position, roll, moves)
 
 
-def test_any_threads() -> None:
+def test_moves_do_not_depend_on_threads() -> None:
     boards = random_games().boards[:-1]
-    after = boards.copy()  # no way for most, but not an error
+    after = boards.copy()  # no play leads there for most, which is not an error
     for count in (1, 2):
         with threads(count):
             assert (checker_moves_of(boards, random_games().rolls[:-1], after) == -1).all()
 
 
-def test_boards_that_no_play_connects_have_no_moves() -> None:
+def test_unconnected_boards_have_no_moves() -> None:
     board = np.array([START.board], np.int8)
     after = board.copy()
     after[0, 24], after[0, 1] = 1, -1
     assert (checker_moves_of(board, np.array([[3, 1]], np.int8), after) == -1).all()
     after = board.copy()
-    after[0, 24] = 0  # a double: as if two checkers had vanished
+    after[0, 24] = 0  # a double; two checkers are missing
     assert (checker_moves_of(board, np.array([[2, 2]], np.int8), after) == -1).all()
     assert checker_moves_of(board[:0], np.zeros((0, 2), np.int8), board[:0]).shape == (0, 4, 3)
 
@@ -350,7 +349,7 @@ def test_moves_of_a_known_play() -> None:
     assert BAR == 25
 
 
-def test_wrong_rolls() -> None:
+def test_invalid_rolls_have_no_moves() -> None:
     board = np.array([START.board], np.int8)
     for rolls in ([[0, 1]], [[3, 7]]):
         with pytest.raises(InvalidRollError):

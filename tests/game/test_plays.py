@@ -1,4 +1,4 @@
-"""Legal plays of one position: the rules by example, what every play keeps, and plays as text."""
+"""Legal plays of one position: rules by example, invariants of every play, and plays as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FROM_START = [15, 16, 17, 14, 18, 17, 8, 8, 9, 9, 10, 14, 14, 14, 7, 42, 75, 73,
 
 
 def position(own: dict[int, int], opponent: dict[int, int], opponent_bar: int = 0) -> Position:
-    """Checkers by the mover's points; 25 is his bar."""
+    """A position of checkers on the mover's points; 25 is its bar."""
     board = [opponent_bar] + [0] * 25
     for point, count in own.items():
         board[point] = count
@@ -33,16 +33,16 @@ def texts(before: Position, roll: str) -> list[str]:
     return [str(play) for play in legal_plays(before, roll)]
 
 
-def test_from_the_start() -> None:
+def test_number_of_plays_from_the_start() -> None:
     assert [len(legal_plays(START, roll)) for roll in ROLLS] == FROM_START
     assert texts(START, "65") == ["24/13", "24/18 13/8", "24/18 8/3", "13/8 13/7", "13/7 8/3", "13/2", "8/3 8/2"]
 
 
 RULES = {
-    # 20/14 or 20/15, and then 14/9 and 15/9 are blocked
+    # 20/14 or 20/15; then 14/9 and 15/9 are blocked
     "the higher die if only one can be played": (position({20: 1}, {19: 0, 9: 2, 24: 2}), "65", ["20/14"]),
     "the lower die if the higher cannot be played": (position({20: 1}, {14: 2, 9: 2}), "65", ["20/15"]),
-    # 8/2 would leave no 5 (2/off is not allowed with 20 outside); 20/15 and 8/2 together can be played
+    # 8/2 leaves no 5 to play (2/off is illegal with 20 outside), but 20/15 and 8/2 together are legal
     "both dice if possible": (position({20: 1, 8: 1}, {14: 2, 3: 2}), "65", ["20/15 8/2", "20/9"]),
     # the second checker stays on the bar: 19 is blocked
     "one enters": (position({25: 2, 6: 1}, {24: 1, 19: 2}), "61", ["bar/24*"]),
@@ -53,7 +53,7 @@ RULES = {
     "a double is played four times": (position({6: 5}, {24: 1}), "66", ["6/off(4)"]),
     "a double with fewer checkers": (position({6: 3}, {24: 1}), "66", ["6/off(3)"]),
     "a double in parts": (position({13: 2}, {24: 1, 1: 2}), "22", ["13/9(2)", "13/11 13/7", "13/5"]),
-    # 5/off with the 6 would end the game, but both dice can be played: then both must be
+    # 5/off with the 6 would end the game, but both dice can be played, so both must be
     "the last checker uses both dice": (position({5: 1}, {4: 1}), "61", ["5/4*/off"]),
 }
 
@@ -63,14 +63,14 @@ def test_rules_by_example(before: Position, roll: str, plays: list[str]) -> None
     assert texts(before, roll) == plays
 
 
-def test_nothing_can_be_played() -> None:
+def test_blocked_player_has_an_empty_play() -> None:
     shut_out = position({25: 1, 6: 2}, dict.fromkeys(range(19, 25), 2))
     plays = legal_plays(shut_out, "61")
     assert plays == [Play((), shut_out)]
     assert str(plays[0]) == "no play"
 
 
-def test_hit_or_pass_over() -> None:
+def test_hit_and_pass_over_are_different_plays() -> None:
     before = position({10: 1}, {8: 1, 1: 2})
     assert texts(before, "21") == ["10/8*/7", "10/7"]
     hit, quiet = legal_plays(before, "21")
@@ -80,13 +80,13 @@ def test_hit_or_pass_over() -> None:
     assert quiet.hit_points == frozenset()
 
 
-def test_finished_games_have_no_plays() -> None:
+def test_finished_games_have_an_empty_play() -> None:
     for over in (position({}, {3: 1}), position({3: 1}, {})):
         assert legal_plays(over, "21") == [Play((), over)]
 
 
 @given(positions, rolls)
-def test_plays_are_those_of_the_twin(before: Position, roll: Roll) -> None:
+def test_plays_match_the_twin(before: Position, roll: Roll) -> None:
     plays = legal_plays(before, roll)
     boards = [play.after_play.board for play in plays]
     assert len(set(boards)) == len(boards)
@@ -94,7 +94,7 @@ def test_plays_are_those_of_the_twin(before: Position, roll: Roll) -> None:
 
 
 @given(positions, rolls)
-def test_play_changes_pips_and_checkers_as_its_moves_say(before: Position, roll: Roll) -> None:
+def test_plays_change_pips_and_checkers_as_their_moves(before: Position, roll: Roll) -> None:
     plays = legal_plays(before, roll)
     dice_played = {len(play.moves) for play in plays}
     assert len(dice_played) == 1
@@ -113,7 +113,7 @@ def test_play_changes_pips_and_checkers_as_its_moves_say(before: Position, roll:
 
 
 @given(positions, rolls)
-def test_text_is_read_back(before: Position, roll: Roll) -> None:
+def test_text_of_plays_is_parsed_back(before: Position, roll: Roll) -> None:
     plays = legal_plays(before, roll)
     shown = [str(play) for play in plays]
     assert len(set(shown)) == len(shown)
@@ -138,25 +138,25 @@ def test_text_is_read_back(before: Position, roll: Roll) -> None:
         ("24/18/16", "62", "24/16"),
     ],
 )
-def test_ways_to_write_a_play(text: str, roll: str, shown: str) -> None:
+def test_parse_play_accepts_other_notation(text: str, roll: str, shown: str) -> None:
     assert str(parse_play(text, START, roll)) == shown
 
 
-def test_text_of_hits_bar_and_off() -> None:
+def test_parse_play_reads_hits_bar_and_off() -> None:
     before = position({25: 1, 4: 1}, {22: 1, 20: 2})
     for text in ("bar/22* 4/off", "25/22 4/0", "BAR/22* 4/OFF"):
         with pytest.raises(IllegalPlayError, match="expected a legal play"):
             parse_play(text, before, "53")
     for text in ("bar/22*/18", "25/22 22/18", "bar/22/18"):
         assert str(parse_play(text, before, "43")) == "bar/22*/18"
-    assert str(parse_play("bar/18", before, "43")) == "bar/18"  # by way of 21
+    assert str(parse_play("bar/18", before, "43")) == "bar/18"  # over 21
     home = position({4: 1, 2: 1}, {24: 2})
     assert str(parse_play("2/0 4/0", home, "65")) == "4/off 2/off"
     both = position({8: 2}, {5: 1, 1: 2})
     assert str(parse_play("8/5*(2) 5/2(2)", both, "33")) == "8/5*/2(2)"
 
 
-def test_text_that_leaves_open_where_it_hits() -> None:
+def test_text_with_ambiguous_hit_is_refused() -> None:
     before = position({10: 1}, {9: 1, 8: 1, 1: 2})
     assert texts(before, "21") == ["10/8*/7", "10/9*/7"]
     with pytest.raises(IllegalPlayError, match=r"says where it hits \(10/8\*/7 or 10/9\*/7\), got '10/7'"):
@@ -182,13 +182,13 @@ def test_text_that_leaves_open_where_it_hits() -> None:
         ("8/8", "expected points that go down from 25 to 0"),
     ],
 )
-def test_wrong_text(text: str, message: str) -> None:
+def test_invalid_text_is_refused(text: str, message: str) -> None:
     with pytest.raises(IllegalPlayError, match=message):
         parse_play(text, START, "31")
 
 
 @pytest.mark.parametrize("text", ["", "no play", "No  Play", "PASS", "dance", "cannot move"])
-def test_ways_to_write_no_play(text: str) -> None:
+def test_empty_play_has_several_names(text: str) -> None:
     closed = position({25: 1}, {19: 2, 20: 2, 21: 2, 22: 2, 23: 2, 24: 2})
     assert parse_play(text, closed, "31").moves == ()
 
@@ -226,7 +226,7 @@ HOME = position({6: 1, 4: 1, 1: 1}, {24: 2})
         (HOME, "64", "6/off 4/off", ""),
     ],
 )
-def test_which_rule_is_broken(before: Position, roll: str, text: str, rule: str) -> None:
+def test_broken_rule_names_the_rule(before: Position, roll: str, text: str, rule: str) -> None:
     assert broken_rule(text, before, roll) == judge_play(text, before, roll).reason == rule
     if rule:
         with pytest.raises(IllegalPlayError, match=rf"^expected a legal play \(.*\), got .*: {rule}$"):
@@ -256,7 +256,7 @@ NOTATION = "expected checker moves such as 'bar/22* 6/5(2)', got "
         (START, None, "6/1", "illegal: no roll is played so"),
     ],
 )  # fmt: skip
-def test_verdicts(before: Position, roll: str | None, text: str, said: str) -> None:
+def test_judge_play_gives_verdict(before: Position, roll: str | None, text: str, said: str) -> None:
     verdict = judge_play(text, before, roll)
     assert str(verdict) == said
     assert (verdict.play is None) == said.startswith("illegal: ") == bool(verdict.reason) == bool(verdict.error)
@@ -273,7 +273,7 @@ def test_verdicts(before: Position, roll: str | None, text: str, said: str) -> N
 
 
 @given(positions, rolls, st.text(max_size=400))
-def test_any_text_has_a_verdict(before: Position, roll: Roll, text: str) -> None:
+def test_random_text_has_a_verdict(before: Position, roll: Roll, text: str) -> None:
     verdict = judge_play(text, before, roll)
     assert verdict.legal_plays == tuple(legal_plays(before, roll))
     assert str(verdict).startswith("legal: " if verdict.play else "illegal: ")
@@ -282,15 +282,15 @@ def test_any_text_has_a_verdict(before: Position, roll: Roll, text: str) -> None
 
 
 @given(positions, rolls, rolls, st.integers(0))
-def test_a_rule_is_broken_by_every_other_play(before: Position, roll: Roll, other: Roll, number: int) -> None:
-    """Plays of another roll, as texts: none is refused without a reason, and no legal one has any."""
+def test_only_illegal_plays_break_a_rule(before: Position, roll: Roll, other: Roll, number: int) -> None:
+    """Texts are plays of another roll."""
     plays = legal_plays(before, other)
     play = plays[number % len(plays)]
     is_legal = any(each.after_play == play.after_play for each in legal_plays(before, roll))
     assert (broken_rule(str(play), before, roll) == "") == is_legal
 
 
-def test_wrong_roll() -> None:
+def test_invalid_roll_is_refused() -> None:
     with pytest.raises(InvalidRollError, match="expected two dice such as '31', got '70'"):
         legal_plays(START, "70")
 
@@ -299,7 +299,7 @@ FACING_31 = "sGfwATDgc/ABMA"  # the opponent's view after 8/5 6/5 from the start
 
 
 @pytest.mark.parametrize("text", ["8/5 6/5", "6/5 8/5", " 6/5, 8/5 ", "6/5,8/5"])
-def test_a_position_plays_a_text(text: str) -> None:
+def test_position_plays_text(text: str) -> None:
     for roll in (None, "31", "13", Roll(3, 1)):
         after = START.play(text, roll)
         assert after.id == FACING_31
@@ -309,14 +309,14 @@ def test_a_position_plays_a_text(text: str) -> None:
 
 @settings(max_examples=30)
 @given(positions, rolls, st.integers(0))
-def test_a_position_plays_its_plays(before: Position, roll: Roll, number: int) -> None:
+def test_position_plays_its_legal_plays(before: Position, roll: Roll, number: int) -> None:
     plays = before.legal_plays(str(roll))
     assert plays == legal_plays(before, roll)
     play = plays[number % len(plays)]
     assert before.play(play) == before.play(play, roll) == before.play(str(play), roll) == play.next_position
 
 
-def test_wrong_plays_of_a_position() -> None:
+def test_illegal_plays_of_a_position_are_refused() -> None:
     with pytest.raises(IllegalPlayError, match=r"expected a legal play \(.*24/22 .* or \.\.\.\), got '8/4'"):
         START.play("8/4", "21")
     with pytest.raises(IllegalPlayError, match=r"expected a legal play \(.*\), got '6/1'"):

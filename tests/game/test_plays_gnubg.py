@@ -1,4 +1,4 @@
-"""Legal plays against gnubg: as many, and the very same positions."""
+"""Legal plays against gnubg: the same positions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WANTED = 2000
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_finds_the_same_plays(tmp_path: Path) -> None:
+def test_plays_match_gnubg(tmp_path: Path) -> None:
     games = random_game_positions(400, seed=20)
     chosen = np.random.default_rng(20).choice(len(games.boards), WANTED, replace=False)
     positions = [Position(board) for board in games.boards[chosen].tolist()]
@@ -33,6 +33,6 @@ def test_gnubg_finds_the_same_plays(tmp_path: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_counts_the_same_plays_from_the_start(tmp_path: Path) -> None:
+def test_number_of_plays_from_the_start_matches_gnubg(tmp_path: Path) -> None:
     answers = gnubg_plays([(START.id, roll.high, roll.low) for roll in ROLLS], tmp_path)
     assert [len(texts) for texts in answers] == FROM_START

@@ -1,4 +1,4 @@
-"""One position at a time: the board, its rows, Position ID, key and 20-letter key, and what is refused."""
+"""Single positions: board, rows, Position ID, key and 20-letter key, and invalid input."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def row(points: dict[int, int]) -> list[int]:
     return [points.get(point, 0) for point in range(1, 26)]
 
 
-def test_start() -> None:
+def test_start_has_known_identifiers() -> None:
     assert START.board == START_BOARD
     assert START.key.hex() == "e073f00130e073f00130"
     assert START.id == str(START) == "4HPwATDgc/ABMA"
@@ -42,7 +42,7 @@ def test_start() -> None:
     assert (START.pip_count, START.opponent_pip_count, START.off, START.opponent_off) == (167, 167, 0, 0)
 
 
-def test_published_rows() -> None:
+def test_published_rows_are_read() -> None:
     opponent = {3: 2, 6: 4, 8: 2, 11: 1, 13: 4, 23: 1, 24: 1}
     on_roll = {6: 5, 8: 7, 13: 1, 24: 2}
     position = Position.from_rows(row(opponent), row(on_roll))
@@ -50,7 +50,7 @@ def test_published_rows() -> None:
     assert position.rows == (tuple(row(opponent)), tuple(row(on_roll)))
 
 
-def test_published_training_row() -> None:
+def test_published_training_row_is_parsed() -> None:
     position = parse_key20("NIKOIJADCANIGOAHADBA")
     assert position.board == TRAINING_BOARD
     assert position.id == "2K6JAyDYbgcDEA"
@@ -58,14 +58,14 @@ def test_published_training_row() -> None:
     assert (position.pip_count, position.opponent_pip_count) == (123, 132)
 
 
-def test_finished_game() -> None:
+def test_finished_game_counts_checkers_off() -> None:
     position = Position("AAAAAgAAAAAAAA")
     assert position.board == (0, 1, *[0] * 24)
     assert (position.off, position.opponent_off) == (14, 15)
 
 
 @given(positions)
-def test_every_form_is_read_back(position: Position) -> None:
+def test_every_form_is_parsed_back(position: Position) -> None:
     assert parse_position_id(position.id) == position
     assert parse_key20(format_key20(position)) == position
     assert Position.from_rows(*position.rows) == position
@@ -74,7 +74,7 @@ def test_every_form_is_read_back(position: Position) -> None:
 
 
 @given(positions)
-def test_a_position_is_the_same_whatever_it_is_made_of(position: Position) -> None:
+def test_position_accepts_every_form(position: Position) -> None:
     board = list(position.board)
     forms = [
         position, board, tuple(board), np.array(board), np.array(board, np.int8), np.array([board, board], np.int64)[1],
@@ -88,11 +88,11 @@ def test_a_position_is_the_same_whatever_it_is_made_of(position: Position) -> No
 
 
 @pytest.mark.parametrize("name", ["start", "START", " Start\n"])
-def test_the_start_has_a_name(name: str) -> None:
+def test_start_is_a_name(name: str) -> None:
     assert Position(name) == Position.start() == START
 
 
-def test_positions_stay_as_they_are() -> None:
+def test_position_is_immutable() -> None:
     with pytest.raises(AttributeError):
         START.board = ()  # type: ignore[misc]
     assert repr(START) == "Position('4HPwATDgc/ABMA')"
@@ -107,7 +107,7 @@ def test_flip_swaps_the_sides(position: Position) -> None:
 
 
 @given(boards())
-def test_pips_and_checkers_are_those_of_the_rows(board: list[int]) -> None:
+def test_pips_and_checkers_match_the_rows(board: list[int]) -> None:
     position = Position(board)
     opponent, on_roll = position.rows
     assert position.pip_count == sum(point * count for point, count in enumerate(on_roll, start=1))
@@ -174,19 +174,19 @@ def test_invalid_texts_and_rows_are_refused() -> None:
         (CLOSED, "expected an open point"),
     ],
 )
-def test_wrong_board(board: list[int], message: str) -> None:
+def test_invalid_boards_are_refused(board: list[int], message: str) -> None:
     with pytest.raises(InvalidPositionError, match=message) as caught:
         Position(board)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
 
 
-def test_every_flaw_says_its_rule() -> None:
+def test_every_flaw_has_a_rule() -> None:
     assert board_flaw(CLOSED) is Flaw.CLOSED_BOARDS
     assert all(flaw.rule.startswith("expected") for flaw in Flaw)
 
 
-def test_one_position_needs_no_numba() -> None:
+def test_position_module_loads_no_numba() -> None:
     code = "import sys, bgdata.game.position; print(sorted({'numba', 'duckdb', 'pyarrow'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""Hashes of positions: against the twin, equal for flips, different otherwise, and the same for ever."""
+"""Position hashes: against the twin, equal for flips, unique otherwise, and unchanged."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def random_boards() -> Boards:
     return np.unique(random_game_positions(100, seed=4).boards, axis=0)
 
 
-def test_hashes_agree_with_the_twin() -> None:
+def test_hashes_match_the_twin() -> None:
     assert position_hashes(random_boards()).tolist() == [position_hash(board) for board in random_boards().tolist()]
 
 
-def test_a_flip_has_the_same_hash_and_no_other_position() -> None:
+def test_only_flips_share_a_hash() -> None:
     flipped = flip_boards(random_boards())
     assert np.array_equal(position_hashes(flipped), position_hashes(random_boards()))
     seen = {min(board.tobytes(), other.tobytes()) for board, other in zip(random_boards(), flipped, strict=True)}
     assert len(np.unique(position_hashes(random_boards()))) == len(seen) > 5000
 
 
-def test_hashes_never_change() -> None:
-    """Splits would move with them."""
+def test_hashes_are_unchanged() -> None:
+    """Training splits depend on them."""
     boards = np.array([START.board, np.eye(26, dtype=np.int8)[1], np.zeros(26)], np.int8)
     assert [hex(value) for value in position_hashes(boards).tolist()] == GOLDEN

@@ -14,8 +14,8 @@ from tests.reference.themes import theme
 from tests.selfplay.test_training_games import begun
 from tests.together import each
 
-HOMEWARD = {8: 3, 6: 4, 5: 4, 4: 4}  # of the opponent in its own numbers: coming home
-EXAMPLES = [  # checkers of both sides by point, each in its own numbers, 25 the bar
+HOMEWARD = {8: 3, 6: 4, 5: 4, 4: 4}  # the opponent coming home, by its own points
+EXAMPLES = [  # checkers of each side by its own points, 25 the bar
     ({24: 2, 13: 5, 8: 3, 6: 5}, {24: 2, 13: 5, 8: 3, 6: 5}, Theme.OPENING),
     ({24: 2, 13: 3, 8: 3, 6: 4, 5: 1, 4: 2}, {25: 1, 24: 1, 13: 4, 11: 1, 8: 3, 6: 5}, Theme.OPENING),
     ({24: 2, 13: 2, 8: 3, 6: 3, 5: 2, 4: 2, 3: 1}, {24: 2, 13: 5, 8: 3, 6: 5}, Theme.MIDDLE_GAME),  # five were moved
@@ -63,7 +63,7 @@ OF_OTHER_SIDE = {Theme.BACK_GAME_ON_ROLL: Theme.BACK_GAME_AGAINST, Theme.BACK_GA
 
 
 def board_of(own: dict[int, int], opponent: dict[int, int]) -> Boards:
-    """int8[1, 26]: a legal board, from the points of each side in its own numbers."""
+    """A legal board int8[1, 26] of each side's checkers by its own points."""
     board = np.zeros((1, 26), np.int8)
     for point, count in own.items():
         board[0, point] = count
@@ -75,13 +75,13 @@ def board_of(own: dict[int, int], opponent: dict[int, int]) -> Boards:
 
 @pytest.fixture(scope="module")
 def boards() -> Boards:
-    """Positions of all kinds: random games, and everything that games to learn from begin with."""
+    """Positions of many kinds: random games, and all starts of training games."""
     starts = [begun(start, 300) for start in Start]
     return np.concatenate([random_game_positions(300, seed=4).boards, *starts])
 
 
 @each(("own", "opponent", "expected"), EXAMPLES)
-def test_examples(own: dict[int, int], opponent: dict[int, int], expected: Theme) -> None:
+def test_themes_by_example(own: dict[int, int], opponent: dict[int, int], expected: Theme) -> None:
     board = board_of(own, opponent)
     assert Theme(position_themes(board)[0]) is expected
     assert Theme(position_themes(flip_boards(board))[0]) is OF_OTHER_SIDE.get(expected, expected)
@@ -92,30 +92,30 @@ def test_every_theme_has_an_example() -> None:
     assert {expected for *_, expected in EXAMPLES} == set(Theme)
 
 
-def test_the_twin_agrees(boards: Boards) -> None:
+def test_themes_match_the_twin(boards: Boards) -> None:
     found = position_themes(boards).tolist()
     assert found == [theme(board) for board in boards.tolist()]
     assert set(found) == set(Theme)
 
 
-def test_the_other_side_sees_the_same_theme(boards: Boards) -> None:
-    """But for back games, which the one plays and the other plays against."""
+def test_flip_keeps_the_theme(boards: Boards) -> None:
+    """Except back games, which one side plays and the other plays against."""
     found = position_themes(boards).tolist()
     assert position_themes(flip_boards(boards)).tolist() == [OF_OTHER_SIDE.get(Theme(each), each) for each in found]
 
 
-def test_finished_games_have_none() -> None:
+def test_finished_games_have_no_theme() -> None:
     boards = np.zeros((2, 26), np.int8)
     boards[0, 3], boards[1, 3] = 1, -1
     assert position_themes(boards).tolist() == [NO_THEME, NO_THEME]
     assert theme(boards[0].tolist()) is theme(boards[1].tolist()) is None
 
 
-def test_names() -> None:
+def test_labels_and_numbers_are_fixed() -> None:
     assert Theme.BACK_GAME_ON_ROLL.label == "back-game-on-roll"
     assert [int(each) for each in Theme] == list(range(14))
 
 
-def test_declarations_have_the_same_names() -> None:
-    """They write them down once more, as they import no kernels."""
+def test_declared_themes_match_the_labels() -> None:
+    """The declaration lists them again, since it imports no kernels."""
     assert tuple(theme.label for theme in Theme) == THEMES

@@ -1,4 +1,4 @@
-"""XGIDs: published examples, every position and match read back, and what is refused."""
+"""XGIDs: published examples, round trips, and invalid texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.together import each
 
 START_BOARD = "-b----E-C---eE---c-e----B-"
 
-EXAMPLES = {  # as gnubg reads them
+EXAMPLES = {  # XGID: the gnubg ID that gnubg gives
     f"XGID={START_BOARD}:0:0:1:31:0:0:0:0:10": "4HPwATDgc/ABMA:cIkFAAAAAAAE",
     f"XGID={START_BOARD}:0:0:1:31:0:0:1:0:10": "4HPwATDgc/ABMA:cIkFAAAAAAAA",
     f"XGID={START_BOARD}:1:1:1:00:2:3:0:7:10": "4HPwATDgc/ABMA:UQngADAAEAAE",
@@ -35,20 +35,20 @@ EXAMPLES = {  # as gnubg reads them
 
 
 @pytest.mark.parametrize("text", EXAMPLES)
-def test_published_examples(text: str) -> None:
+def test_published_xgids_are_parsed(text: str) -> None:
     xgid = parse_xgid(text)
     assert format_gnubg_id(xgid.position, xgid.match) == EXAMPLES[text]
     assert str(xgid) == text
 
 
-def test_fields() -> None:
+def test_optional_fields_are_parsed() -> None:
     xgid = parse_xgid("XGID=---BBBAAAD--aaA-bbbbbb----:1:1:1:52:0:0:3:0:8")
     assert (xgid.match.has_beavers, xgid.max_cube, xgid.match.is_jacoby) == (True, 256, True)
     assert parse_xgid(f"{START_BOARD}:0:0:1:31:0:0:2:0:10").match.has_beavers
     assert parse_xgid(f" xgid={START_BOARD}:0:0:1:13:0:0:0:0:10\n") == parse_xgid(f"{START_BOARD}:0:0:1:31:0:0:0:0:10")
 
 
-def test_the_board_does_not_turn_with_the_side_on_roll() -> None:
+def test_board_does_not_turn_with_the_side_on_roll() -> None:
     below = parse_xgid("XGID=a-B--B-BBB-BA----a-bcbbba-:1:1:1:51:2:3:0:7:10")
     above = parse_xgid("XGID=a-B--B-BBB-BA----a-bcbbba-:1:1:-1:51:2:3:0:7:10")
     assert above.position == below.position.flip()
@@ -57,13 +57,13 @@ def test_the_board_does_not_turn_with_the_side_on_roll() -> None:
 
 
 @given(positions, running_states, st.integers(10, 20), st.booleans())
-def test_every_position_and_match_is_read_back(position: Position, match: MatchState, limit: int, flag: bool) -> None:
+def test_xgids_are_parsed_back(position: Position, match: MatchState, limit: int, flag: bool) -> None:
     xgid = Xgid(position, replace(match, has_beavers=flag and not match.length), 1 << limit)
     assert parse_xgid(str(xgid)) == xgid
 
 
 @given(st.integers(0, 48), st.sampled_from("-AaPp019:DBRQ "))
-def test_any_slip_of_the_pen_is_a_position_or_an_error(place: int, letter: str) -> None:
+def test_one_changed_character_is_a_position_or_an_error(place: int, letter: str) -> None:
     text = f"XGID={START_BOARD}:1:1:1:31:2:3:0:7:10"
     text = text[:place] + letter + text[place + 1 :]
     with contextlib.suppress(InvalidPositionError):
@@ -79,14 +79,14 @@ def test_any_slip_of_the_pen_is_a_position_or_an_error(place: int, letter: str) 
         (f"{START_BOARD}:2:-1:1:R:0:0:2:0:10", Offer.RACCOON, Side.TOP),
     ],
 )
-def test_offers(text: str, offer: Offer, decides: Side) -> None:
+def test_offers_are_parsed_back(text: str, offer: Offer, decides: Side) -> None:
     xgid = parse_xgid(text)
     assert (xgid.match.offer, xgid.match.to_decide, xgid.match.roll) == (offer, decides, None)
     assert str(xgid) == "XGID=" + text
 
 
 def corrupted(number: int, value: str) -> str:
-    """An XGID with one field replaced, counted from 1."""
+    """An XGID with one field replaced; fields count from 1."""
     fields = f"XGID={START_BOARD}:1:1:1:31:2:3:0:7:10".split(":")
     return ":".join([*fields[: number - 1], value, *fields[number:]])
 

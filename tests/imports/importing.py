@@ -1,4 +1,4 @@
-"""Importing in tests: files from text, versions from files, rows from versions."""
+"""Helpers for imports in tests: write files, import them, read the rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Imports:
         self.warehouse: Warehouse = bgdata.open_warehouse(folder / "warehouse")
 
     def file(self, name: str, content: str | bytes) -> Path:
-        """A new file."""
+        """Write a file."""
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -42,33 +42,33 @@ class Imports:
         force: bool = False,
         name: str | None = None,
     ) -> Table:
-        """What `bgdata import` does."""
+        """Import files as `bgdata import` does."""
         parameters = IMPORTED[kind].parameters_of(files, name)
         return self.warehouse.build(kind, parameters, files=files, progress=progress, strict=strict, force=force)
 
     def sample(self, kind: str, **options: Any) -> Table:
-        """The sample of a kind, imported."""
+        """Import the sample of a kind."""
         return self.build(kind, IMPORTED[kind].computation.write_sample(self.folder), **options)
 
     def text(self, kind: str, text: str | bytes, file: str = "contact.txt", **options: Any) -> Table:
-        """A file with this text, imported."""
+        """Write a file with this text and import it."""
         return self.build(kind, [self.file(file, text)], **options)
 
 
 def rows(table: Table, name: str = "") -> list[dict[str, Any]]:
-    """The rows of a table of a version, the main one unless named."""
+    """The rows of a table of a version; the main table by default."""
     shapes = {shape.name: shape for shape in IMPORTED[table.manifest.dataset].tables}
     file = shapes[name].file if name else "table.parquet"
     return pq.read_table(table.folder / file).to_pylist()
 
 
 def quarantined(table: Table) -> list[tuple[str, int, str, str]]:
-    """(source, line, text, reason) of the lines set aside."""
+    """(source, line, text, reason) of the quarantined lines."""
     return [tuple(row.values()) for row in rows(table, "quarantine")]
 
 
 def counts(table: Table) -> tuple[int, ...]:
-    """Lines read, with rows, of comment, quarantined: the first is the sum of the others."""
+    """Numbers of lines: read, with rows, comments, quarantined. The first is the sum of the others."""
     statistics = table.manifest.statistics
     found = tuple(
         int(statistics[name]) for name in ("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined")

@@ -1,4 +1,4 @@
-"""Builds that are killed on purpose."""
+"""Progress listeners that kill a build."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bgdata.store.progress import Silence
 
 
 class Killer(Silence):
-    """Stops a build when an epoch has been reported after `epochs` others, and keeps what is said."""
+    """Kills a build at the epoch report after `epochs` others; records the notes."""
 
     def __init__(self, epochs: int) -> None:
         self.left, self.notes = epochs, list[str]()
@@ -20,7 +20,7 @@ class Killer(Silence):
 
 
 class ReportKiller(Silence):
-    """Stops a build when it reports progress for the time given, and keeps what is said."""
+    """Kills a build at its progress report number `reports`; records the notes."""
 
     def __init__(self, reports: int) -> None:
         self.left, self.notes = reports, list[str]()

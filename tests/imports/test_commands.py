@@ -1,4 +1,4 @@
-"""`bgdata fetch`: from a server on this machine, which can be cut, changed, or not there."""
+"""`bgdata fetch` from a local server that truncates, changes or misses files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BENCHMARK = bz2.compress(SAMPLE.encode())
 
 
 class Server(ThreadingHTTPServer):
-    """Serves `files`; the first answers are cut after `cuts` bytes each; `requests` has (path, range) of all."""
+    """Serves `files`. The first answers are truncated after `cuts` bytes each; `requests` records (path, range)."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -47,7 +47,7 @@ class Server(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """As much of a server as is needed."""
+    """Answers GET requests with ranges."""
 
     server: Server
 
@@ -74,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data[start:end])
 
     def log_message(self, *_: object) -> None:
-        """Silence."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -89,13 +89,13 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None stands between here and here."""
+    """Local requests skip any proxy."""
     monkeypatch.setenv("no_proxy", "*")
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Of a warehouse that does not exist yet."""
+    """Path of a warehouse that does not exist yet."""
     return tmp_path / "warehouse"
 
 
@@ -112,7 +112,7 @@ def serve_training(server: Server, data: bytes = TRAINING) -> str:
     return "race-train-data.bz2"
 
 
-def test_published_files() -> None:
+def test_published_files_have_addresses_and_hashes() -> None:
     files = published_files()
     assert len({file.name for file in files}) == len(files) == 2 * len(gnubg_benchmark.PUBLISHED)
     site = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00"
@@ -123,8 +123,8 @@ def test_published_files() -> None:
         assert all(file.address == f"http://x/y/{file.name}" for file in published_files(address))
 
 
-def test_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Downloaded, pinned or compared with their published hash, and how to import them."""
+def test_fetch_downloads_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashes are pinned or compared with published ones; the import command is printed."""
     sha256 = hashlib.sha256(bz2.decompress(BENCHMARK)).hexdigest()
     for entry in gnubg_benchmark.PUBLISHED:
         server.files |= {f"/{entry}.bm.bz2": BENCHMARK, f"/{entry}-train-data.bz2": TRAINING}
@@ -140,7 +140,7 @@ def test_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) 
     asked = len(server.requests)
     assert asked == 6
     assert fetch(root, server) == shown
-    assert len(server.requests) == asked, "what is there is not asked for again"
+    assert len(server.requests) == asked, "existing files are not requested again"
     imported = succeeds(root, *shown.splitlines()[0].split()[2:])
     assert imported == "3 lines read: 3 with rows, 0 of comment or blank, 0 quarantined\n"
     (manifest,) = [table.manifest for table in bgdata.open_warehouse(root).versions()]
@@ -148,7 +148,7 @@ def test_all_files(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("knows_ranges", [True, False])
-def test_cut_and_resumed(server: Server, root: Path, knows_ranges: bool) -> None:
+def test_cut_download_is_resumed(server: Server, root: Path, knows_ranges: bool) -> None:
     name = serve_training(server)
     server.knows_ranges = knows_ranges
     server.cuts = [1000, 2000]
@@ -166,21 +166,21 @@ def test_cut_and_resumed(server: Server, root: Path, knows_ranges: bool) -> None
 
 
 @pytest.mark.parametrize("more", [b"", b"more"])
-def test_partial_files_that_are_whole_or_too_long(server: Server, root: Path, more: bytes) -> None:
-    """Where it is too long the file has changed since: begun anew."""
+def test_complete_or_too_long_partial_file(server: Server, root: Path, more: bytes) -> None:
+    """A partial file that is too long is stale, so the download begins again."""
     name = serve_training(server)
     partial = root / "raw" / f"{name}.partial"
     partial.parent.mkdir(parents=True)
     partial.write_bytes(TRAINING + more)
     result = run(root, "fetch", "gnubg", name, "--address", server.address)
     assert result.stdout == f"next: bgdata import gnubg_training {root}/raw/{name}\n"
-    assert result.stderr == f"{name}: {len(TRAINING):,} bytes, as it should be\n"
+    assert result.stderr == f"{name}: {len(TRAINING):,} bytes, hash is correct\n"
     assert (root / "raw" / name).read_bytes() == TRAINING
     asked = [wanted for _, wanted in server.requests]
     assert asked == [f"bytes={len(TRAINING) + len(more)}-", *[""] * bool(more)]
 
 
-def test_a_benchmark_of_another_hash(server: Server, root: Path) -> None:
+def test_benchmark_with_another_hash_is_refused(server: Server, root: Path) -> None:
     server.files["/race.bm.bz2"] = BENCHMARK
     found = hashlib.sha256(bz2.decompress(BENCHMARK)).hexdigest()
     path = root / "raw" / "race.bm.bz2"
@@ -192,8 +192,8 @@ def test_a_benchmark_of_another_hash(server: Server, root: Path) -> None:
     assert not bgdata.open_warehouse(root).lock.exists()
 
 
-def test_pinned_on_first_use_and_refused_when_changed(server: Server, root: Path) -> None:
-    """The lock keeps its other entries, and writing it keeps the pins."""
+def test_hash_is_pinned_at_first_fetch_and_compared_later(server: Server, root: Path) -> None:
+    """Pinning keeps the other entries of the lock, and locking keeps the pins."""
     root.mkdir()
     lock = bgdata.open_warehouse(root).lock
     save_lock(lock, [MANIFEST])
@@ -215,7 +215,7 @@ def test_pinned_on_first_use_and_refused_when_changed(server: Server, root: Path
     assert json.loads(lock.read_bytes())["files"][0]["name"] == name
 
 
-def test_a_lock_of_pins_alone_locks_nothing(server: Server, root: Path) -> None:
+def test_lock_with_pins_only_has_no_variants(server: Server, root: Path) -> None:
     fetch(root, server, serve_training(server))
     for command in (["rebuild", "--check"], ["diff"]):
         message = error_of(run(root, *command), 1)
@@ -224,7 +224,7 @@ def test_a_lock_of_pins_alone_locks_nothing(server: Server, root: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"<html>pay for your network first</html>", b"", TRAINING[:-1], TRAINING + b"x"])
 def test_an_invalid_archive_is_not_pinned(server: Server, root: Path, data: bytes) -> None:
-    """A page of the network's, or a file that was cut without anybody noticing."""
+    """A web page, or an archive that was truncated unnoticed."""
     server.says_length = False
     name = serve_training(server, data)
     whole = "packed file" if not data.startswith(b"BZh") else "whole packed file"
@@ -239,7 +239,7 @@ def test_an_invalid_archive_is_not_pinned(server: Server, root: Path, data: byte
     assert path.read_bytes() == TRAINING
 
 
-def test_places_that_nothing_comes_from_or_goes_to(server: Server, root: Path) -> None:
+def test_unreachable_sources_and_unwritable_targets(server: Server, root: Path) -> None:
     name = "contact.bm.bz2"
     assert fails(root, server, name) == f"cannot download {server.address}/{name}: the server says 404 Not Found"
     assert list((root / "raw").iterdir()) == []
@@ -272,7 +272,7 @@ def test_unknown_names_are_refused(root: Path) -> None:
     assert not root.exists()
 
 
-def test_the_library(server: Server, tmp_path: Path) -> None:
+def test_download_function(server: Server, tmp_path: Path) -> None:
     name = serve_training(server)
     path = tmp_path / "a" / "b"
     assert download(f"{server.address}/{name}", path, Silence()) == path

@@ -1,4 +1,4 @@
-"""Corrupted files through every importer, each a little; the campaign `tests.faults.lines` has more of them."""
+"""Slightly corrupted files through every importer; the campaign `tests.faults.lines` has more cases."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ LINES = 10_000
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
-def test_corrupted_files(imports: Imports, name: str) -> None:
+def test_corrupted_files_are_imported_or_refused(imports: Imports, name: str) -> None:
     table = FORMATS[name].check(imports, LINES, random.Random(name))
     read, with_rows, _, aside = counts(table)
-    assert read > LINES / 2 or name == "sgf"  # which has trees for lines; others lose line ends too
+    assert read > LINES / 2 or name == "sgf"  # which has trees instead of lines; others lose line ends too
     assert with_rows > read / 20
     assert aside > read / 20
     assert problems(imports.warehouse, 1) == []
 
 
-def test_every_importer_is_corrupted() -> None:
+def test_every_importer_has_corrupted_files() -> None:
     corrupted = {entry.kind for entry in FORMATS.values() if isinstance(entry, Lines)}
     assert corrupted | {"matches", "met_xml"} == set(IMPORTED)
     assert {entry.file for entry in FORMATS.values() if isinstance(entry, Sessions)} == {"x.mat", "x.sgf"}
 
 
 @pytest.mark.parametrize("kind", IMPORTED)
-def test_any_bytes(imports: Imports, kind: str) -> None:
-    """Of no format at all, also as the other formats of a kind."""
+def test_random_bytes_are_refused(imports: Imports, kind: str) -> None:
+    """The files also have the endings of other formats of the kind."""
     chance = random.Random(kind)
     for name in ("contact.txt", "contact.jsonl", "contact.sgf"):
         text = chance.randbytes(50_000)
         with pytest.raises(NoRowsError) as caught:
             imports.text(kind, text, name)
-        if name != "contact.sgf" or kind != "matches":  # which has trees for lines
+        if name != "contact.sgf" or kind != "matches":  # which has trees instead of lines
             assert f"none in {len(lines_of(text))} lines: " in str(caught.value)
     assert list(imports.warehouse.versions()) == []
 
 
-def test_corrupted_lines_of_matches(imports: Imports) -> None:
-    """In any order, too."""
+def test_corrupted_match_lines(imports: Imports) -> None:
+    """Some lines are in a different order."""
     text = corrupted_text(sessions.MAT.encode().splitlines(keepends=True), LINES, random.Random("lines"))
     assert counts(imports.text("matches", text))[0] == len(lines_of(text))

@@ -1,4 +1,4 @@
-"""Imports of files that are none, empty or damaged; killed imports; and what verify finds later."""
+"""Imports of missing, empty or damaged files; killed imports; what verify finds later."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ each_kind = each("kind", list(IMPORTED))
 POSITION_TEXT = f"{START.id}\n{START.id[:13]}\n# x\n\nnonsense\n"
 
 
-WITHOUT_ROWS = {  # what is found in each
+WITHOUT_ROWS = {  # by content: what the error says was found
     b"": "nothing at all",
     gzip.compress(b""): "nothing at all",
     bz2.compress(b""): "nothing at all",
@@ -41,8 +41,8 @@ WITHOUT_ROWS = {  # what is found in each
 
 
 @each_kind
-def test_files_without_rows(memory_path: Path, kind: str) -> None:
-    """Nothing is published, and what was there stays; the counts are said, and the exit code is 1."""
+def test_files_without_rows_are_refused(memory_path: Path, kind: str) -> None:
+    """Nothing is published, earlier versions stay, the error has the counts, and the exit code is 1."""
     imports = Imports(memory_path)
     before = imports.sample(kind, name="contact")
     files = sorted(imports.warehouse.root.rglob("*"))
@@ -66,14 +66,14 @@ def test_files_without_rows(memory_path: Path, kind: str) -> None:
         ("matches", " 3 point match\n\n", "1 without a table of their own, "),
     ],
 )
-def test_lines_that_are_no_rows_by_themselves(memory_path: Path, kind: str, text: str, others: str) -> None:
+def test_files_of_settings_only_are_refused(memory_path: Path, kind: str, text: str, others: str) -> None:
     imports = Imports(memory_path)
     with pytest.raises(NoRowsError, match=rf"found none in \d lines: {others}1 of comment or blank, 0 quarantined; "):
         imports.text(kind, text)
     assert list(imports.warehouse.versions()) == []
 
 
-def test_first_reasons(imports: Imports) -> None:
+def test_error_quotes_first_reasons(imports: Imports) -> None:
     files = [imports.file(name, f"{'x' * 50}\n" * 3) for name in ("b", "a")]
     reason = "expected a position in one of the notations in the first column, got " + repr("x" * 40)
     with pytest.raises(NoRowsError) as caught:
@@ -84,8 +84,8 @@ def test_first_reasons(imports: Imports) -> None:
     )
 
 
-def test_one_file_of_several_without_rows(imports: Imports) -> None:
-    """The others are imported, and it is named."""
+def test_file_without_rows_among_others_is_named(imports: Imports) -> None:
+    """The other files are imported."""
     files = [imports.file(name, text) for name, text in (("a", "# x\n"), ("b", POSITION_TEXT))]
     notes = Notes()
     table = imports.build("positions", files, progress=notes)
@@ -94,13 +94,13 @@ def test_one_file_of_several_without_rows(imports: Imports) -> None:
 
 
 def problems(warehouse: Warehouse) -> list[str]:
-    """What `bgdata verify` finds wrong."""
+    """The problems that `bgdata verify` finds."""
     tables = list(warehouse.versions())
     return [f.problem for f in verify(warehouse, tables, sample_rows=5, seed=0, progress=Silence()) if f.problem]
 
 
 @each_kind
-def test_verify(memory_path: Path, kind: str) -> None:
+def test_verify_finds_damaged_files(memory_path: Path, kind: str) -> None:
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
@@ -119,8 +119,8 @@ def test_verify(memory_path: Path, kind: str) -> None:
     assert problems(imports.warehouse) == []
 
 
-def test_verify_of_comments_that_repeat(imports: Imports) -> None:
-    """Parquet numbers its texts in its own way."""
+def test_verify_accepts_repeated_comments(imports: Imports) -> None:
+    """Parquet numbers dictionary texts differently from the arrays."""
     row = samples.TRAINING_ROW.decode()
     table = imports.text("gnubg_training", f"# a\n# b\n# b\n{row}# a\n{row}# c\n{row}")
     assert [row["comment"] for row in rows(table)] == ["# b", "# a", "# c"]
@@ -128,7 +128,7 @@ def test_verify_of_comments_that_repeat(imports: Imports) -> None:
 
 
 @pytest.mark.parametrize("kind", ["gnubg_training", "gnubg_benchmark"])
-def test_tables_of_several_row_groups(imports: Imports, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_checks_all_row_groups(imports: Imports, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(IMPORTED[kind]), "row_group_rows", 3)
     monkeypatch.setattr(_benchmarks, "ROW_GROUP_ROWS", 3)
     names = ["contact-b", "contact-a"] if kind == "gnubg_training" else ["contact"]
@@ -139,7 +139,7 @@ def test_tables_of_several_row_groups(imports: Imports, kind: str, monkeypatch: 
     assert problems(imports.warehouse) == []
 
 
-def test_no_file_there(imports: Imports) -> None:
+def test_missing_files_are_refused(imports: Imports) -> None:
     for path, reason in ((imports.folder / "no", "no such file"), (imports.folder, "is a directory")):
         with pytest.raises(StorageError, match=f"expected a file at {path}, found: {reason}.*; check the path"):
             imports.build("positions", [path], name="x")
@@ -154,13 +154,13 @@ def test_no_file_there(imports: Imports) -> None:
 
 
 def import_and_die(folder: Path, kill_at: int) -> None:
-    """In another process: import, and die at that change to a file."""
+    """Import in another process and die at change `kill_at` of a file."""
     imports = Imports(folder)
     processes.die_at_change(imports.warehouse.root, kill_at)
     imports.text("positions", POSITION_TEXT, "x")
 
 
-def test_killed_imports_go_on(memory_path: Path) -> None:
+def test_killed_import_is_resumed(memory_path: Path) -> None:
     expected = Imports(memory_path / "whole").text("positions", POSITION_TEXT, "x").name
     killed = 0
     for kill_at in (4, 17, 30):
@@ -173,7 +173,7 @@ def test_killed_imports_go_on(memory_path: Path) -> None:
     assert killed == 3
 
 
-def test_repair_of_an_import_asks_for_the_files(imports: Imports) -> None:
+def test_repair_of_an_import_asks_for_its_files(imports: Imports) -> None:
     table = imports.sample("positions")
     table.parquet.unlink()
     with pytest.raises(UsageError, match=r"expected files to import; try: bgdata import positions FILE\.\.\."):

@@ -1,4 +1,4 @@
-"""Lines that break a rule: set aside with the reason, or refused with --strict."""
+"""Lines that break a rule: quarantined with the reason, or refused with --strict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHANCES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammo
 POSITION_TEXT = f"{START_ID}\n{START_ID[:13]}\n# x\n\nnonsense\n"
 
 
-def test_the_quarantine(imports: Imports) -> None:
+def test_quarantine_has_file_line_and_reason(imports: Imports) -> None:
     files = [imports.file("b.csv", POSITION_TEXT), imports.file("a.csv", "\n4HPwATDgc/ABMB\x07" + "," * 600 + "\n")]
     table = imports.build("positions", files)
     assert counts(table) == (7, 1, 3, 3)
@@ -43,7 +43,7 @@ def test_the_quarantine(imports: Imports) -> None:
     assert shown == [("positions", "a-and-b", *row[:2]) for row in found]
 
 
-def test_the_quarantine_of_all_kinds_is_one_table(imports: Imports) -> None:
+def test_all_kinds_share_the_quarantine(imports: Imports) -> None:
     for kind, declared in IMPORTED.items():
         (path,) = declared.computation.write_sample(imports.folder)
         path.write_text(path.read_text() + "nonsense 1\n")
@@ -53,7 +53,7 @@ def test_the_quarantine_of_all_kinds_is_one_table(imports: Imports) -> None:
     assert shown == [(kind, "nonsense 1") for kind in sorted(IMPORTED)]
 
 
-def test_manifests_do_not_count_reasons_without_end(imports: Imports) -> None:
+def test_manifest_groups_rare_reasons(imports: Imports) -> None:
     text = "".join(f"{'1 ' * number}\n" for number in range(7, 60)) + "# x\n" + samples.TRAINING_ROW.decode()
     table = imports.text("gnubg_training", text)
     reasons = [name for name in table.manifest.statistics if name.startswith("quarantined: ")]
@@ -65,7 +65,7 @@ def test_manifests_do_not_count_reasons_without_end(imports: Imports) -> None:
 OVER = "expected a position of a game that goes on"
 START_KEY, AFTER_42 = test_gnubg_benchmark.START_KEY, test_gnubg_benchmark.AFTER_42
 ILLEGAL = "expected plays that are legal for the roll"
-# what the readers of formats refuse, and what needs more than they know: (a good line, bad ones with their reasons)
+# rules of the readers of formats, then those of the kinds: a good line, bad lines with their reasons
 RULES: dict[str, tuple[str, dict[str, str]]] = {
     "gnubg_training": ("training", {"AAAAAAAAAAAAAAAAAAAA 0.5 0 0 0 0": OVER}),
     "wildbg_training": ("wildbg", {}),
@@ -81,7 +81,7 @@ BENCHMARK = {
 
 
 def check_rules(imports: Imports, kind: str, good: list[str], bad: dict[str, str], name: str = "contact") -> Table:
-    """Exactly the bad lines behind good ones are in the quarantine, each with its reason."""
+    """Import good and bad lines; exactly the bad ones are quarantined, each with its reason."""
     bad = {line: reason for line, reason in bad.items() if line.isprintable() and len(line) < 500}
     lines = [*good, *bad]
     table = imports.text(kind, "".join(f"{line}\n" for line in lines), name)
@@ -96,35 +96,35 @@ def check_rules(imports: Imports, kind: str, good: list[str], bad: dict[str, str
 
 
 @each("kind", list(RULES))
-def test_rules_of_positions(memory_path: Path, kind: str) -> None:
+def test_position_files_rules(memory_path: Path, kind: str) -> None:
     name, more = RULES[kind]
     good = [FORMATS[name].row.decode().strip(), *GOOD_ROWS[name]]
     table = check_rules(Imports(memory_path), kind, good, BAD_ROWS[name] | more)
     assert [row["line"] for row in rows(table)] == [*range(1, len(good) + 1)]
 
 
-def test_rules_of_bgsage_entries(imports: Imports) -> None:
-    """What the file is called does not matter."""
+def test_bgsage_json_rules(imports: Imports) -> None:
+    """The name of the file does not matter."""
     row = FORMATS["entries"].row.decode().strip()
     for name in ("x.jsonl", "x.txt"):
         check_rules(imports, "bgsage_rollouts", [row], BAD_ROWS["entries"], name)
 
 
-def test_bgsage_chances_are_cut(imports: Imports) -> None:
+def test_bgsage_chances_are_clipped(imports: Imports) -> None:
     start = " ".join(map(str, START_BOARD))
     table = imports.text("bgsage_rollouts", f"{start} 1.04 0.1 0 -0.04 0\n{start} -0.04 0 0 0.1 0\n")
     shown = [row[name] for row in rows(table) for name in CHANCES]
     assert (min(shown), max(shown)) == (0, 1)
 
 
-def test_wildbg_files_of_other_columns(imports: Imports) -> None:
-    """Such as those of inputs: exclusive chances, which would pass as cumulative ones."""
+def test_wildbg_files_with_other_headings_are_refused(imports: Imports) -> None:
+    """Files of inputs, for example, have exclusive chances, which would pass as cumulative ones."""
     heading = "expected the heading position_id,win,win_g,win_bg,lose_g,lose_bg or none"
     with pytest.raises(NoRowsError, match=rf"2 quarantined \(contact.txt, line 1: {heading}, got .* line 2: {heading}"):
         imports.text("wildbg_training", f"position_id,win_normal,win_g\n{START_ID},0.5,0.1,0,0.1,0\n")
 
 
-def test_rules_of_gnubg_benchmark(imports: Imports) -> None:
+def test_gnubg_benchmark_rules(imports: Imports) -> None:
     good = [
         f"m {START_KEY} 2 4 {AFTER_42} 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133",
         f"m {START_KEY} 4 2 {AFTER_42} -3e0 OAHDOEABCBOAHDPAABDA 0",
@@ -135,8 +135,8 @@ def test_rules_of_gnubg_benchmark(imports: Imports) -> None:
         assert rows(imports.warehouse.open("gnubg_benchmark", "contact"), name) == []
 
 
-def test_rules_of_matches(imports: Imports) -> None:
-    """A game with a bad line or an illegal play is taken out, all its lines; the others stay."""
+def test_match_rules(imports: Imports) -> None:
+    """A bad line or illegal play quarantines all lines of its game; other games stay."""
     text = """\
  3 point match
 
@@ -170,8 +170,8 @@ def test_rules_of_matches(imports: Imports) -> None:
     assert reasons["quarantined: expected a whole game, see another line"] == 7
 
 
-def test_the_first_cause_comes_first(imports: Imports) -> None:
-    """Not its consequences for the other lines of the game, which begins above."""
+def test_error_names_the_cause_first(imports: Imports) -> None:
+    """Lines above the bad one are quarantined because of it, but the error starts with the bad line."""
     game = " Game 1\n ann : 0      bob : 0\n  1) 31: 8/5 6/5                 Rolls 5 and 5\n      Wins 1 point\n"
     text = f" 3 point match\n{game}"
     cause = r"line 4: expected a roll with checker moves, .* in a column, got '  1\) 31: 8/5 6/5"
@@ -184,7 +184,7 @@ def test_the_first_cause_comes_first(imports: Imports) -> None:
 
 
 @each_kind
-def test_strict_publishes_nothing(imports: Imports, kind: str) -> None:
+def test_strict_import_publishes_nothing(imports: Imports, kind: str) -> None:
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     path.write_bytes(path.read_bytes() + b"nonsense\n")
     message = (
@@ -195,14 +195,14 @@ def test_strict_publishes_nothing(imports: Imports, kind: str) -> None:
     assert list(imports.warehouse.versions()) == []
     table = imports.build(kind, [path])
     assert counts(table)[3] == 1
-    with pytest.raises(CheckFailedError, match=message):  # set aside before, but not now
+    with pytest.raises(CheckFailedError, match=message):  # the same file was accepted without --strict
         imports.build(kind, [path], strict=True)
     assert whole_versions(imports.warehouse) == [table.name]
     good = Imports(imports.folder / "good").sample(kind, strict=True)
     assert counts(good)[3] == 0
 
 
-def test_strict_does_not_go_on_from_what_was_set_aside(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strict_import_ignores_unfinished_lenient_one(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> int:
         raise StorageError("cannot write: the disk is full")
 

@@ -1,4 +1,4 @@
-"""Steps of importing: a file becomes a version that is checked, and leaks are counted."""
+"""Steps of importing: files become checked versions, and leaked positions are counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import bgdata
 from bgdata.errors import CheckFailedError, MissingFileError, UsageError
-from bgdata.imports.steps import Leak, check_version, import_files, import_parameters, leaks
+from bgdata.imports.steps import Leak, check_version, import_files, import_parameters, leakage_counts
 from bgdata.store.progress import Silence
 from bgdata.warehouse import Warehouse
 from tests.formats.samples import BENCHMARK_ROWS
@@ -20,11 +20,11 @@ from tests.store.toy import Notes
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Warehouse:
-    """A warehouse without anything."""
+    """An empty warehouse."""
     return bgdata.open_warehouse(tmp_path / "warehouse")
 
 
-def test_a_file_becomes_a_checked_version(empty: Warehouse, tmp_path: Path) -> None:
+def test_imported_file_is_checked(empty: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "mine.bm").write_bytes(BENCHMARK_ROWS)
     table = import_files(empty, "gnubg_benchmark", [tmp_path / "mine.bm"], Silence())
     assert table.manifest.variant == "mine"
@@ -34,7 +34,7 @@ def test_a_file_becomes_a_checked_version(empty: Warehouse, tmp_path: Path) -> N
     assert import_files(empty, "gnubg_benchmark", [tmp_path / "mine.bm"], Silence()).folder == table.folder
 
 
-def test_a_damaged_version_is_named(empty: Warehouse, tmp_path: Path) -> None:
+def test_damaged_version_is_named(empty: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "mine.bm").write_bytes(BENCHMARK_ROWS)
     table = import_files(empty, "gnubg_benchmark", [tmp_path / "mine.bm"], Silence())
     path = table.folder / "decisions_boards.npy"
@@ -46,7 +46,7 @@ def test_a_damaged_version_is_named(empty: Warehouse, tmp_path: Path) -> None:
         check_version(empty, table.name, Silence())
 
 
-def test_wrong_kinds_and_files(empty: Warehouse, tmp_path: Path) -> None:
+def test_wrong_kinds_and_files_are_refused(empty: Warehouse, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected a kind that is imported from files, got network"):
         import_parameters(empty, "network", [tmp_path])
     with pytest.raises(MissingFileError, match=r"expected a file in .*nothing, found none"):
@@ -56,8 +56,8 @@ def test_wrong_kinds_and_files(empty: Warehouse, tmp_path: Path) -> None:
 SMALL_MATCH = " 1 point match\n Game 1\n a : 0      b : 0\n  1) 31: 8/5 6/5\n      Wins 1 point\n"
 
 
-def test_a_folder_is_read_whole(empty: Warehouse, tmp_path: Path) -> None:
-    """With its subfolders; the variant is named after it, and other files are left out and counted."""
+def test_folder_is_read_with_subfolders(empty: Warehouse, tmp_path: Path) -> None:
+    """The variant has the folder's name; files with other endings are counted as left out."""
     folder = tmp_path / "My Matches"
     for name in ("a.mat", "sub/a.mat", "sub/deeper/b.TXT", "c.sgf.gz", "notes.pdf", ".hidden.mat", ".git/x.mat"):
         path = folder / name
@@ -74,7 +74,7 @@ def test_a_folder_is_read_whole(empty: Warehouse, tmp_path: Path) -> None:
             import_files(empty, kind, [folder / "d"], Silence(), name="x")
 
 
-def test_a_folder_that_has_the_warehouse_in_it(empty: Warehouse) -> None:
+def test_warehouse_inside_the_folder_is_skipped(empty: Warehouse) -> None:
     folder = empty.root.parent
     (folder / "list.txt").write_text("4HPwATDgc/ABMA\n")
     for name in ("one", "two"):
@@ -82,7 +82,7 @@ def test_a_folder_that_has_the_warehouse_in_it(empty: Warehouse) -> None:
         assert [file.name for file in table.manifest.raw_files] == ["list.txt"]
 
 
-def test_pipes_and_standard_input(empty: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_from_pipes_and_standard_input(empty: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     for source, name in (("-", "in"), (None, "pipe")):
         end, start = os.pipe()
         os.write(start, b"4HPwATDgc/ABMA\n")
@@ -93,15 +93,15 @@ def test_pipes_and_standard_input(empty: Warehouse, monkeypatch: pytest.MonkeyPa
         os.close(end)
 
 
-def test_leaks_are_the_rows_of_the_view(small_root: Path) -> None:
+def test_leakage_counts_match_the_view(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    found = leaks(warehouse)
+    found = leakage_counts(warehouse)
     with warehouse.connect() as connection:
         ((rows,),) = connection.sql("select count(*) from leakage").fetchall()
     assert sum(leak.rows for leak in found) == rows > 0
     assert all(isinstance(leak, Leak) and "/" in leak.labels and "/" in leak.benchmarks for leak in found)
 
 
-def test_no_leaks_without_benchmarks(small_root: Path, tmp_path: Path) -> None:
+def test_no_leakage_without_benchmarks(small_root: Path, tmp_path: Path) -> None:
     shutil.copytree(small_root / "selfplay_labels", tmp_path / "warehouse" / "selfplay_labels")
-    assert leaks(bgdata.open_warehouse(tmp_path / "warehouse")) == []
+    assert leakage_counts(bgdata.open_warehouse(tmp_path / "warehouse")) == []

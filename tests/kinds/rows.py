@@ -1,4 +1,4 @@
-"""Rows of each kind straight from its flat arrays, one at a time: the twin of what the Parquet files show."""
+"""Rows of each kind, read from its arrays one at a time, to compare with its Parquet files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes with bgdata, networks and benchmarks: whole, of the recipe of this code, and found by it."""
+"""The networks and benchmarks of the package: whole, found by their parameters, and made by the current recipe."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def test_published_versions_are_whole_and_small(kind: Dataset[Any], package: Pat
         assert {entry.name: entry.sha256 for entry in table.manifest.files} == {
             path.name: sha256_file(path) for path in folder.iterdir() if path.name != "manifest.json"
         }
-    most = 4_000_000 if package == SHIPPED else 2_000_000  # networks in training come along, to learn on from
+    most = 4_000_000 if package == SHIPPED else 2_000_000  # networks include their training state
     assert sum(path.stat().st_size for path in package.rglob("*.*")) <= most
 
 
-def test_networks_that_come_with_bgdata_can_be_opened() -> None:
+def test_published_networks_open() -> None:
     for recipe in (NetworkParameters, SupervisedParameters):
         for folder in published_versions(SHIPPED, recipe).values():
             open_networks(Table(folder))
     assert default_network()[0] in KINDS
 
 
-def test_benchmarks_that_come_with_bgdata_are_as_exact_as_they_say() -> None:
-    """One of each class. Plays that were clearly behind got no more games, nor did the best one of those alone."""
+def test_published_benchmarks_reach_their_precision() -> None:
+    """Plays that were clearly worse got no more games, and neither did a best play without rivals."""
     assert sorted(parameters.position_class for parameters in DECISIONS.defaults) == ["contact", "crashed", "race"]
     for parameters, folder in rollout_decisions.published_decisions().items():
         table = Table(folder)
@@ -80,8 +80,8 @@ def test_benchmarks_that_come_with_bgdata_are_as_exact_as_they_say() -> None:
         assert len(table.array("decisions_seeds")) == parameters.decisions
 
 
-def test_reference_positions_that_come_with_bgdata_are_as_many_and_as_exact_as_they_say() -> None:
-    """As many of each theme, half of them for each split."""
+def test_published_reference_positions_have_their_counts_and_precision() -> None:
+    """Every theme has the same number of positions, half of them in each split."""
     assert published_references()
     for parameters, folder in published_references().items():
         table = Table(folder)
@@ -92,7 +92,7 @@ def test_reference_positions_that_come_with_bgdata_are_as_many_and_as_exact_as_t
 
 @each_kind
 def test_published_versions_have_current_recipes(kind: Dataset[Any], package: Path) -> None:
-    """Else it would be computed for hours: its inputs are those of the lock, and its key follows from them."""
+    """A version with another recipe would be computed for hours on first use."""
     locked = {f"{entry.dataset}/{entry.variant}": entry for entry in load_lock(LOCK)}
     for parameters, folder in published_versions(package, kind.parameters).items():
         inputs = {}
@@ -107,7 +107,7 @@ def test_published_versions_have_current_recipes(kind: Dataset[Any], package: Pa
         assert (entry.recipe_key, entry.digest) == (manifest.recipe_key, manifest.digest)
 
 
-def test_published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_published_folder_is_found_only_for_its_parameters(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (parameters, folder), *_ = published_versions(SHIPPED, NetworkParameters).items()
     assert DATASET.published_folder(parameters) == folder
     assert DATASET.published_folder(replace(parameters, seed=99)) is None
@@ -122,16 +122,16 @@ def test_published(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             load_manifest(damaged)
 
 
-def test_estimate() -> None:
+def test_network_estimate_matches_its_size() -> None:
     for parameters, folder in published_versions(SHIPPED, NetworkParameters).items():
         size = sum(path.stat().st_size for path in folder.iterdir())
         assert 0.8 < DATASET.estimate(parameters).disk_bytes / size < 1.2
 
 
-def test_a_published_network_is_installed(
+def test_published_network_is_installed(
     small_root: Path, untrained: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its recipe, beside the tables that it was made from."""
+    """The network is found by its recipe, beside the tables that it was made from."""
     table, notes = bgdata.open_warehouse(small_root).open("network", "tiny"), Notes()
     monkeypatch.setattr(network, "SHIPPED", memory_path / "networks")
     (memory_path / "networks").mkdir()

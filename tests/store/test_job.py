@@ -6,8 +6,9 @@ import json
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -359,3 +360,72 @@ def test_lost_workers(tmp_path: Path) -> None:
 def test_missing_function_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AttributeError):
         computed(tmp_path, Work("tests.store.sharing:nothing", {}))
+
+
+class Waiting(Executor):
+    """Runs a part when somebody waits for it, the newest first; counts how many were asked for at most."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[Future[Any], Callable[[], Any]] = {}
+        self.asked = self.most = 0
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.waiting[future] = lambda: function(*args, **kwargs)
+        self.asked, self.most = self.asked + 1, max(self.most, len(self.waiting))
+        return future
+
+    def queue(self) -> SimpleQueue[Future[Any]]:
+        """A queue of futures in which there is nothing until somebody waits for it."""
+        executor = self
+
+        class Queue(SimpleQueue[Future[Any]]):
+            def get(self, block: bool = True, timeout: float | None = None) -> Future[Any]:
+                future, run = executor.waiting.popitem()
+                try:
+                    future.set_result(run())
+                except InvalidParameterError as error:
+                    future.set_exception(error)
+                return super().get(block, timeout)
+
+        return Queue()
+
+
+def test_few_parts_are_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are; the arrays come in order all the same."""
+    executor = Waiting()
+    monkeypatch.setattr(job_module, "MOST_ASKED", 5)
+    monkeypatch.setattr(job_module, "SimpleQueue", executor.queue)
+    notes = Notes()
+    job = Job(tmp_path, notes, executor=executor)
+    shards = list(compute_shards(job, "numbers", work(), ranges(40, 1)))
+    assert (executor.asked, executor.most) == (40, 5)
+    assert [int(shard["square"][0]) for shard in shards] == [number**2 for number in range(40)]
+    assert (notes.done, notes.total) == (40, 40)
+
+
+def test_parts_that_nobody_needs_any_more_are_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = Waiting()
+    monkeypatch.setattr(job_module, "MOST_ASKED", 5)
+    monkeypatch.setattr(job_module, "SimpleQueue", executor.queue)
+    job = Job(tmp_path, Notes(), executor=executor)
+    with pytest.raises(InvalidParameterError, match="got 4"):
+        list(compute_shards(job, "numbers", work(refuse=4), ranges(40, 1)))
+    assert executor.asked == 5
+    assert len(executor.waiting) == 4
+    assert all(future.cancelled() for future in executor.waiting)
+
+
+def test_parts_of_another_count_are_gone_on_from(tmp_path: Path) -> None:
+    """A third of them is there, not the first ones."""
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    parts = ranges(30, 1)
+    for part in parts[10:20]:
+        write_shard(work(), part.start, part.stop, str(folder), "")
+    notes = Notes()
+    settings = work(log=str(tmp_path / "log"))
+    found = list(compute_shards(Job(tmp_path, notes), "numbers", settings, parts))
+    assert [int(shard["square"][0]) for shard in found] == [number**2 for number in range(30)]
+    assert len(logged(tmp_path)) == 20
+    assert (notes.done, notes.total) == (30, 30)

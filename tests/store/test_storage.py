@@ -7,6 +7,7 @@ import hashlib
 import os
 import resource
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +112,15 @@ def staged(tmp_path: Path, **files: str) -> Path:
 
 def test_folders_without_permission(tmp_path: Path) -> None:
     staging = staged(tmp_path, a="1")
+    calls: list[tuple[Callable[..., None], tuple[object, ...]]] = [
+        (write_file, (tmp_path / "x", b"")),
+        (save_array, (tmp_path / "x.npy", VALUES)),
+        (publish, (staging, tmp_path / "x")),
+    ]
     tmp_path.chmod(0o555)
     try:
         with processes.bare_thread() as thread:
-            for function, *arguments in (
-                (write_file, tmp_path / "x", b""),
-                (save_array, tmp_path / "x.npy", VALUES),
-                (publish, staging, tmp_path / "x"),
-            ):
+            for function, arguments in calls:
                 with pytest.raises(StorageError, match=r"cannot (write|publish) .*: permission denied"):
                     thread.submit(function, *arguments).result()
     finally:

@@ -1,4 +1,4 @@
-"""bgsage's rollouts, turned to the perspective of all our tables: before the roll, the player on roll."""
+"""bgsage's rollouts, converted to positions before the roll with the chances of the player on roll."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bgdata.store.dataset import Column, FlatArray
 
 
 class Bgsage(PositionImport):
-    """Rows keep the order of the files, rollout files and JSON lines mixed as given."""
+    """The rows of rollout files and JSON lines, in the order of the files."""
 
     name = "bgsage_rollouts"
     revision = 2  # 2: searched, truncated and cubeful values of JSON lines are set aside

@@ -1,4 +1,4 @@
-"""gnubg's benchmark files: decisions whose plays were rolled out, and the positions and rollouts between them."""
+"""gnubg's benchmark files: decisions with rolled-out plays, and the positions and rollouts between them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ SIDE_TABLES = (
 
 
 def array_declarations() -> tuple[FlatArray, ...]:
-    """One array for each field of each table that the reader gives."""
+    """One array for each field of each table of the reader."""
     dtypes = {
         "boards": "int8", "play_boards": "int8", "dice": "int8", "forms": "int8", "equities": "float64",
         "losses": "float64", "chances": "float64", "mwc_percents": "float64", "kinds": "S1", "actions": "S3",
@@ -91,7 +91,7 @@ def array_declarations() -> tuple[FlatArray, ...]:
 
 
 class GnubgBenchmark(FileImport):
-    """One file a version: its tables refer to each other by row."""
+    """One file per version, because its tables refer to each other by row."""
 
     name = "gnubg_benchmark"
     revision = 3

@@ -1,4 +1,4 @@
-"""Reads gnubg's benchmark files, and writes their tables."""
+"""Reads gnubg's benchmark files and writes their tables."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class GnubgBenchmarkComputation(FileImportComputation):
         return benchmark.quarantine("plays", ~legal, "expected plays that are legal for the roll")
 
     def has_rows(self, intake: Any) -> bool:
-        """Whether a file gave rows other than settings and seeds."""
+        """Whether a file has rows other than settings and seeds."""
         return any(len(getattr(intake, name)) for name in TABLES if name != "seeds")
 
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
@@ -128,11 +128,11 @@ def best_play_columns(rows: BenchmarkRows) -> Groups:
 
 
 def seed_column(rows: BenchmarkRows) -> pa.Array:
-    """The seeds, null where there is none."""
+    """The seeds; null where a row has none."""
     return nullable(rows["seeds"], rows["seeds"] == tables.NO_SEED)
 
 
-SIDE_TABLES: dict[str, tuple[str, Callable[[BenchmarkRows], Groups]]] = {  # arrays and columns of each
+SIDE_TABLES: dict[str, tuple[str, Callable[[BenchmarkRows], Groups]]] = {  # by table: its prefix of arrays, its columns
     "benchmark_plays": ("plays", lambda rows: (play_columns(rows),)),
     "benchmark_rollouts": ("rollouts", lambda rows: (rollout_columns(rows),)),
     "benchmark_positions": ("evaluations", evaluation_columns),
@@ -150,7 +150,7 @@ def text_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def benchmark_of(arrays: Mapping[str, Array]) -> Benchmark:
-    """The tables of the reader again, to be written as a file."""
+    """The reader's tables, restored from arrays so that they can be written as a file."""
     types = {
         "seeds": tables.Seeds, "decisions": tables.BenchmarkDecisions, "plays": tables.BenchmarkPlays,
         "rollouts": tables.Rollouts, "evaluations": tables.BenchmarkEvaluations,

@@ -10,7 +10,7 @@ ADDRESS = "https://alpha.gnu.org/gnu/gnubg/nn-training/1.00/training_data/"
 
 
 class GnubgTraining(PositionImport):
-    """Rows keep the order of the file."""
+    """The rows of the file, in order."""
 
     name = "gnubg_training"
     revision = 2

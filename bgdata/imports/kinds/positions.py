@@ -13,7 +13,7 @@ from bgdata.kinds.columns import CLASS_COLUMN, POSITION_COLUMNS
 
 
 class Positions(PositionImport):
-    """Rows keep the order of the files."""
+    """The rows of the files, in order."""
 
     name = "positions"
     revision = 2  # 2: every notation of positions is read

@@ -1,4 +1,4 @@
-"""Reads files with one position a line, of whatever kind, and turns bgsage's to the player on roll."""
+"""Reads files with one position per line; converts bgsage's to the player on roll."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from bgdata.store.manifest import Source, unpacked_name
 
 
 def parse_training(source: Source) -> PositionRows:
-    """gnubg's training data, of games that go on."""
+    """gnubg's training data; finished games are quarantined."""
     rows = position_files.parse_gnubg_training(source.content)
     return rows.quarantine(are_over(rows.boards), "expected a position of a game that goes on")
 
 
 def parse_bgsage(source: Source) -> PositionRows:
-    """bgsage's rollouts, or its JSON lines."""
+    """bgsage's rollouts or JSON lines."""
     is_called_json = unpacked_name(source.file.name.lower()).endswith(".jsonl")
     is_json = is_called_json or source.content.lstrip().startswith(b"{")
     parse = position_files.parse_bgsage_entries if is_json else position_files.parse_bgsage_rollouts
@@ -45,7 +45,7 @@ def parse_bgsage(source: Source) -> PositionRows:
 
 
 class Reader(NamedTuple):
-    """How files of a kind are read, and the name and content of a small one."""
+    """The parser for files of a kind, and the name and content of a sample file."""
 
     parse: Callable[[Source], PositionRows]
     name: str
@@ -77,7 +77,7 @@ READERS = {
 
 
 class PositionsComputation(FileImportComputation):
-    """Computation of every kind with one position a row: what arrays a kind declares, it has."""
+    """Computation of every kind with one position per row; it fills the arrays that the kind declares."""
 
     def write_sample(self, folder: Path) -> list[Path]:
         _, name, content = READERS[self.kind.name]
@@ -99,8 +99,8 @@ class PositionsComputation(FileImportComputation):
             found["chances"] = chances.astype(np.float32)
         if "chances_after_play" in names:
             found["chances_after_play"] = written
-            found["equities_after_play"] = numbers(intakes, "equities")
-            found["standard_errors"] = numbers(intakes, "standard_errors")
+            found["equities_after_play"] = joined_column(intakes, "equities")
+            found["standard_errors"] = joined_column(intakes, "standard_errors")
         if "comment_index" in names:
             firsts = accumulate((len(intake.comments) for intake in intakes[:-1]), initial=0)
             indexes = [
@@ -119,7 +119,7 @@ class PositionsComputation(FileImportComputation):
 
 
 def row_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-    """The columns of some rows, in the order declared."""
+    """The columns of some rows, in the declared order."""
     found = {**source_columns(arrays, rows), **position_columns(arrays["boards"][rows])}
     found["class"] = class_column(arrays["classes"][rows])
     if "chances" in arrays:
@@ -138,8 +138,8 @@ def flipped_chances(chances: Array) -> Array:
     return np.column_stack([1 - chances[:, 0], chances[:, 3], chances[:, 4], chances[:, 1], chances[:, 2]])
 
 
-def numbers(intakes: Sequence[PositionRows], name: str) -> Array:
-    """A column that only some files have; NaN in the others."""
+def joined_column(intakes: Sequence[PositionRows], name: str) -> Array:
+    """A column of all files; NaN for the rows of files without it."""
     parts = [(intake, getattr(intake, name)) for intake in intakes]
     return np.concatenate([np.full(len(intake), np.nan) if part is None else part for intake, part in parts])
 

@@ -15,7 +15,7 @@ from bgdata.game.dice import to_roll
 from bgdata.game.plays import legal_plays
 from bgdata.game.position import START, Position
 from bgdata.kinds.column_values import chance_columns, constant, position_columns
-from bgdata.kinds.rechecking import check_arrays, quickest
+from bgdata.kinds.rechecking import cheapest_rows, check_arrays
 from bgdata.openings.candidates import Objective, candidates_of, is_known, roll_out_candidates
 from bgdata.openings.kinds.openings import FIRST_ROLLS, MOST_SENSIBLE, REPLY_ROLLS, OpeningParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
@@ -157,7 +157,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
         check_arrays(table, {**derived, "network": network_text(parameters, recheck.inputs)})
         chosen = recheck.generator.permutation(len(counts))[: recheck.rows].tolist()
         games = {row: int(arrays["plays_trials"][arrays["plays_decisions"] == row].sum()) for row in chosen}
-        chooser, rows = open_chooser(recheck), quickest(games, REPLAYED_GAMES * recheck.rows)
+        chooser, rows = open_chooser(recheck), cheapest_rows(games, REPLAYED_GAMES * recheck.rows)
         for row in rows:
             check_decision(recheck, chooser, row)
         return f"{len(rows)} of {len(counts)} decisions rolled out again"

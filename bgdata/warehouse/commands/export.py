@@ -346,7 +346,7 @@ def write_text(table: Table, form: str, output: Path) -> str:
     if not FORMATS[form] <= set(arrays):
         able = [name for name, needed in FORMATS.items() if needed <= set(arrays)]
         raise UsageError(f"expected a format for {table.name} among {', '.join(able) or 'none'}, got {form}")
-    write_bytes(output, _text_lines(form, arrays))
+    write_bytes(output, (line for part in table.parts for line in _text_lines(form, part.arrays())))
     return describe_file(output)
 
 

@@ -1,4 +1,4 @@
-"""Imports of other people's files: rows as written, where they come from, and the command."""
+"""Imports of other people's files: their rows, sources, names and versions, and the command."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chances(*values: float) -> dict[str, Any]:
     return dict(zip(CHANCES, (pytest.approx(value, abs=1e-7) for value in values), strict=True))
 
 
-def test_rows_of_gnubg_training(imports: Imports) -> None:
+def test_gnubg_training_rows(imports: Imports) -> None:
     text = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n#a\n# cycle 3\n" + samples.TRAINING_ROW.decode()
     first, second = rows(imports.text("gnubg_training", text, "contact-train-data"))
     board = [0, -1, 0, 0, 2, 2, 3, 2, 3, 0, 0, 0, -3, 2, 0, -1, 0, -2, -1, -3, -2, -2, 0, 1, 0, 0]
@@ -46,14 +46,14 @@ def test_rows_of_gnubg_training(imports: Imports) -> None:
     assert second == {"line": 4, **known, **expected, "comment": "# cycle 3"}
 
 
-def test_rows_of_wildbg_training(imports: Imports) -> None:
+def test_wildbg_training_rows(imports: Imports) -> None:
     (row,) = rows(imports.sample("wildbg_training"))
     expected = chances(0.525, 0.154, 0.007, 0.125, 0.005)
     assert row == {"source": "sample.csv", "line": 2, **position(START), **expected}
 
 
-def test_rows_of_bgsage_rollouts(imports: Imports) -> None:
-    """Seen by the player on roll, chances cut; and as written, of the player who has played."""
+def test_bgsage_rollout_rows(imports: Imports) -> None:
+    """Chances are clipped and flipped to the player on roll; the values of the file are kept too."""
     (row,) = rows(imports.sample("bgsage_rollouts"))
     written = [int(field) for field in samples.BGSAGE_ROW.split()[:26]]
     flipped = Position([written[25], *(-written[25 - point] for point in range(1, 25)), written[0]])
@@ -68,8 +68,8 @@ def test_rows_of_bgsage_rollouts(imports: Imports) -> None:
     }
 
 
-def test_rows_of_bgsage_entries(imports: Imports) -> None:
-    """JSON lines and rollout files make one table."""
+def test_bgsage_json_rows(imports: Imports) -> None:
+    """JSON lines and rollout files share a table."""
     entry = f'{{"board": {START_BOARD}, "equity": 0.07, "se": 0.001, "probs": [0.53, 0.15, 0.01, 0.12, 0]}}\n'
     files = [imports.file("b.JSONL", entry), imports.file("a-rollout", samples.BGSAGE_ROW)]
     table = imports.build("bgsage_rollouts", files)
@@ -80,7 +80,7 @@ def test_rows_of_bgsage_entries(imports: Imports) -> None:
     assert (row["equity_after_play"], row["standard_error"]) == (0.07, 0.001)
 
 
-def test_rows_of_positions(imports: Imports) -> None:
+def test_positions_rows(imports: Imports) -> None:
     first, second = rows(imports.sample("positions"))
     assert first == {"source": "sample.csv", "line": 2, **position(START)}
     assert second == {"source": "sample.csv", "line": 3, **position(Position("v3sAAAhmdzMAAQ"), "crashed")}
@@ -105,7 +105,7 @@ m OGMMGAAAEHJLONFCABAA 5 1 JLNLEDABAAOGMMGAAAEH 1.43587
 """
 
 
-def test_rows_of_gnubg_benchmark(imports: Imports) -> None:
+def test_gnubg_benchmark_rows(imports: Imports) -> None:
     table = imports.text("gnubg_benchmark", BENCHMARK, "contact.bm")
     after_42, other = parse_key20("JIGHPAABDAOAHDPAABDA"), parse_key20("OAHDOEABCBOAHDPAABDA")
     third = parse_key20("OGMMGAAAEHJLONFCABAA")
@@ -138,7 +138,7 @@ def test_rows_of_gnubg_benchmark(imports: Imports) -> None:
 
 
 @each_kind
-def test_provenance(memory_path: Path, kind: str) -> None:
+def test_rows_know_their_file_and_line(memory_path: Path, kind: str) -> None:
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     os.utime(path, (0, datetime(2012, 2, 12, 12, tzinfo=UTC).timestamp()))
@@ -157,7 +157,7 @@ def test_provenance(memory_path: Path, kind: str) -> None:
 
 
 @each_kind
-def test_the_same_file_again_is_nothing_to_do(memory_path: Path, kind: str) -> None:
+def test_same_file_again_is_not_imported(memory_path: Path, kind: str) -> None:
     imports = Imports(memory_path)
     first = imports.sample(kind)
     before = {path: path.stat().st_mtime_ns for path in imports.warehouse.root.rglob("*")}
@@ -171,7 +171,7 @@ def test_the_same_file_again_is_nothing_to_do(memory_path: Path, kind: str) -> N
 
 
 @each_kind
-def test_packed_files_give_the_same_version(memory_path: Path, kind: str) -> None:
+def test_compressed_files_give_the_same_version(memory_path: Path, kind: str) -> None:
     imports = Imports(memory_path)
     plain = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
@@ -188,23 +188,23 @@ def test_packed_files_give_the_same_version(memory_path: Path, kind: str) -> Non
 
 @each_kind
 def test_files_are_read_once(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For their hashes and their rows together; again, when nothing is to do, without reading rows."""
+    """One read serves hash and rows; an import that is already there reads no rows."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     opened: list[Path] = []
     parsed: list[str] = []
     open_path, parse = Path.open, IMPORTED[kind].computation.parse  # type: ignore[attr-defined]
 
-    def watched_open(self: Path, *arguments: Any, **options: Any) -> Any:
+    def counting_open(self: Path, *arguments: Any, **options: Any) -> Any:
         opened.append(self)
         return open_path(self, *arguments, **options)
 
-    def watched_parse(source: Source) -> Any:
+    def counting_parse(source: Source) -> Any:
         parsed.append(source.file.name)
         return parse(source)
 
-    monkeypatch.setattr(Path, "open", watched_open)
-    monkeypatch.setattr(IMPORTED[kind].computation, "parse", watched_parse)
+    monkeypatch.setattr(Path, "open", counting_open)
+    monkeypatch.setattr(IMPORTED[kind].computation, "parse", counting_parse)
     for times in (1, 2):
         imports.build(kind, [path])
         assert opened.count(path) == times
@@ -212,8 +212,8 @@ def test_files_are_read_once(memory_path: Path, kind: str, monkeypatch: pytest.M
 
 
 @each("kind", [kind for kind in IMPORTED if kind != "gnubg_benchmark"])
-def test_two_files_in_one_import(memory_path: Path, kind: str) -> None:
-    """In the order of their names, in whatever order they are given."""
+def test_two_files_are_imported_in_order_of_name(memory_path: Path, kind: str) -> None:
+    """The order in which the files are given does not matter."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     files = [imports.file(f"contact-{name}", path.read_bytes()) for name in ("b", "a")]
@@ -229,7 +229,7 @@ def test_two_files_in_one_import(memory_path: Path, kind: str) -> None:
         assert [row["line"] for row in rows(table)[:half]] == [row["line"] for row in rows(table)[half:]]
 
 
-def test_a_benchmark_is_one_file(imports: Imports) -> None:
+def test_benchmark_of_two_files_is_refused(imports: Imports) -> None:
     files = [imports.file(name, BENCHMARK) for name in ("contact.bm", "contact2.bm")]
     message = "expected one benchmark file, got 2; its tables refer to each other by row"
     with pytest.raises(UsageError, match=message):
@@ -239,8 +239,8 @@ def test_a_benchmark_is_one_file(imports: Imports) -> None:
         imports.warehouse.build(kind.name, kind.smallest, files=files)
 
 
-def test_files_of_the_same_name(imports: Imports) -> None:
-    """Rows know their file by its name, without the ending of packed files, and by folders where names are the same."""
+def test_files_of_the_same_name_are_told_by_folder(imports: Imports) -> None:
+    """Rows name their file without the ending of compression; files of the same name get their folders too."""
     files = [imports.file(name, f"{START_ID}\n") for name in ("a/x.csv", "b/x.csv")]
     packed = imports.file("x.csv.gz", gzip.compress(b"4HPwATDgc/ABMA\n"))
     table = imports.build("positions", [packed, *files[::-1]])
@@ -251,22 +251,22 @@ def test_files_of_the_same_name(imports: Imports) -> None:
         imports.build("positions", [files[0], files[0]])
 
 
-def test_more_files_than_can_be_numbered() -> None:
+def test_too_many_files_are_refused() -> None:
     files = [Path(f"{number}.csv") for number in range((1 << 16) + 1)]
     IMPORTED["positions"].check_files(files[1:])
     with pytest.raises(UsageError, match="expected at most 65,536 files at once, got 65,537"):
         IMPORTED["positions"].check_files(files)
 
 
-def test_the_same_content_under_another_name_is_another_version(imports: Imports) -> None:
-    """Rows differ by the name: one recipe never has two digests."""
+def test_same_content_under_another_name_is_another_version(imports: Imports) -> None:
+    """Sources are part of the rows, so the name changes the digest."""
     tables = [imports.text("positions", START_ID, name, name="x") for name in ("a.csv", "b.csv")]
     assert len({table.manifest.recipe_key for table in tables}) == 2
     assert [rows(table)[0]["source"] for table in tables] == ["a.csv", "b.csv"]
 
 
 @each_kind
-def test_another_file_is_another_version_and_the_newest_is_current(memory_path: Path, kind: str) -> None:
+def test_newest_import_is_current(memory_path: Path, kind: str) -> None:
     imports = Imports(memory_path)
     first = imports.sample(kind)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
@@ -309,8 +309,8 @@ def test_another_file_is_another_version_and_the_newest_is_current(memory_path: 
     ],
 )
 @each("kind", list(IMPORTED))
-def test_names_of_variants(kind: str, files: list[str], name: str | None, variant: str) -> None:
-    """One rule for every kind."""
+def test_variant_is_named_after_files(kind: str, files: list[str], name: str | None, variant: str) -> None:
+    """Every kind follows the same rule."""
     if kind == "gnubg_benchmark" and len(files) > 1:
         return
     declared = IMPORTED[kind]
@@ -320,8 +320,8 @@ def test_names_of_variants(kind: str, files: list[str], name: str | None, varian
 
 
 @each_kind
-def test_names_that_are_no_variants(memory_path: Path, kind: str) -> None:
-    """They are refused, not changed: whoever names a variant finds it under this name."""
+def test_invalid_variant_name_is_refused(memory_path: Path, kind: str) -> None:
+    """Names are refused rather than changed, so that a variant is found under the name given."""
     imports = Imports(memory_path)
     declared = IMPORTED[kind]
     message = "expected a name of at most 64 small letters, digits and single - between them, got"
@@ -344,15 +344,15 @@ def test_names_that_are_no_variants(memory_path: Path, kind: str) -> None:
         (["a.csv", "+.csv"], "expected a file name with letters a to z, got +.csv; try: --name NAME"),
     ],
 )
-def test_files_that_give_no_name(files: list[str], message: str) -> None:
+def test_files_without_a_usable_name_are_refused(files: list[str], message: str) -> None:
     paths = [Path(file) for file in files]
     with pytest.raises(InvalidParameterError, match=f"^{re.escape(message)}$"):
         IMPORTED["positions"].parameters_of(paths)
     assert IMPORTED["positions"].slug(IMPORTED["positions"].parameters_of(paths, "mine")) == "mine"
 
 
-def test_imports_from_before_variants_had_names() -> None:
-    """They were called by their class, and are read as ever."""
+def test_old_imports_named_by_class_are_read() -> None:
+    """Manifests from before variants had names."""
     parameters = IMPORTED["gnubg_training"].parameters.from_manifest({"position_class": "race"})
     assert parameters == IMPORTED["gnubg_training"].parameters("race")
 
@@ -361,8 +361,8 @@ RACE_ROW = "AAAAABNMAAAAAAAAAAAA 0.5 0 0 0 0\n"
 CONTACT_ROW = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n"
 
 
-def test_imports_stand_side_by_side(imports: Imports) -> None:
-    """In the view of their kind and in the feed, whatever classes their rows are of."""
+def test_imports_share_view_and_feed(imports: Imports) -> None:
+    """Rows of both may be of different classes."""
     mixed = imports.text("gnubg_training", CONTACT_ROW + RACE_ROW, "mixed")
     for name, text in (("contact-a", CONTACT_ROW), ("contact-b", 2 * CONTACT_ROW)):
         imports.text("gnubg_training", text, name)
@@ -381,8 +381,8 @@ def test_imports_stand_side_by_side(imports: Imports) -> None:
     assert feed.row_count == 5  # both positions belong to this split
 
 
-def test_another_file_of_the_same_name_is_named(imports: Imports) -> None:
-    """A new version; what it replaces is said, with the command that goes back."""
+def test_replaced_version_is_named(imports: Imports) -> None:
+    """The message has the command that goes back."""
     path = imports.file("list.csv", f"{START_ID}\n")
     assert "replaces" not in run(imports.warehouse.root, "import", "positions", path).stderr
     first = imports.warehouse.open("positions", "list")
@@ -397,7 +397,7 @@ def test_another_file_of_the_same_name_is_named(imports: Imports) -> None:
     assert whole_versions(imports.warehouse) == sorted([first.name, second.name])
 
 
-def test_a_benchmark_that_is_not_the_published_one(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unpublished_benchmark_gives_a_warning(imports: Imports, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = imports.sample("gnubg_benchmark").manifest
     content = manifest.raw_files[0].content_sha256
     assert manifest.warnings == [
@@ -409,7 +409,7 @@ def test_a_benchmark_that_is_not_the_published_one(imports: Imports, monkeypatch
     assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
 
 
-def test_the_command(imports: Imports) -> None:
+def test_import_command(imports: Imports) -> None:
     path = imports.file("contact.bm", BENCHMARK + "nonsense\nmore nonsense\n")
     result = run(imports.warehouse.root, "import", "gnubg_benchmark", path)
     assert result.exit_code == 0
@@ -430,7 +430,7 @@ def test_the_command(imports: Imports) -> None:
     assert shown.split() == ["line", "14", "15"]
 
 
-def test_commands_that_import_nothing(imports: Imports) -> None:
+def test_import_command_refuses_wrong_kinds_and_files(imports: Imports) -> None:
     path = imports.file("x", "")
     commands: tuple[tuple[list[str | Path], str], ...] = (
         (

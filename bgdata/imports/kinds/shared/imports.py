@@ -1,7 +1,7 @@
-"""What imported kinds share: the files they come from, the quarantine, and rows of one position each.
+"""What imported kinds share: their source files, the quarantine, and rows with one position each.
 
-Arrays hold everything, as in the computed kinds: the Parquet files are made from them. A row knows its file (an index
-of `sources`) and its line.
+Arrays hold everything, as in computed kinds, and the Parquet files are made from them. Each row has its file (an index
+into `sources`) and its line.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bgdata.store.manifest import unpacked_name
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters
 
-MOST_FILES = 1 << 16  # as the arrays number them
-LONGEST_NAME = 64  # letters of a variant
+MOST_FILES = 1 << 16  # the range of `source`
+LONGEST_NAME = 64  # of a variant, in letters
 NAME_HINT = "try: --name NAME"
 SOURCE_COLUMNS = (
     Column("source", "VARCHAR", "", "Name of the file that the row was read from"),
@@ -62,12 +62,12 @@ CHANCES_ARRAY = FlatArray(
 
 @dataclass(frozen=True)
 class ImportParameters(Parameters):
-    """The name of an import, from its files or from the user: small letters, digits, single `-`."""
+    """The name of an import, given or made from its files: lower-case letters, digits, single `-`."""
 
     name: str = "unnamed"
 
     def check(self) -> None:
-        """A name is part of paths and views. Raises InvalidParameterError."""
+        """Raise InvalidParameterError for a name that cannot be part of paths and views."""
         if not is_name("variant", self.name) or len(self.name) > LONGEST_NAME:
             raise InvalidParameterError(
                 f"expected a name of at most {LONGEST_NAME} small letters, digits and single - between them, "
@@ -76,8 +76,8 @@ class ImportParameters(Parameters):
 
     @classmethod
     def of_files(cls, files: Sequence[Path], name: str | None = None) -> Self:
-        """The given name, or the names of all files and folders joined by `-and-`, shorten if that is too long.
-        Raises InvalidParameterError."""
+        """Parameters with the given name, or with the names of all files and folders joined by `-and-`, shortened if
+        too long. Raises InvalidParameterError."""
         if name is None:
             names = {path.name: name_of_file(path.name) for path in files}
             for file, found in names.items():
@@ -90,21 +90,21 @@ class ImportParameters(Parameters):
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """As in `Parameters`; imports of gnubg's files were once called by their class."""
+        """Overrides `Parameters`: early imports of gnubg's files have a class instead of a name."""
         if set(values) == {"position_class"}:
             values = {"name": values["position_class"]}
         return super().from_manifest(values)
 
 
 def name_of_file(name: str) -> str:
-    """The name of a variant from that of its file: without the endings of format and compression, in small letters,
-    with single `-` for other characters than letters and digits; empty if nothing is left."""
+    """The variant name made from a file name: lower case, without the endings of format and compression, other
+    characters than letters and digits replaced by single `-`. Empty if nothing is left."""
     stem = re.sub(r"(?<=.)\.[A-Za-z]+$", "", unpacked_name(name))
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
 
 
 def shorten(name: str) -> str:
-    """The name, or its beginning and a hash of it where it is longer than names of variants are."""
+    """The name; if too long, its beginning and a hash of the whole."""
     if len(name) <= LONGEST_NAME:
         return name
     mark = hashlib.sha256(name.encode()).hexdigest()[:8]
@@ -112,11 +112,11 @@ def shorten(name: str) -> str:
 
 
 class FileImport(ImportedDataset[ImportParameters]):
-    """A kind whose files are read into arrays; lines that break a rule are set aside. Subclasses name the reader and
+    """A kind whose files are read into arrays; lines that break a rule are quarantined. Subclasses name the reader and
     the arrays."""
 
     address: ClassVar[str] = ""  # where the files are published
-    endings: ClassVar[tuple[str, ...]] = ()  # of the files that are taken from folders; all without any
+    endings: ClassVar[tuple[str, ...]] = ()  # of the files read from folders; empty: all files
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
     parameters = ImportParameters
     defaults: tuple[ImportParameters, ...] = ()
@@ -142,7 +142,7 @@ class FileImport(ImportedDataset[ImportParameters]):
 
 
 class PositionImport(FileImport):
-    """An imported kind with one position in each row, with chances or without."""
+    """An imported kind with one position per row, with or without chances."""
 
     computed_by = "positions"
     columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)

@@ -1,4 +1,4 @@
-"""How files become arrays and rows: what every imported kind does."""
+"""Turns files into arrays and rows, for every imported kind."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, ImportedComputation
 from bgdata.store.manifest import RawFile, Source, unpacked_name
 
-MOST_REASONS = 20  # that a manifest counts one by one: those of games name their lines
-FIRST_REASONS, SHORT_TEXT = 3, 40  # lines, and letters of each, that an error quotes
-_REFERENCE = re.compile(r", see line \d+$")  # of lines that are set aside because of another one
+MOST_REASONS = 20  # counted one by one in a manifest: reasons of games name lines, so they are many
+FIRST_REASONS, SHORT_TEXT = 3, 40  # how many lines an error quotes, and how many letters of each
+_REFERENCE = re.compile(r", see line \d+$")  # ends the reason of a line quarantined because of another line
 
 
 class FileImportComputation(ImportedComputation[ImportParameters]):
-    """Reads files into arrays, and sets aside lines that break a rule. Subclasses name the reader and the arrays."""
+    """Reads files into arrays and quarantines lines that break a rule. Subclasses name the reader and the arrays."""
 
     kind: FileImport
     sample: ClassVar[tuple[str, str]]  # the name and content of a small file to import in tests
 
     def read_file(self, path: Path) -> Source:
-        """Read a file once; raises what `formats.unpacking.read_content` raises, and CorruptFileError for a file that
-        another program keeps in a form of its own."""
+        """Read a file once. Raises the errors of `formats.unpacking.read_content`, and CorruptFileError for a binary
+        file of another program."""
         content, facts = read_content(path)
         check_is_text(content, path.name)
         address = self.kind.address if self.is_published(facts.content_sha256) else ""
         return Source(RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence), content)
 
     def is_published(self, _content_sha256: str) -> bool:
-        """Whether a file with this content may be from `address`."""
+        """Whether a file with this content may come from `address`."""
         return True
 
     def write_sample(self, folder: Path) -> list[Path]:
@@ -56,19 +56,19 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
 
     @abstractmethod
     def parse(self, source: Source) -> Intake:
-        """Read the content of a file and apply the rules of this kind."""
+        """Parse the content of a file and apply the rules of this kind."""
 
     def has_rows(self, intake: Any) -> bool:
-        """Whether a file gave a row of a table."""
+        """Whether a file gave a row of any table."""
         counts: LineCounts = intake.counts
         return counts.rows > 0
 
     @abstractmethod
     def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
-        """The arrays of all files together, `source` and `line` and the quarantine left out."""
+        """The arrays of all files, except `source`, `line` and the quarantine."""
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Raises NoRowsError, and CheckFailedError if it is to be strict and a line breaks a rule."""
+        """Raises NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
         job = build.job
         job.progress.start(f"{job.title}: reading", len(job.files), "files")
         intakes = []
@@ -91,7 +91,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         count = len(arrays["quarantine_line"])
         if count:
             reasons = text_column(arrays, "quarantine_reason").to_pylist()
-            first = next((row for row, reason in enumerate(reasons) if not refers(reason)), 0)
+            first = next((row for row, reason in enumerate(reasons) if not refers_to_other_line(reason)), 0)
             source = text_column(arrays, "sources")[int(arrays["quarantine_source"][first])]
             text = text_column(arrays, "quarantine_text")[first].as_py()
             raise CheckFailedError(
@@ -125,13 +125,13 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return ends | {f"quarantined: {reason}": count for reason, count in common}
 
 
-def refers(reason: str) -> bool:
-    """Whether a line is set aside because of another one, as the lines of a game are in which one breaks a rule."""
+def refers_to_other_line(reason: str) -> bool:
+    """Whether a line is quarantined because of another one, as all lines of a game with one bad line are."""
     return _REFERENCE.search(reason) is not None
 
 
 def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
-    """The message for files that gave no rows: the counts of their lines, and the first reasons."""
+    """The error message for files without rows: counts of their lines, and the first reasons."""
     counts = [intake.counts for intake in intakes]
     where = sources[0] if len(sources) == 1 else f"{len(sources):,} files"
     lines = sum(each.lines for each in counts)
@@ -144,7 +144,7 @@ def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
         f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}"
         for source, intake in zip(sources, intakes, strict=True)
         for entry in intake.rejects
-        if not refers(entry.reason)
+        if not refers_to_other_line(entry.reason)
     )
     reasons = "; ".join(islice(set_aside, FIRST_REASONS))
     return (
@@ -156,7 +156,7 @@ def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
 
 
 def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:
-    """The quarantined lines of all files, and how the lines of each ended."""
+    """The quarantined lines of all files, and the line counts of each file."""
     found = [(source, entry) for source, intake in enumerate(intakes) for entry in intake.rejects]
     counts = [(c.lines, c.rows, c.comments, c.quarantined) for c in (intake.counts for intake in intakes)]
     return {
@@ -169,13 +169,13 @@ def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:
 
 
 def source_arrays(lines: Sequence[Array]) -> dict[str, Array]:
-    """`source` and `line` of the rows of all files, from the line numbers in each."""
+    """The arrays `source` and `line` of all rows, from the line numbers in each file."""
     sources = [np.full(len(numbers), source, np.uint16) for source, numbers in enumerate(lines)]
     return {"source": np.concatenate(sources), "line": np.concatenate(lines).astype(np.int32)}
 
 
 def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:
-    """`source` and `line` of some rows."""
+    """The columns `source` and `line` of some rows."""
     names = chosen_texts(text_column(arrays, "sources"), arrays["source"][rows].astype(np.int32))
     return {"source": names, "line": pa.array(arrays["line"][rows])}
 
