@@ -1,4 +1,4 @@
-"""The recipes of networks as options of `bgdata train`, and the command line that makes a network again."""
+"""The recipes of networks as options of `bgdata train`, and the command line that reproduces a network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bgdata.training.kinds.network import NetworkParameters
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters
 from bgdata.training.recipes import CHOICES
 
-TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument
+TD_RECIPE = {  # help of each parameter; `name` is an argument
     "games": "Games to play.",
     "seed": "Seed of the dice and of all other random choices.",
     "inputs": "Inputs of the contact and crashed networks: tesauro-196, tesauro-198, race or contact.",
@@ -36,7 +36,7 @@ TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument
 }
 
 
-SL_RECIPE = {  # what each parameter of the recipe does
+SL_RECIPE = {  # help of each parameter
     "epochs": "Number of passes over the labels.",
     "epoch_rows": "Positions of an epoch, rounded up to batches of 65,536, 0 for all; fewer mean more frequent tests.",
     "batch_size": "Positions per update of the weights.",
@@ -61,14 +61,14 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "feed_format": "Order of the batches: 2, even over all labels, or 1, as before there was another.",
 }
 NEWEST = {"feed_format": 2}  # defaults of new recipes, where the recipes before have others
-METAVARS = {  # of options that are no numbers
+METAVARS = {  # of options that are not numbers
     **dict.fromkeys(("hidden", "crashed_hidden", "race_hidden"), "UNITS"),
     **dict.fromkeys(("inputs", "race_inputs", "add_inputs"), "NAME"),
 }
 
 
 def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str] = ()) -> Option:
-    """An option for each parameter of a recipe that `helps` describes (or of those, for `names`), with its default."""
+    """An option with its default for each parameter in `helps`, or only for those in `names`."""
 
     options = []
     for field in (field for field in fields(recipe) if field.name in (names or helps)):
@@ -87,7 +87,7 @@ def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str
     return add_options(*options)
 
 
-label_options = add_options(  # what is learned from
+label_options = add_options(  # labels to learn from
     click.option(
         "--labels",
         multiple=True,
@@ -100,13 +100,13 @@ label_options = add_options(  # what is learned from
         "--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold."
     ),
 )
-BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options are not their names
+BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options have other names
 
 
 def recipe_command(manifest: Manifest) -> str:
     """`bgdata train ...` with the options that differ from their defaults.
 
-    It makes the same version again as long as `network/NAME` names the same networks, and kinds the same labels.
+    It makes the same version again if names of networks and kinds refer to the same versions.
     """
     recipe = manifest.parameters
     is_supervised = manifest.dataset != NETWORK.name
