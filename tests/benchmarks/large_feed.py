@@ -19,7 +19,7 @@ import numpy as np
 import bgdata
 from bgdata.store.arrays import ArrayWriter
 from bgdata.store.manifest import FileEntry, Manifest
-from tests.benchmarks.player_workloads import WAREHOUSE
+from tests.benchmarks.measure import WAREHOUSE
 
 SHARES = {"most": 60, "many": 30, "some": 8, "few": 2}  # of a hundred
 SOURCE = "selfplay_labels/network-10000-seed-1-6x9"

@@ -4,7 +4,7 @@ guarded."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -245,21 +245,25 @@ def plain(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
     return read_only(np.ascontiguousarray(values, dtype))
 
 
-def check_rows(table: Table, boards: Boards, targets: Chances, classes: Bytes, rows: NDArray[np.int64]) -> None:
+def check_rows(
+    names: Sequence[str], boards: Boards, targets: Chances, classes: Bytes, versions: NDArray[np.uint16],
+    rows: NDArray[np.int64],
+) -> None:  # fmt: skip
     """Raise CheckFailedError, with version and row, for boards that are not legal, of which kernels would read beyond
-    their arrays, for numbers that are no class, and for targets that are not chances. `rows` has their rows."""
+    their arrays, for numbers that are no class, and for targets that are not chances. `versions` has the places of
+    their versions among the names, `rows` their rows."""
     flaws = board_flaws(boards)
     if flaws.any():
         place = int((flaws > 0).argmax())
         raise CheckFailedError(
-            f"{Flaw(flaws[place]).rule} in row {rows[place]} of {table.name}, found {boards[place].tolist()}; "
-            "try: bgdata verify"
+            f"{Flaw(flaws[place]).rule} in row {rows[place]} of {names[versions[place]]}, found "
+            f"{boards[place].tolist()}; try: bgdata verify"
         )
     is_class = PLACES[classes] != NO_CLASS
     if not is_class.all():
         place = int(is_class.argmin())
         raise CheckFailedError(
-            f"expected the number of a class in row {rows[place]} of {table.name}, found {classes[place]}; "
+            f"expected the number of a class in row {rows[place]} of {names[versions[place]]}, found {classes[place]}; "
             "try: bgdata verify"
         )
     is_fine = np.empty(len(targets), np.bool_)
@@ -268,7 +272,7 @@ def check_rows(table: Table, boards: Boards, targets: Chances, classes: Bytes, r
         place = int(is_fine.argmin())
         raise CheckFailedError(
             f"expected five chances from 0 to 1, each at most the one that contains it, in row {rows[place]} of "
-            f"{table.name}, found {targets[place].tolist()}; try: bgdata verify"
+            f"{names[versions[place]]}, found {targets[place].tolist()}; try: bgdata verify"
         )
 
 

@@ -178,40 +178,45 @@ class Stream:
             if n % RELEASED == 0 or n == len(parts):
                 for version in {each.version for each in parts[n - RELEASED if n >= RELEASED else 0 : n]}:
                     self._versions[version].release()
+        check_rows([version.table.name for version in self._versions], *pool)
         self._pool, self._places, self._at = pool, random_order((*self._key, *at), begin), at
 
     def _fill_part(self, part: Part, rows: Rows) -> None:
-        """Copy some of the chosen rows of a block, and check them."""
+        """Copy some of the chosen rows of a block."""
         version, choice = self._versions[part.version], self._choice
         begin = part.block * self._size.block_rows
         block = version.read(begin, min(begin + self._size.block_rows, len(version)), choice.guard)
-        places = np.empty(len(block.boards), np.int64)
-        found = fill_chosen(block.splits, block.classes, block.is_guarded, choice.split, choice.place, places)
+        found = fill_chosen(*block, choice.split, choice.place, part.skipped, *rows[:3], rows.rows)
         if found != part.chosen:
             raise CheckFailedError(
                 f"expected {part.chosen} rows of the split from row {begin} of {version.table.name} on, as when it was "
                 f"opened, found {found}; try: bgdata verify"
             )
-        places = places[part.skipped : part.skipped + part.taken]
-        stored: list[NDArray[Any]] = [block.boards, block.targets, block.classes]
-        for values, column in zip(stored, rows, strict=False):
-            np.take(values, places, axis=0, out=column, mode="clip")  # any other mode would copy once more
         rows.versions[:] = part.version
-        np.add(places, begin, out=rows.rows)
-        check_rows(version.table, *rows[:3], rows.rows)
+        rows.rows[:] += begin
 
 
 @kernel()
 def fill_chosen(
-    splits: Bytes, classes: Bytes, is_guarded: NDArray[np.bool_], split: int, wanted: int, places: NDArray[np.int64]
+    boards: Boards, targets: Chances, classes: Bytes, splits: Bytes, is_guarded: NDArray[np.bool_],
+    split: int, wanted: int, skipped: int,
+    to_boards: Boards, to_targets: Chances, to_classes: Bytes, to_rows: NDArray[np.int64],
 ) -> int:  # fmt: skip
-    """Fills places[n] with the rows of a split that are not guarded, and of the class with the place `wanted`, or any
-    for -1; their number."""
+    """Fills to_boards[n, slot], to_targets[n, chance] and to_classes[n] from rows of a split that are not guarded, and
+    of the class with the place `wanted`, or any for -1, but for the first ones that are skipped; to_rows[n] with the
+    numbers of these rows. Returns how many such rows there are, skipped ones and those without room among them."""
     count = 0
     for row in range(len(splits)):
         is_wanted = wanted < 0 or wanted == counted_place(classes[row])
         if is_wanted and splits[row] == split and not is_guarded[row]:
-            places[count] = row
+            place = count - skipped
+            if 0 <= place < len(to_rows):
+                for slot in range(26):
+                    to_boards[place, slot] = boards[row, slot]
+                for chance in range(5):
+                    to_targets[place, chance] = targets[row, chance]
+                to_classes[place] = classes[row]
+                to_rows[place] = row
             count += 1
     return count
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,7 @@ from tests.training.labels import (
 
 
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[tuple[int, int]]]:
+def reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[int, int]]:
     """The ranges of rows that are read; counts of any version are kept, in a folder of the test."""
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(counts, "KEPT_ROWS", 1)
@@ -145,7 +144,7 @@ def test_damaged_counts_are_not_used(tmp_path: Path, reads: list[tuple[int, int]
     data = bytearray(path.read_bytes())
     if damage in ("first", "last"):
         data[0 if damage == "first" else -1] ^= 1
-    path.write_bytes({"cut": data[:-60], "empty": b""}.get(damage, data))
+    path.write_bytes({"cut": bytes(data[:-60]), "empty": b""}.get(damage, bytes(data)))
     reads.clear()
     assert block_counts(rows, None, 100).tolist() == expected.tolist()
     assert reads
