@@ -88,7 +88,7 @@ def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name
     struct = pa.struct([(column, pa.float32()) for column in Equities._fields])
 
     def probe(on_roll: Column, opponent: Column) -> pa.Array:
-        indexes = [combined(side).to_numpy(zero_copy_only=False) for side in (on_roll, opponent)]
+        indexes = [single_array(side).to_numpy(zero_copy_only=False) for side in (on_roll, opponent)]
         found = opened.probe_many(*indexes)
         columns = [pa.array(np.ascontiguousarray(found[:, n])) for n in range(len(Equities._fields))]
         return pa.StructArray.from_arrays(columns, fields=list(struct))
@@ -136,7 +136,7 @@ def pip_count(points: pa.Array) -> pa.Array:
 
 def flatten(points: pa.Array) -> Lists:
     """The values of a list column with their rows and places."""
-    points = combined(points)
+    points = single_array(points)
     lengths = points.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     row = np.repeat(np.arange(len(lengths)), lengths)
     place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -156,7 +156,7 @@ def sums_by_row(terms: NDArray[np.int64], lists: Lists, is_none: NDArray[np.bool
     return pa.array(sums.astype(np.int32), mask=is_none)
 
 
-def combined(column: Column) -> pa.Array:
+def single_array(column: Column) -> pa.Array:
     """The column as one array."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
@@ -165,7 +165,7 @@ def boards_of(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """(boards int8[n, 26], is legal bool[n]) of a column of lists; illegal rows are zeros."""
     from bgdata.game.codec import board_flaws
 
-    lists = combined(column)
+    lists = single_array(column)
     is_board = (lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False) == BOARD_SLOTS).astype(np.bool_)
     found = lists.filter(pa.array(is_board)).flatten()
     boards = np.zeros((len(lists), BOARD_SLOTS), np.int8)
@@ -180,7 +180,7 @@ def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """(boards int8[n, 26], is legal bool[n]) of a column of Position IDs."""
     from bgdata.game.codec import parse_position_ids
 
-    texts = [(text or "").encode() for text in combined(column).to_pylist()]
+    texts = [(text or "").encode() for text in single_array(column).to_pylist()]
     fitting = np.array([len(text) == 14 for text in texts], np.bool_)
     boards, flaws = parse_position_ids(np.array([text[:14] for text in texts], "S14"))
     is_legal = fitting & (flaws == 0)
@@ -236,7 +236,7 @@ def texts(letters: NDArray[np.bytes_], is_valid: NDArray[np.bool_]) -> pa.Array:
 
 def rolls_of(die1: Column, die2: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """(dice int8[n, 2], is valid bool[n]); invalid dice become 1 and 1."""
-    dice = np.column_stack([combined(die).fill_null(0).to_numpy(zero_copy_only=False) for die in (die1, die2)])
+    dice = np.column_stack([single_array(die).fill_null(0).to_numpy(zero_copy_only=False) for die in (die1, die2)])
     is_roll = np.asarray(((dice >= 1) & (dice <= 6)).all(axis=1))
     return np.where(is_roll[:, None], dice, 1).astype(np.int8), is_roll
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from bgdata.errors import CorruptFileError, ExternalProgramError, StorageError, UsageError, cite
 from bgdata.store.names import check_name
@@ -201,7 +202,7 @@ def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Tab
 
 
 def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
-    """`same` or DIFFERS from the digest of the package's version; empty if the package has none."""
+    """`same`, or DIFFERS and in which arrays, from what comes with the package; empty where nothing does."""
     if not part.is_shipped:
         return ""
     kind, _, variant = part.makes.partition("/")
@@ -209,4 +210,9 @@ def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
     folder = declared.published_folder(declared.default(variant))
     if folder is None:
         return ""
-    return "same" if Table(folder).manifest.digest == table.manifest.digest else "DIFFERS"
+    shipped = Table(folder)
+    if shipped.manifest.digest == table.manifest.digest:
+        return "same"
+    ours, theirs = table.arrays(), shipped.arrays()
+    names = [name for name in theirs if name not in ours or not np.array_equal(ours[name], theirs[name])]
+    return f"DIFFERS in {', '.join(names)}"
