@@ -58,7 +58,9 @@ SL_RECIPE = {  # help of each parameter
     "revive": "Let rectified units that are 0 in all positions begin anew.",
     "add_inputs": "Inputs that the contact and crashed networks of --start get as well, such as contact.  "
     "[default: none]",
+    "feed_format": "Order of the batches: 2, even over all labels, or 1, as before there was another.",
 }
+NEWEST = {"feed_format": 2}  # defaults of new recipes, where the recipes before have others
 METAVARS = {  # of options that are not numbers
     **dict.fromkeys(("hidden", "crashed_hidden", "race_hidden"), "UNITS"),
     **dict.fromkeys(("inputs", "race_inputs", "add_inputs"), "NAME"),
@@ -71,7 +73,8 @@ def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str
     options = []
     for field in (field for field in fields(recipe) if field.name in (names or helps)):
         option = f"--{field.name.replace('_', '-')}"
-        settings: dict[str, Any] = {"default": field.default, "show_default": field.default != ""}
+        default = NEWEST.get(field.name, field.default)
+        settings: dict[str, Any] = {"default": default, "show_default": default != ""}
         if field.name in CHOICES and helps is SL_RECIPE:
             settings["type"] = click.Choice(CHOICES[field.name])
         elif field.name == "tables":
@@ -118,9 +121,10 @@ def recipe_command(manifest: Manifest) -> str:
         words += ["--start", f"{NETWORK.name}/{recipe['start']['variant']}"]
     defaults = SupervisedParameters if is_supervised else NetworkParameters
     for name in names:
-        if recipe.get(name, getattr(defaults, name)) != getattr(defaults, name):  # recipes leave some out
+        value = recipe.get(name, getattr(defaults, name))  # recipes leave some out
+        if value != NEWEST.get(name, getattr(defaults, name)):
             words.append(f"--{name.replace('_', '-')}")
-            words += [str(recipe[name])] if recipe[name] is not True else []  # a flag has no value
+            words += [str(value)] if value is not True else []  # a flag has no value
     words += ["--no-guard"] * (is_supervised and not recipe["guard"])
     words += ["--no-tables"] * (not is_supervised and not recipe["tables"])
     return shlex.join(words)
