@@ -62,6 +62,8 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "claims": ("studies.commands.claims", "Print published numbers, and whether they can be reproduced."),
     },
     "housekeeping": {
+        "push": ("warehouse.commands.transfer", "Send versions to a store such as S3, or to a folder."),
+        "pull": ("warehouse.commands.transfer", "Fetch versions from a store such as S3, or from a folder."),
         "use": ("warehouse.commands.housekeeping", "Make a VERSION the current one of its variant."),
         "rm": ("warehouse.commands.housekeeping", "Delete a VERSION that nothing depends on."),
         "gc": ("warehouse.commands.housekeeping", "Delete versions and staging folders that are not needed."),

@@ -43,10 +43,8 @@ def home(site: Site, _: Request) -> Page:
 
 
 def search(site: Site, request: Request) -> Response:
-    """Redirect to the page that a text names: a position in any notation, a kind, table, view, claim or player.
-
-    Raises UsageError for any other text.
-    """
+    """Redirect to the page that a text names: a position in any notation, a kind, table, view, claim or player. Raises
+    UsageError for any other text."""
     text = request.query_params.get("q", "").strip()[: LONGEST + 1]
     if not text:
         return RedirectResponse("/", 303)
