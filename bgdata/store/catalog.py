@@ -29,6 +29,7 @@ from bgdata.errors import (
     CheckFailedError,
     CheckSkippedError,
     CorruptFileError,
+    NotFetchedError,
     OlderTableError,
     StorageError,
     cite,
@@ -301,7 +302,7 @@ def _damaged_select(kind: Dataset[Any], shape: TableShape, table: Table, error: 
     said = f"{table.name} is damaged: {flaw}"
     if table.folder.name == CURRENT:
         said = f"{table.name.removesuffix('/' + CURRENT)} is not there: {flaw}"
-    reason = sql_text(flaw if isinstance(error, OlderTableError) else said)
+    reason = sql_text(flaw if isinstance(error, OlderTableError | NotFetchedError) else said)
     return f"select {shown} where error({reason}) is null"
 
 

@@ -88,6 +88,10 @@ class Table:
         """The path of the Parquet file of the main table."""
         return self.folder / PARQUET
 
+    def has_file(self, name: str) -> bool:
+        """Whether its manifest lists a file."""
+        return any(entry.name == name for entry in self.manifest.files)
+
     def array(self, name: str, *, scattered: bool = False) -> Array:
         """A flat array, mapped read-only, as `map_array` has it; of a version in parts a `PartedArray` of their rows.
         Raises MissingTableError or CorruptFileError."""

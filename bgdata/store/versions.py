@@ -146,7 +146,11 @@ class Versions:
             for folder in self.variant_folders(name) if variant is None else named:
                 for path in sorted(folder.glob("r*-*")) if folder.is_dir() else []:
                     if is_name("version", path.name) and path.is_dir():  # copies made by hand are none
-                        yield Table(path, name)
+                        yield self.table_in(path, name)
+
+    def table_in(self, folder: Path, kind: str) -> Table:
+        """The version in a folder of this warehouse."""
+        return Table(folder, kind)
 
     def versions_in(self, scope: str | None) -> list[Table]:
         """All versions, or those of KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError,

@@ -57,7 +57,7 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
 def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
     """uint8[rows]: places in `selfplay.splits.SPLITS`, of the version or the positions that it labels; None if neither
     has any. Raises MissingTableError if the version of these positions is missing, as splits would differ without."""
-    if (table.folder / "splits.npy").exists():
+    if table.has_file("splits.npy"):
         return table.array("splits")
     source = table.manifest.inputs.get("source", "")
     name, _, digest = source.partition("@")

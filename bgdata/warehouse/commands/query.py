@@ -145,7 +145,7 @@ def run_query(
     with written_aside(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
-        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
+        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs, reads=text) as connection:
             for file in gnubg_files:
                 name = re.sub(r"\W", "_", file.stem.lower())
                 taken = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
