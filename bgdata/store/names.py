@@ -83,9 +83,10 @@ def parquet_source(path: str | Path) -> str:
     return read_parquet(sql_text(str(path)))
 
 
-def read_parquet(expression: str) -> str:
-    """As `parquet_source`, of a file whose path is the value of an SQL expression."""
-    return f"read_parquet({expression}, hive_partitioning = false)"
+def read_parquet(expression: str, *, with_names: bool = False) -> str:
+    """As `parquet_source`, of files whose paths are the value of an SQL expression; the column `filename` has them, if
+    that is wanted."""
+    return f"read_parquet({expression}, hive_partitioning = false{', filename = true' * with_names})"
 
 
 def identifier(name: str) -> str:
