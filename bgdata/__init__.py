@@ -78,7 +78,7 @@ def open_one_sided(root: Folder, points: int) -> RaceTable:
 
 
 def open_gammon(root: Folder, points: int) -> RaceTable:
-    """Map the table of saving the gammon with 15 checkers on `points` points. Raises MissingTableError."""
+    """Map the table for saving the gammon with 15 checkers on `points` points. Raises MissingTableError."""
     from bgdata.bearoff.tables import RaceTable
 
     return RaceTable(open_warehouse(root).open("bearoff_gammon", f"{points}x15"))
@@ -87,8 +87,8 @@ def open_gammon(root: Folder, points: int) -> RaceTable:
 def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
     """Map the exact two-sided table of up to `checkers` on `points` points. Raises MissingTableError.
 
-    `root` may be the address of a warehouse, http or https: then nothing is fetched but the rows that are asked for,
-    each of which is checked against its hash. Raises DownloadError and DigestMismatchError then, as probes do.
+    `root` may be the http or https address of a warehouse: probes then fetch only the rows they need, and check each
+    against its hash. They and this function then also raise DownloadError and DigestMismatchError.
     """
     if str(root).startswith(("http://", "https://")):
         from bgdata.bearoff.remote import RemoteTwoSidedTable
@@ -100,7 +100,7 @@ def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
 
 
 def open_met(root: Folder, name: str = "") -> MatchEquity:
-    """A match equity table of a warehouse, built or imported: the one of this name, or the default one. Raises
+    """A match equity table of a warehouse, built or imported, by name; the default one without a name. Raises
     MissingTableError."""
     from bgdata.equity.match_equity import find_met
 
@@ -108,10 +108,10 @@ def open_met(root: Folder, name: str = "") -> MatchEquity:
 
 
 def open_player(root: Folder = "warehouse", network: Folder = "", ply: int = 0) -> LookaheadPlayer:
-    """Map a player: the bearoff tables of a warehouse and one of its networks, or those that come with the package.
+    """Map a player: the bearoff tables of a warehouse and one of its networks, or the default network of the package.
 
-    `ply` is how many rolls it looks ahead, 0 to 3. Raises MissingWarehouseError, MissingTableError for a network that
-    is not there, CorruptFileError for a damaged one, and UsageError for a wrong ply.
+    `ply` is the number of rolls to look ahead, 0 to 3. Raises MissingWarehouseError, MissingTableError for a missing
+    network, CorruptFileError for a damaged one, and UsageError for an invalid ply.
     """
     from bgdata.evaluation.networks.player import map_player
 
@@ -119,8 +119,7 @@ def open_player(root: Folder = "warehouse", network: Folder = "", ply: int = 0) 
 
 
 def __getattr__(name: str) -> Any:
-    """Names that are loaded when they are first used: commands can then react to signals before, and half of the names
-    are only for players."""
+    """Load names on first use: commands can then handle signals earlier, and half of the names are only for players."""
     for home, names in _HOMES.items():
         if name in names:
             globals()[name] = getattr(import_module(home), name)

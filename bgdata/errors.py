@@ -1,19 +1,30 @@
-"""Every exception of bgdata. Each is also the built-in that a lazy caller would catch.
+"""Every exception of bgdata. Each is also the built-in exception that a caller would expect.
 
-Messages are lower case, say what was expected, then what was found, then what to do.
+Messages are lower case, and say what was expected, then what was found, then what to do.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 def cite(value: object, most: int = 80) -> str:
-    """A value from outside as messages show it: in quotes, escaped, on one line, and cut off at `most` letters."""
+    """An external value for messages: quoted, escaped, on one line, and cut at `most` letters."""
     text = " ".join(repr(value).split()) if not isinstance(value, str) else repr(value[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+# of an address, a name and password before the place, and what stands after it: signatures, and keys
+_LOGIN = re.compile(r"(?<=://)(?:[^/\s'\":@]*:[^\s'\"]*@|[^/\s'\"@]*@)")
+_QUERY = re.compile(r"(://[^\s'\"?#]*)[?#][^\s'\"]*")
+
+
+def without_secrets(text: str) -> str:
+    """A text without the names, passwords and signatures that may stand in addresses."""
+    return _QUERY.sub(r"\1", _LOGIN.sub("", text))
 
 
 class BgdataError(Exception):
@@ -68,23 +79,23 @@ class ExternalProgramError(BgdataError, RuntimeError):
 
 
 class EngineRefusedError(ExternalProgramError):
-    """An engine answers a command with an error line."""
+    """An engine replied with an error line."""
 
 
 class TooBusyError(BgdataError, RuntimeError):
-    """A server has more to do than it can do now, or than one client may ask for."""
+    """A server has too much to do, or one client asks for too much."""
 
 
 class TooMuchAskedError(TooBusyError):
-    """A client asks a server for something of which it has as much as one client may have at once."""
+    """A client asks a server for more than one client may have at once."""
 
 
 class InvalidMessageError(UsageError):
-    """A line of another program that is too long, no text, or not a word of the protocol; the next one may be."""
+    """A line of another program that is too long, not text, or not part of the protocol; the next line may be valid."""
 
 
 class WorkerError(BgdataError, RuntimeError):
-    """Worker processes or a cluster were lost, or never answered."""
+    """Worker processes or a cluster were lost or did not answer."""
 
 
 class MissingExtraError(BgdataError, ImportError):
@@ -93,17 +104,17 @@ class MissingExtraError(BgdataError, ImportError):
 
 @contextmanager
 def needing(extra: str, purpose: str, kind: type[BgdataError] = MissingExtraError) -> Iterator[None]:
-    """Raise MissingExtraError, or an error of another kind, where the block imports a package of an extra that is not
-    installed; `purpose` completes the sentence `expected matplotlib ...`."""
+    """Raise MissingExtraError, or an error of `kind`, if the block imports a package of an extra that is not installed.
+    `purpose` completes the sentence `expected matplotlib ...`."""
     try:
         yield
-    except BgdataError:  # some are an ImportError too
+    except BgdataError:  # some are ImportErrors too
         raise
     except ImportError as error:
-        if not isinstance(error, ModuleNotFoundError) and "memory" in str(error).lower():  # it is there
+        if not isinstance(error, ModuleNotFoundError) and "memory" in str(error).lower():  # out of memory
             raise
         found = f"expected {(error.name or extra).partition('.')[0]} {purpose}, found none"
-        # with its path: another Python's pip knows another project by our name
+        # with the path of Python: the pip of another Python would install elsewhere
         raise kind(f'{found}; try: {sys.executable} -m pip install "bgdata[{extra}]"') from error
 
 
@@ -116,7 +127,7 @@ class MissingTableError(BgdataError, KeyError):
 
 
 class VersionInUseError(BgdataError, RuntimeError):
-    """A version cannot be deleted, because other versions are made from it, or may be at this moment."""
+    """A version cannot be deleted, because other versions are made from it, or are being made."""
 
 
 class MissingWarehouseError(BgdataError, FileNotFoundError):
@@ -124,15 +135,15 @@ class MissingWarehouseError(BgdataError, FileNotFoundError):
 
 
 class MissingFileError(BgdataError, FileNotFoundError):
-    """A file that was named does not exist."""
+    """A given file does not exist."""
 
 
 class InvalidGameError(BgdataError, ValueError):
-    """A recorded game that breaks the rules of the game."""
+    """A recorded game breaks the rules."""
 
 
 class InvalidElementError(BgdataError, ValueError):
-    """An element of an XML file that should not be there, or not in this form: the reason and its line."""
+    """An unexpected or malformed element of an XML file: the reason and its line."""
 
 
 class NotCoveredError(BgdataError, LookupError):
@@ -140,7 +151,7 @@ class NotCoveredError(BgdataError, LookupError):
 
 
 class TooLargeError(BgdataError, MemoryError):
-    """A build cannot fit into memory or on the disk, or a file unpacks to more than is allowed."""
+    """A build does not fit into memory or on the disk, or a file unpacks to more than the limit."""
 
 
 class CorruptFileError(BgdataError, OSError):
@@ -148,15 +159,15 @@ class CorruptFileError(BgdataError, OSError):
 
 
 class OlderTableError(BgdataError, OSError):
-    """A table was written by an older bgdata with other columns; it is not damaged, but has to be built again."""
+    """A table was written by an older bgdata with other columns: it is not damaged, but must be built again."""
 
 
 class DigestMismatchError(BgdataError, OSError):
-    """A file or table does not have the hash that its manifest or lock states."""
+    """A file or table does not have the hash of its manifest or lock."""
 
 
 class ManifestFormatError(BgdataError, OSError):
-    """A manifest cannot be read: it is damaged, or written by a newer bgdata."""
+    """A manifest cannot be read: it is damaged, or was written by a newer bgdata."""
 
 
 class CheckFailedError(BgdataError, AssertionError):
@@ -168,7 +179,7 @@ class CheckSkippedError(BgdataError, RuntimeError):
 
 
 class NoRowsError(BgdataError, ValueError):
-    """The files to import gave no rows, so nothing is published."""
+    """The imported files gave no rows, so nothing is published."""
 
 
 class StorageError(BgdataError, OSError):

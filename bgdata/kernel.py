@@ -1,11 +1,11 @@
-"""The one place where Numba's options are written.
+"""The decorator of all kernels: the only place with Numba's options.
 
-A kernel takes arrays and integers, fills arrays that it is given and raises nothing. Its docstring says first what it
-fills, indexed by what, in which order. Results never depend on the thread count: threads share out independent items
-and never a sum, and floating point is never reordered (no `fastmath`), so every machine agrees. Small loops over arrays
-are `parallel`; a kernel that reaches much code, such as a network or a whole game, takes a range of rows and is called
-by `in_threads`: Numba would compile all that code three times for a parallel loop. What a parallel kernel writes must
-share no memory with its other arguments: Numba takes that for granted. Compiled kernels are kept by `kernel_cache`.
+A kernel takes arrays and integers, fills given arrays and raises nothing. Its docstring first says what it fills, with
+indexes in order. Results never depend on the number of threads: threads divide independent items, never a sum, and
+floating point is never reordered (no `fastmath`), so all machines agree. Small loops over arrays are `parallel`; a
+kernel that calls much code, such as a network or a whole game, takes a range of rows and is called by `in_threads`, as
+Numba would compile all that code three times for a parallel loop. The arrays that a parallel kernel writes must share
+no memory with its other arguments, which Numba assumes. `kernel_cache` keeps compiled kernels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bgdata.kernel_cache import KernelCache, can_cache
 F = TypeVar("F", bound=Callable[..., Any])
 Array = NDArray[Any]
 prange = numba.prange
-PARTS = 8  # that each thread does of the work, one after the other, so that none waits long for another
+PARTS = 8  # ranges per thread, in turn, so that no thread waits long for another
 config: Any = numba.config
 typeof: Any = numba.typeof
 unliteral: Any = numba.types.unliteral
@@ -34,21 +34,21 @@ IntegerLiteral: Any = numba.types.IntegerLiteral
 def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = False) -> Callable[[F], F]:
     """Decorate a function as a compiled kernel; `parallel` allows `prange`, `inline` pastes it into its callers.
 
-    A kernel that `borrows` its arrays creates none, takes none from kernels that do, and counts no references to them.
-    Numba leaves the counting out by itself in simple kernels only; elsewhere every call counts every array twice, and
-    threads wait for one another.
+    A kernel that `borrows` its arrays creates none, takes none from kernels that count references, and counts none
+    itself. Numba omits the counting only in simple kernels; elsewhere every call counts every array twice, and threads
+    wait for each other.
     """
 
     def decorate(function: F) -> F:
-        # `_nrt` always said: a kernel would else count or not as the first kernel does that it is compiled for
+        # `_nrt` is always given: otherwise a kernel would count or not, depending on its first caller
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "parallel": parallel, "_nrt": not borrows}
-        options["no_cfunc_wrapper"] = True  # for callers in C, of which there are none
+        options["no_cfunc_wrapper"] = True  # for callers in C, which we do not have
         if inline:
             options["inline"] = "always"
         dispatcher = numba.njit(**options)(function)
         if not config.DISABLE_JIT:  # the documentation reads kernels as plain functions
             dispatcher.get_call_template = partial(call_template, dispatcher.get_call_template)
-        if can_cache():  # where no folder can be written, every process compiles anew
+        if can_cache():  # without a writable folder every process compiles
             dispatcher._cache = KernelCache(function)
         return dispatcher  # type: ignore[no-any-return]
 
@@ -56,9 +56,8 @@ def kernel(*, parallel: bool = False, inline: bool = False, borrows: bool = Fals
 
 
 def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """What Numba finds for a call of a kernel in another one, with whole numbers that are written there as any others:
-    it would compile the kernel, and all that it calls, once more for each such number. Truth values stay: they choose
-    what is compiled."""
+    """Compile calls of a kernel with integer literals for any integer. Otherwise Numba would compile the kernel, and
+    all that it calls, once more for each literal. Bools stay literals, as they choose branches."""
 
     def plain(given: Any) -> Any:
         return unliteral(given) if isinstance(given, IntegerLiteral) else given
@@ -67,28 +66,27 @@ def call_template(found: Callable[..., Any], types: Sequence[Any], named: Mappin
 
 
 def read_only(values: Array) -> Array:
-    """The array itself, made read-only as mapped ones are: kernels are compiled for one or the other."""
+    """The array itself, made read-only like mapped ones, as kernels are compiled for one or the other."""
     values.setflags(write=False)
     return values
 
 
 def thread_count() -> int:
-    """How many threads kernels use that this thread calls."""
+    """The number of threads of kernels that this thread calls."""
     return int(numba.get_num_threads())
 
 
 def in_threads(work: Callable[..., None], count: int, *arguments: object, least: int = 1) -> None:
-    """Call the kernel work(begin, end, *arguments) for ranges that make up range(count), on `thread_count` threads.
+    """Call the kernel work(begin, end, *arguments) for ranges that cover range(count), on `thread_count` threads.
 
-    No row may depend on another one. A range has `least` rows or more, which keep a thread busy for longer than it
-    takes to start it.
+    Rows must be independent. A range has at least `least` rows, so that its work takes longer than starting a thread.
     """
     n_threads = thread_count()
     size = max(least, -(-count // (PARTS * n_threads)))
     if n_threads == 1 or count <= size:
         work(0, count, *arguments)
         return
-    compiled: Any = work  # before threads start: only this one can be interrupted
+    compiled: Any = work  # before threads start, as only this thread can be interrupted
     compiled.compile(tuple(typeof(value) for value in (0, count, *arguments)))
     pool = ThreadPoolExecutor(n_threads)
     try:
@@ -101,7 +99,7 @@ def in_threads(work: Callable[..., None], count: int, *arguments: object, least:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Run kernels on `count` threads inside the block (`None`: as many as there are cores)."""
+    """Run kernels on `count` threads inside the block (`None`: one per core)."""
     before = numba.get_num_threads()
     numba.set_num_threads(min(count, config.NUMBA_NUM_THREADS) if count else before)
     try:

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept: in files named by all that their machine code depends on."""
+"""The cache of compiled kernels: files named by everything that their machine code depends on."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from numba.core.runtime import nrt
 from bgdata.process import cache_folder, compilation
 
 config: Any = numba.config
-config.THREADING_LAYER = "threadsafe"  # with the layer workqueue, two threads in kernels abort the process
+config.THREADING_LAYER = "threadsafe"  # with the layer workqueue, concurrent kernels abort the process
 events: Any = numba_event
 pickled: Any = serialize.dumps
 runtime: Any = nrt.rtsys
-FORMAT = 3  # of the files of compiled kernels
-OURS = "_ZN6bgdata"  # how symbols of kernels begin
-LARGE_BYTES = 64 << 10  # of machine code, from which a kernel is called where it is: a call costs nothing beside it
+FORMAT = 3  # version of the files of compiled kernels
+OURS = "_ZN6bgdata"  # prefix of the symbols of kernels
+LARGE_BYTES = 64 << 10  # of machine code; larger kernels are called, not copied, as a call costs them little
 _PACKAGE = Path(__file__).parent
-# an import at the top of a module, where its kernels can see what it names: `from a.b import c, d` or `import a.b`
+# top-level imports, whose names kernels of the module can use: `from a.b import c, d` or `import a.b`
 _IMPORT = re.compile(
     rb"^(?:from[ ]+(bgdata[\w.]*)[ ]+import[ ]+(\([^)]*\)|[^\n(]+)|import[ ]+(bgdata[\w.]*))", re.MULTILINE
 )
-# exceptions, signals and this file, which no kernel can use
+# exceptions, signals and this file, which kernels cannot use
 _WITHOUT_KERNELS = {"errors.py", "process.py", "kernel_cache.py"}
 _KERNEL = re.compile(rb"^@kernel", re.MULTILINE)
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -50,7 +50,7 @@ def kernel_sources() -> list[Path]:
 
 @functools.cache
 def kernel_fingerprint() -> str:
-    """Twelve hex digits that change whenever any kernel's source changes; recorded in every manifest."""
+    """Twelve hex digits that change with the source of any kernel; every manifest records them."""
     digest = hashlib.sha256()
     for path in kernel_sources():
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
@@ -59,7 +59,7 @@ def kernel_fingerprint() -> str:
 
 @functools.cache
 def source(module: Path) -> bytes:
-    """A module's file, read once: closures share most of theirs."""
+    """The content of a module's file, read once, as closures share most files."""
     return module.read_bytes()
 
 
@@ -71,27 +71,27 @@ def title(module: Path) -> bytes:
 
 @functools.cache
 def module_files(place: Path) -> frozenset[Path]:
-    """The file of a module or package by its path without an ending; none where there is no such module."""
+    """The file of a module or package by its path without an ending; empty if there is no such module."""
     return frozenset(file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file())
 
 
 @functools.cache
 def imported_modules(module: Path) -> tuple[Path, ...]:
-    """Files of the package that a module imports at its top, sorted; imports inside functions are not for kernels."""
+    """Files of the package that a module imports at its top, sorted; kernels cannot use imports inside functions."""
     found: set[Path] = set()
     for home, names, whole in _IMPORT.findall(source(module)):
         place = _PACKAGE.joinpath(*(home or whole).decode().split(".")[1:])
         files = module_files(place)
         found |= files
-        if files != {place.with_suffix(".py")}:  # what is imported from a package may be a module of it
+        if files != {place.with_suffix(".py")}:  # a name imported from a package may be one of its modules
             inside = re.findall(r"\w+", _COMMENT.sub(b"", names).decode())
             found.update(*(module_files(place / name) for name in inside))
     return tuple(sorted(found))
 
 
 def import_closure(module: Path) -> list[Path]:
-    """A module and all of the package that it imports at its top, directly or not, sorted: whatever its kernels call
-    or take constants from is written in one of these files."""
+    """A module and all modules of the package that it imports at its top, directly or not, sorted: they contain
+    everything that its kernels call, and their constants."""
     found, new = {module}, [module]
     while new:
         imported = set().union(*map(imported_modules, new))
@@ -101,7 +101,7 @@ def import_closure(module: Path) -> list[Path]:
 
 
 def closure_fingerprint(module: Path) -> str:
-    """Twelve hex digits that change whenever a file of the module's import closure does."""
+    """Twelve hex digits that change with any file of the module's import closure."""
     digest = hashlib.sha256()
     for path in import_closure(module):
         digest.update(title(path) + b"\0" + source(path))
@@ -117,16 +117,16 @@ def kernel_cache() -> Path:
 def module_cache(module: Path) -> Path:
     """Folder of the compiled kernels of one module.
 
-    Numba only notices changes of the file that holds the decorated function, not of what it uses from other files; so
-    the folder carries the fingerprint of them all. Stale code can never run, and an edit makes those modules compile
-    anew that can reach it, no others.
+    Numba only notices changes of the file with the decorated function, not of other files that it uses, so the name of
+    the folder has the fingerprint of them all. Stale code can never run, and an edit recompiles only the modules that
+    can reach it.
     """
     return kernel_cache() / f"{module.stem}-{closure_fingerprint(module)}"
 
 
 @functools.cache
 def can_cache() -> bool:
-    """Whether compiled kernels can be kept: a folder for them can be made and written."""
+    """Whether compiled kernels can be cached: a folder for them can be created and written."""
     try:
         kernel_cache().mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=kernel_cache()):
@@ -136,22 +136,22 @@ def can_cache() -> bool:
 
 
 class KernelLibrary(JITCodeLibrary):
-    """Machine code of one function. Large kernels that it calls stay where they are; all else becomes part of it.
+    """Machine code of one function. Large kernels that it calls stay separate; other code becomes part of it.
 
-    Numba makes whatever a function calls part of that function, and optimises and translates it all again, at each
-    level of calls: a game with the cube is nine levels deep, and took minutes. What is apart is called by its symbol,
-    so it must be in memory before: `needs` says which.
+    Numba copies all called code into the caller, and optimizes and compiles it again at each level of calls: a game
+    with the cube has nine levels, and took minutes. Separate kernels are called by symbol, so they must be in memory
+    before: `needs` lists them.
     """
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)  # type: ignore[no-untyped-call]
         self.kept_in = ""  # for a large kernel: its file below `kernel_cache`
-        self.symbols: frozenset[str] = frozenset()  # that a large kernel defines
-        self.needs: dict[str, set[str]] = {}  # symbols that are called in large kernels, by the file of each
-        self.apart: dict[str, str] = {}  # file of the large kernel that defines a symbol
+        self.symbols: frozenset[str] = frozenset()  # symbols that a large kernel defines
+        self.needs: dict[str, set[str]] = {}  # by file of a large kernel: its symbols that are called
+        self.apart: dict[str, str] = {}  # by symbol: file of the large kernel that defines it
 
     def finalize(self) -> None:
-        """Link what is not apart, optimise, and translate."""
+        """Link the code that is not separate, optimize, and compile."""
         for library in self._linking_libraries:
             if kept_in := getattr(library, "kept_in", ""):
                 self.apart.update(dict.fromkeys(library.symbols, kept_in))
@@ -164,15 +164,15 @@ class KernelLibrary(JITCodeLibrary):
         super()._verify_declare_only_symbols()  # type: ignore[no-untyped-call]
         for function in self._final_module.functions:
             if function.is_declaration and function.name.startswith(OURS):
-                # a KeyError where nobody has it: the process would end when it is called
+                # a KeyError for an undefined symbol, whose call would end the process
                 self.needs.setdefault(self.apart[function.name], set()).add(function.name)
 
     def is_large(self) -> bool:
-        """Whether nothing that calls this contains it."""
+        """Whether callers call this instead of containing it."""
         return len(self._get_compiled_object()) >= LARGE_BYTES  # type: ignore[no-untyped-call]
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, Any]]:
-        """As Numba does, but what is called where it is needs no bitcode."""
+        """Like Numba's, but code that is called separately needs no bitcode."""
         if not self.is_large():
             return super().serialize_using_object_code()  # type: ignore[no-any-return, no-untyped-call]
         machine_code = self._get_compiled_object()  # type: ignore[no-untyped-call]
@@ -204,22 +204,22 @@ JITCPUCodegen._library_class = KernelLibrary
 
 
 class _Result(CompileResultCacheImpl):
-    """How Numba makes a compiled function bytes and back; where they are kept is `KernelCache`'s business."""
+    """Converts compiled functions to bytes and back; `KernelCache` knows where they are stored."""
 
     def __init__(self) -> None:
         pass
 
 
 class KernelCache(FunctionCache):
-    """Compiled specialisations of one kernel: a file for each, named by all that its machine code depends on.
+    """Compiled specializations of one kernel: a file for each, named by everything that its machine code depends on.
 
-    Numba's own cache numbers its files in an index, and knows functions by the path of their source. Two processes that
-    compile the same kernel for other types at the same time could then take the same number, and a copy of the package
-    would compile everything anew. Here files are named by what is in them: writers cannot meet, and copies share them.
-    A process that needs what another one compiles at this moment waits for it.
+    Numba's own cache numbers its files in an index, and identifies functions by the path of their source. Two processes
+    that compile the same kernel for different types could take the same number, and a copy of the package would compile
+    everything again. Here files are named by their content: writers cannot collide, and copies share them. A process
+    that needs a kernel which another process is compiling waits for it.
     """
 
-    loaded: ClassVar[dict[str, Any]] = {}  # large kernels that this process has in memory, by their files
+    loaded: ClassVar[dict[str, Any]] = {}  # by file: large kernels in memory
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._py_func = function
@@ -230,17 +230,17 @@ class KernelCache(FunctionCache):
         self._locks: dict[Path, IO[bytes]] = {}
 
     def _file(self, signature: Any, codegen: Any) -> Path:
-        """The file of one specialisation on one kind of processor."""
+        """The file of one specialization for one kind of processor."""
         index_key: Any = self._index_key
         key = (FORMAT, numba.__version__, sys.version_info[:2], *index_key(signature, codegen))
         digest = hashlib.sha256(repr(key).encode()).hexdigest()[:20]
         return Path(self._cache_path) / f"{self._py_func.__qualname__}-{digest}.nbc"
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """What was compiled before, or by another process just now; None where it is our turn to compile.
+        """The kernel compiled earlier or by another process just now; None if this process has to compile it.
 
-        Numba's own method first makes ready to compile, which takes longer than all kernels of a command. Code that is
-        kept needs nothing of it but the runtime; the compiler makes ready by itself.
+        Numba's own method first initializes the compiler, which takes longer than all kernels of a command. Cached code
+        only needs the runtime, and the compiler initializes itself when needed.
         """
         runtime.initialize(target)
         file = self._file(signature, target.codegen())
@@ -250,24 +250,24 @@ class KernelCache(FunctionCache):
             return None
         try:
             found = self._load(file.relative_to(kernel_cache()).as_posix(), target)
-        except Exception:  # cut off, of another Numba, or what it calls is gone: whatever it is, it is compiled anew
+        except Exception:  # truncated, of another Numba, or a callee is gone: compile again in any case
             with suppress(OSError):
                 file.unlink()
-            return None  # with its lock, if we have it
+            return None  # the lock, if any, stays ours
         self._unlock(file)
         return found
 
     def _load(self, name: str, target: Any) -> Any:
-        """A compiled kernel from its file below `kernel_cache`, after the large ones that it calls."""
+        """A compiled kernel from its file below `kernel_cache`, after the large kernels that it calls."""
         if name in self.loaded:
             return self.loaded[name]
         with (kernel_cache() / name).open("rb") as file:
             needs: dict[str, set[str]] = pickle.load(file)
             for other, symbols in needs.items():
                 if not symbols <= self._load(other, target).library.symbols:
-                    raise LookupError(f"expected {sorted(symbols)} in {other}, which was compiled anew since")
+                    raise LookupError(f"expected {sorted(symbols)} in {other}, which was compiled again since")
             found = self._impl.rebuild(target, pickle.load(file))
-        # whoever links it calls them too
+        # callers of this kernel call them too
         found.library.apart = {symbol: other for other, symbols in needs.items() for symbol in symbols}
         if found.library.symbols:
             found.library.kept_in, self.loaded[name] = name, found
@@ -275,7 +275,7 @@ class KernelCache(FunctionCache):
 
     def _save_overload(self, signature: Any, compiled: Any) -> None:
         file = self._file(signature, compiled.codegen)
-        with suppress(OSError):  # a full disk costs time, and nothing else
+        with suppress(OSError):  # a full disk only costs time
             if self._impl.check_cachable(compiled):
                 library = compiled.library
                 with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as aside:
@@ -288,14 +288,14 @@ class KernelCache(FunctionCache):
         self._unlock(file)
 
     def _lock(self, file: Path) -> None:
-        """Wait until nobody else compiles what the file is for; where files cannot be locked, everybody compiles."""
+        """Wait until no other process compiles for this file; if files cannot be locked, every process compiles."""
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             self._locks[file] = file.with_suffix(".lock").open("wb")
             fcntl.flock(self._locks[file], fcntl.LOCK_EX)
 
     def _unlock(self, file: Path) -> None:
-        """Let others go on; the lock of a file that is there is of no more use."""
+        """Release the lock and delete its file, which is useless once the kernel is cached."""
         if lock := self._locks.pop(file, None):
             with suppress(OSError):
                 Path(lock.name).unlink()
@@ -303,7 +303,7 @@ class KernelCache(FunctionCache):
 
 
 class _Listener(events.Listener):  # type: ignore[misc]
-    """Tells `process.compilation` when Numba compiles; of kernels that come from the cache it hears nothing."""
+    """Tells `process.compilation` when Numba compiles; cached kernels cause no events."""
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
         compilation.begin(kernel_cache() if can_cache() else None)

@@ -1,7 +1,7 @@
-"""Rows of data, and how they are shown: for people as lines of text, for programs as JSON and CSV.
+"""Rows of data and their output: lines of text for people, JSON and CSV for programs.
 
-A row has a value by the name that its column has in SQL. A `Column` says once how people read it; a `Quantity` is what
-all columns and sentences that show an equity, a loss or a chance share: unit, digits and sign.
+A row maps the SQL names of its columns to values. A `Column` says how people read a column; a `Quantity` is shared by
+all columns and sentences with an equity, a loss or a chance: unit, digits and sign.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-Row = Mapping[str, Any]  # a value by the name that its column has in SQL
+Row = Mapping[str, Any]  # values by the SQL names of columns
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """How a number is printed for people: digits after the point, what it is multiplied by first, its sign and unit."""
+    """How a number is printed for people: digits after the point, factor, sign and unit."""
 
     digits: int = 0
     scale: float = 1
@@ -27,14 +27,14 @@ class Quantity:
     unit: str = ""  # after the number, such as " %"
 
     def text(self, value: float, error: float | None = None) -> str:
-        """A value, with its standard error if there is one: `+0.1234 +/- 0.0012`."""
+        """A value, with its standard error if given: `+0.1234 +/- 0.0012`."""
         group = "" if self.digits else ","
         found = f"{self.scale * value:{self.sign}{group}.{self.digits}f}{self.unit}"
         return found if error is None else f"{found} +/- {self.scale * error:.{self.digits}f}"
 
 
 COUNT = Quantity()
-EQUITY = Quantity(4, sign="+")  # in points, or what a player wins or loses on average
+EQUITY = Quantity(4, sign="+")  # in points, also for average results
 LOSS = Quantity(4)  # in points, and any other amount without a sign, such as an RMSE or a standard error
 CHANCE = Quantity(2, 100, unit=" %")
 PERCENT = Quantity(1, 100)  # a chance in a table of plays, a share
@@ -47,15 +47,15 @@ class Column:
 
     name: str
     quantity: Quantity | None = None
-    heading: str | None = None  # the name, unless it is given
+    heading: str | None = None  # default: the name
     error: str = ""  # the column of its standard error, printed beside it
     width: int = 0  # at least, in letters
     gap: int = 2  # blanks before it
-    missing: str = ""  # what None and NaN are printed as
+    missing: str = ""  # printed for None and NaN
     is_right: bool = False  # of text: aligned like numbers
 
     def text(self, row: Row) -> str:
-        """The value of this column in a row."""
+        """The text of this column in a row."""
         value = row.get(self.name)
         if value is None or value != value:
             return self.missing
@@ -85,14 +85,14 @@ def table_lines(columns: Sequence[Column], rows: Iterable[Row]) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it."""
+    """A value that JSON can hold."""
     if isinstance(value, Enum):
         return value.name.lower()
     if isinstance(value, Mapping):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
-    if hasattr(value, "tolist"):  # of NumPy
+    if hasattr(value, "tolist"):  # NumPy
         return plain(value.tolist())
     if isinstance(value, Decimal):
         value = float(value)
@@ -102,12 +102,12 @@ def plain(value: Any) -> Any:
 
 
 def whole_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Rows as JSON can hold them, each with the columns of all of them together; missing values, and NaN, are None."""
+    """Rows that JSON can hold, all with the same columns; missing values and NaN are None."""
     found = [{name: plain(value) for name, value in row.items()} for row in rows]
     columns = list(dict.fromkeys(name for row in found for name in row))
     return [{name: row.get(name) for name in columns} for row in found]
 
 
 def as_cell(value: Any) -> Any:
-    """A plain value as text for CSV: lists as in JSON, true and false as in SQL."""
+    """A plain value as text for CSV: lists as in JSON, bools as in SQL."""
     return json.dumps(value) if isinstance(value, list | dict | bool) else value

@@ -1,6 +1,6 @@
-"""Building blocks of instructions for kernels that LLVM gets as vectors: see `numba.extending.intrinsic`.
+"""Building blocks of vector instructions that kernels pass to LLVM: see `numba.extending.intrinsic`.
 
-Arrays of such an instruction are contiguous, and all its vectors may begin at any item.
+Arrays of such instructions are contiguous, and vectors may begin at any item.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _WORD = ir.IntType(32)
 
 
 def unpack(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
-    """The arguments of an instruction, arrays as structures that have a pointer to their data."""
+    """The arguments of an instruction, with arrays as structures that have a pointer to their data."""
     return [
         context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
         for kind, value in zip(signature.args, arguments, strict=True)
@@ -22,7 +22,7 @@ def unpack(context: Any, builder: Any, signature: Any, arguments: Any) -> list[A
 
 
 def vector_at(builder: Any, array: Any, item: Any, kind: Any, lanes: int) -> Any:
-    """A pointer to the vector of so many lanes that begins with an item of an array."""
+    """A pointer to the vector of `lanes` items that begins at an item of an array."""
     return builder.bitcast(builder.gep(array.data, [item]), ir.VectorType(kind, lanes).as_pointer())
 
 

@@ -1,10 +1,10 @@
-"""Matches that gnubg plays with noise, or those of files, analysed by gnubg and by `bgdata analyze`, and compared.
+"""Compare gnubg's analysis of matches with `bgdata analyze`, for matches that gnubg plays with noise, or for files.
 
     python -m tests.beside_gnubg --matches 24 --ply 0 1 --gnubg-ply 2
     python -m tests.beside_gnubg games.mat --ply 1
 
-Each match gives two players. Printed are how far both analyses are apart, player by player: the correlation, the root
-mean square of the differences, and the largest. Both use the match equity table Kazaross-XG2.
+Each match gives two players. Prints the differences of both analyses over players: correlation, root mean square, and
+the largest. Both use the match equity table Kazaross-XG2.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ for number in range(COUNT):
 """
 Stats = Mapping[str, Any]
 Figure = tuple[Callable[[Score], float], Callable[[Stats], float]]
-FIGURES: Mapping[str, Figure] = {  # name: (of a Score, of gnubg's statistics)
+FIGURES: Mapping[str, Figure] = {  # name: (value of a Score, value of gnubg's statistics)
     "luck, mwc": (lambda score: score.luck, lambda found: found["dice"]["luck-cost"]),
     "luck, points": (lambda score: score.normalised_luck, lambda found: found["dice"]["luck"]),
     "lost by plays, mwc": (lambda score: score.play_loss, lambda found: found["moves"]["error-cost"]),
@@ -76,24 +76,24 @@ FIGURES: Mapping[str, Figure] = {  # name: (of a Score, of gnubg's statistics)
 
 
 def cube_total(found: Stats, unit: str) -> float:
-    """What the cube actions of a player lost by gnubg: its total of them is divided by the number of decisions."""
+    """The loss of a player by cube actions in gnubg, which divides its total by the number of decisions."""
     return float(sum(value for name, value in found["cube"].items() if name.startswith("err-") and name.endswith(unit)))
 
 
 def gnubg_rating(found: Stats) -> float:
-    """The overall error rate of gnubg, from its parts."""
+    """gnubg's overall error rate, from its parts."""
     loss = found["moves"]["error-skill"] + cube_total(found, "skill")
     return rating(loss, found["moves"]["unforced-moves"] + found["cube"]["close-cube"])
 
 
 def noisy_matches(count: int, length: int, folder: Path) -> list[Match]:
-    """Matches that gnubg plays with itself at 0-ply with noise of several sizes."""
+    """Matches that gnubg plays against itself at 0-ply with several noise levels."""
     ask_gnubg(PLAY.replace("COUNT", str(count)).replace("LENGTH", str(length)), folder)
     return [match for seed in range(count) for match in parse_sgf(read_bytes(folder / f"{seed}.sgf")).matches]
 
 
 def gnubg_stats(matches: Sequence[Match], ply: int, folder: Path) -> list[Stats]:
-    """The statistics of gnubg for both players of each match, player 0 first."""
+    """gnubg's statistics for both players of each match, player 0 first."""
     for number, match in enumerate(matches):
         (folder / f"match{number}.mat").write_bytes(b"".join(format_mat(match)))
     script = ANALYSE.replace("PLY", str(ply)).replace("MET", MET).replace("COUNT", str(len(matches)))
@@ -101,7 +101,7 @@ def gnubg_stats(matches: Sequence[Match], ply: int, folder: Path) -> list[Stats]
 
 
 def our_scores(player: LookaheadPlayer, matches: Iterable[Match], warehouse: bgdata.Warehouse) -> list[Score]:
-    """What `bgdata analyze` says of both players of each match."""
+    """The scores of `bgdata analyze` for both players of each match."""
     rules = CubeRules(met=find_met_or_file(warehouse, MET))
     found: list[Score] = []
     for match in matches:
@@ -110,8 +110,8 @@ def our_scores(player: LookaheadPlayer, matches: Iterable[Match], warehouse: bgd
     return found
 
 
-def compared(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str, dict[str, float]]:
-    """For each figure: our mean and theirs, the correlation, and the differences as root mean square and largest."""
+def compare_figures(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str, dict[str, float]]:
+    """For each figure: our mean and gnubg's, the correlation, and the root mean square and largest differences."""
     found = {}
     for name, (own, other) in FIGURES.items():
         pairs = np.array(
@@ -129,7 +129,7 @@ def compared(ours: Sequence[Score], theirs: Sequence[Stats]) -> dict[str, dict[s
 
 
 def main() -> None:
-    """Compare, and print the differences."""
+    """Run the comparison and print it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path, help=".mat files; without any, gnubg plays")
     parser.add_argument("--matches", type=int, default=24)
@@ -147,7 +147,7 @@ def main() -> None:
         ours = our_scores(map_player(warehouse, "", ply), matches, warehouse)
         print(f"\n{len(matches)} matches, ours at {ply}-ply, gnubg at {options.gnubg_ply}-ply")
         print(f"{'':<26}{'ours':>9}{'gnubg':>9}{'correlation':>13}{'rms':>9}{'largest':>9}")
-        for name, row in compared(ours, theirs).items():
+        for name, row in compare_figures(ours, theirs).items():
             print(f"{name:<26}{row['ours']:>9.4f}{row['gnubg']:>9.4f}{row['correlation']:>13.4f}", end="")
             print(f"{row['rms']:>9.4f}{row['largest']:>9.4f}", flush=True)
 

@@ -1,4 +1,4 @@
-"""Running `bgdata` in this process, and what is expected of its output."""
+"""Run `bgdata` in this process and check its output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ON_ROLL, OPPONENT = [0, 2, 1], [0, 1, 2]
 
 
 def position_id(opponent: list[int], on_roll: list[int]) -> str:
-    """Position ID of two layouts, without checkers elsewhere."""
+    """Position ID of two layouts without other checkers."""
     return Position.from_rows(*(side + [0] * (25 - len(side)) for side in (opponent, on_roll))).id
 
 
@@ -22,19 +22,19 @@ POSITION = position_id(OPPONENT, ON_ROLL)
 
 
 def run(root: Path, *arguments: str | Path) -> Result:
-    """Run a command on a warehouse, in this process."""
+    """Run a command on a warehouse in this process."""
     return CliRunner().invoke(main, ["--warehouse", str(root), *map(str, arguments)])
 
 
 def succeeds(root: Path, *arguments: str | Path) -> str:
-    """What a command prints that must succeed."""
+    """The output of a command that must succeed."""
     result = run(root, *arguments)
     assert (result.exit_code, result.exception) == (0, None), result.output or repr(result.exception)
     return result.stdout
 
 
 def error_of(result: Result, code: int) -> str:
-    """The one line that a failed command says on standard error, without the word error."""
+    """The one error line of a failed command, without the prefix `error: `."""
     assert result.exit_code == code, result.output
     assert isinstance(result.exception, SystemExit), result.exception
     lines = result.stderr.splitlines()
@@ -44,5 +44,5 @@ def error_of(result: Result, code: int) -> str:
 
 
 def lacking(extra: str) -> str:
-    """How an error ends that says of a package of an extra that it is not installed."""
+    """The end of an error about a missing package of an extra."""
     return f'found none; try: {sys.executable} -m pip install "bgdata[{extra}]"'

@@ -1,4 +1,4 @@
-"""What tests of the store, the commands and SQL share: a small warehouse to read, and copies of it to corrupt."""
+"""Shared fixtures: a small warehouse to read, and copies of it to corrupt."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.kept import forget_others, kept_folder, kept_home, link, protect
 SharedFolder: TypeAlias = Callable[[str, Callable[[Path], object]], Path]
 LUCKY = SelfPlayParameters("network", "", 6, 4, True)
 pytest_plugins = ["tests.minutes", "tests.fixtures"]
-real: dict[str, Callable[[Any], None]] = {}  # what most tests do without
+real: dict[str, Callable[[Any], None]] = {}  # originals of functions that most tests replace
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Delete the folders of older sources where a run begins. Tests interrupt processes, also where this one runs in
-    the background of a shell, which makes it and all that it starts deaf to that."""
+    """Delete kept folders of older sources at the start of a run. Restore interrupts, which tests need: a background
+    job of a shell ignores them, and so do its children."""
     protect()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,8 +41,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Nothing writes catalog.duckdb, which takes longer than most of what tests do: connections make their own. Tests
-    that are about the file, or about clients that read it, are marked `catalog`."""
+    """Skip writing catalog.duckdb, which takes longer than most tests: connections make their own catalog. Tests of the
+    file, or of clients that read it, have the mark `catalog`."""
     from bgdata.store import catalog
 
     real.setdefault("write_catalog", catalog.write_catalog)
@@ -54,7 +54,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
-    """Workers share the cores: kernels use one thread, unless a test is about threads."""
+    """Use one thread for kernels, as workers share the cores; tests of threads set their own."""
     import numba
 
     numba.set_num_threads(1)
@@ -62,13 +62,13 @@ def _one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def shared_folder() -> SharedFolder:
-    """Folders that one worker fills, for all of them to read, and for later runs: `shared_folder("name", fill)`."""
+    """Folders that one worker fills and all workers read, also in later runs: `shared_folder("name", fill)`."""
     return kept_folder
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test writes to the warehouse that is the user's own."""
+    """Keep tests away from the user's own warehouse."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
@@ -76,10 +76,10 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a warehouse with the smallest variant of every kind. Only to be read: `warehouse` is one to change.
+    """Folder of a warehouse with the smallest variant of every kind, read-only: use `warehouse` for changes.
 
-    Where it is missing, all workers build it together, every second one from the end: they wait for each other where
-    they meet, and for the one that builds the last variant, since it writes the catalog then.
+    If it is missing, all workers build it together, every second one in reverse order. They wait for each other where
+    they meet, and for the worker with the last variant, which writes the catalog.
     """
     worker, samples = os.environ.get("PYTEST_XDIST_WORKER", "alone"), tmp_path_factory.mktemp("samples")
     home = kept_home()
@@ -93,8 +93,7 @@ def small_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build_small(samples: Path, folder: Path, from_the_end: bool = False) -> None:
-    """Build the smallest variant of every kind that is not there yet, those that are imported first: others may be
-    made from them."""
+    """Build the missing smallest variants of all kinds, imported kinds first, as others may need them."""
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     imported = [kind for kind in warehouse.kinds.values() if kind.takes_files]
     computed = [kind for kind in warehouse.kinds.values() if not kind.takes_files]
@@ -104,18 +103,18 @@ def build_small(samples: Path, folder: Path, from_the_end: bool = False) -> None
 
 
 def sample_files(kind: Dataset[Any], folder: Path) -> list[Path]:
-    """What an imported kind is imported from in tests; nothing for one that is computed."""
+    """The files from which tests import a kind; empty for a computed kind."""
     return kind.computation.write_sample(folder) if isinstance(kind, ImportedDataset) else []
 
 
 @pytest.fixture(scope="session")
 def player_root(shared_folder: SharedFolder) -> Path:
-    """Folder of a warehouse with bearoff tables of 6 points, the exact one of 3 checkers, and network/random."""
+    """Folder of a warehouse with bearoff tables of 6 points, the exact table of 3 checkers, and network/random."""
     return shared_folder("player", build_for_player) / "warehouse"
 
 
 def build_for_player(folder: Path) -> None:
-    """Build what a player of small tables needs."""
+    """Build the small tables of a player."""
     warehouse = bgdata.open_warehouse(folder / "warehouse")
     for kind in ("bearoff_one_sided", "bearoff_gammon"):
         warehouse.build(kind, RaceParameters(6))
@@ -125,8 +124,8 @@ def build_for_player(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def network_root(shared_folder: SharedFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a warehouse with the network that comes with bgdata, and some games of it with luck. Tests of a module
-    build in it what they share."""
+    """Folder of a warehouse with the default network and some of its games with luck. Tests of a module build shared
+    versions in it."""
     folder = shared_folder(
         "network", lambda folder: bgdata.open_warehouse(folder / "warehouse").build("selfplay", LUCKY)
     )
@@ -135,13 +134,13 @@ def network_root(shared_folder: SharedFolder, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 def warehouse(small_root: Path, tmp_path: Path) -> Warehouse:
-    """The small warehouse to build in and to delete from. Its files are links: `own` copies what a test writes to."""
+    """The small warehouse, for builds and deletions. Its files are links: `own` copies those that a test writes to."""
     return bgdata.open_warehouse(link(small_root, tmp_path / "warehouse"))
 
 
 @pytest.fixture
 def memory_path(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory where there can be one: builds by the dozen would wait for the disk most of the time."""
+    """A folder in memory if possible, as dozens of builds would mostly wait for the disk."""
     if os.access("/dev/shm", os.W_OK):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
             yield Path(folder)

@@ -1,8 +1,9 @@
-"""What tests of several folders share beside the warehouses of `conftest.py`: default builds that are small, folders to
-import in, warehouses to train in, and sites."""
+"""Fixtures of several folders besides `conftest.py`: small default builds, folders for imports, warehouses for
+training, and sites."""
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +21,35 @@ if TYPE_CHECKING:
     from tests.imports.importing import Imports
 
 
+@pytest.fixture(scope="session")
+def s3_address() -> Iterator[str]:
+    """The address of a server on this machine that answers as S3 does."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    yield "http://{}:{}".format(*server.get_host_and_port())
+    server.stop()
+
+
+@pytest.fixture
+def bucket(s3_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of an empty bucket: s3://<name>."""
+    import s3fs
+
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTOFBGDATA")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3_address)
+    name = f"bucket-{abs(hash(tmp_path)):x}"
+    s3fs.S3FileSystem().mkdir(name)
+    return f"s3://{name}"
+
+
 @pytest.fixture
 def small_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default build is the smallest variant of every kind that has defaults."""
+    """Make the default build the smallest variant of every kind with defaults."""
     from bgdata.warehouse.commands.build import COMPUTED
 
     for kind in COMPUTED:
@@ -32,7 +59,7 @@ def small_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default build is one variant of `bearoff_gammon`, and leaves another one out."""
+    """Make the default build one variant of `bearoff_gammon`, with another one left out."""
     from bgdata.bearoff.kinds.bearoff_gammon import BearoffGammon
     from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
     from bgdata.warehouse.commands.build import COMPUTED
@@ -55,7 +82,7 @@ def imports(memory_path: Path) -> Imports:
 
 @pytest.fixture
 def untrained(small_root: Path, memory_path: Path) -> Warehouse:
-    """A warehouse with what the smallest network is made from, but no network."""
+    """A warehouse with the inputs of the smallest network, but without networks."""
     from bgdata.training.kinds.network import DATASET
 
     for kind, _ in DATASET.inputs(DATASET.smallest).values():
@@ -65,7 +92,7 @@ def untrained(small_root: Path, memory_path: Path) -> Warehouse:
 
 @pytest.fixture
 def untaught(small_root: Path, memory_path: Path) -> Warehouse:
-    """A warehouse with what the smallest network is taught by, but without it."""
+    """A warehouse with the inputs of the smallest supervised network, but without it."""
     root = memory_path / "warehouse"
     for kind in ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "network", "selfplay", "selfplay_labels"):
         shutil.copytree(small_root / kind, root / kind)
@@ -74,7 +101,7 @@ def untaught(small_root: Path, memory_path: Path) -> Warehouse:
 
 @pytest.fixture(scope="session")
 def site_root(small_root: Path, shared_folder: SharedFolder) -> Path:
-    """The smallest variant of every kind, and a match equity table that is long enough for a match. Only to be read."""
+    """The smallest variant of every kind, and a match equity table long enough for a match. Read-only."""
 
     def fill(folder: Path) -> None:
         shutil.copytree(small_root, folder / "warehouse")
@@ -86,7 +113,7 @@ def site_root(small_root: Path, shared_folder: SharedFolder) -> Path:
 
 @pytest.fixture(scope="module")
 def client(site_root: Path) -> Iterator[TestClient]:
-    """A client of the site over the smallest variant of every kind. The register of claims is that of its parts."""
+    """A client of the site over the smallest variant of every kind, with a register of claims from their parts."""
     from bgdata.studies import rows
     from bgdata.studies.kinds.claims import DATASET as CLAIMS
     from bgdata.web.app import create_app
@@ -102,7 +129,7 @@ def client(site_root: Path) -> Iterator[TestClient]:
 
 @pytest.fixture
 def empty(tmp_path: Path) -> Iterator[TestClient]:
-    """A client of the site over a warehouse without anything."""
+    """A client of the site over an empty warehouse."""
     from bgdata.web.app import create_app
     from bgdata.web.site import Limits
     from tests.web.reading import open_client

@@ -1,8 +1,8 @@
-"""Folders that tests read and do not change: filled once, kept between runs, and proven at each run.
+"""Folders that tests read but do not change: filled once, kept between runs, and verified in each run.
 
-They are in `.bgdata/tests/<fingerprint>`, where the fingerprint is that of all that makes their values: kernels, kinds,
-store, SQL, and the libraries that write files. Workers of a run share them; whoever finds one missing fills it, and the
-others wait. Tests take hard links to what is in them, and copy only what they damage.
+They are in `.bgdata/tests/<fingerprint>`; the fingerprint covers everything that determines their values: kernels,
+kinds, store, SQL, and the libraries that write files. Workers of a run share them: the first one that needs a missing
+folder fills it, and the others wait. Tests hard-link the files, and copy only those they damage.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from bgdata.store.verify import check_hashes
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "bgdata"
 HOME = ROOT / ".bgdata" / "tests"
-SOURCES = ("store/*.py", "kinds/*.py", "*/kinds/**/*.py")  # of the package: what decides what a version holds
+SOURCES = ("store/*.py", "kinds/*.py", "*/kinds/**/*.py")  # package files that determine the content of versions
 KEPT_SECONDS = 24 * 3600
 LIBRARIES = ("duckdb", "numba", "numpy", "pyarrow")  # that compute values or write files
 
 
 @functools.cache
 def fingerprint() -> str:
-    """Twelve hex digits that change with whatever may change a kept folder."""
+    """Twelve hex digits that change with everything that may change a kept folder."""
     digest = hashlib.sha256(repr([sys.version_info[:2], *map(version, LIBRARIES)]).encode())
     modules = {path for pattern in SOURCES for path in PACKAGE.glob(pattern)}
     modules.update(*map(import_closure, sorted(modules)))
-    # what comes with the package becomes versions too, and tests write the samples that are imported
+    # files of the package become versions too, and tests write the imported samples
     data = {path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix not in {".py", ".pyc"}}
     for path in sorted({*modules, *data, *(ROOT / "sql").rglob("*.sql"), Path(__file__).with_name("conftest.py")}):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
@@ -47,8 +47,8 @@ def fingerprint() -> str:
 
 
 def kept_folder(name: str, fill: Callable[[Path], object], *, goes_on: bool = False) -> Path:
-    """The folder of this name: filled by the first who asks for it, proven by the first who asks in a run. `fill` gets
-    an empty folder, or one that others have begun to fill if it `goes_on`."""
+    """The folder of this name, filled on first use and verified on first use in a run. `fill` gets an empty folder, or
+    with `goes_on` one that other workers have begun to fill."""
     home = kept_home()
     folder, done, proven = home / name, home / f"{name}.done", home / f"{name}.proven"
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
@@ -58,7 +58,7 @@ def kept_folder(name: str, fill: Callable[[Path], object], *, goes_on: bool = Fa
             shutil.rmtree(folder)
         if not done.exists():
             if not goes_on:
-                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed half-way
+                shutil.rmtree(folder, ignore_errors=True)  # remains of a failed worker
             folder.mkdir(exist_ok=True)
             fill(folder)
             write_catalog(bgdata.open_warehouse(folder / "warehouse"))
@@ -68,14 +68,14 @@ def kept_folder(name: str, fill: Callable[[Path], object], *, goes_on: bool = Fa
 
 
 def kept_home() -> Path:
-    """The folder of all kept folders that the sources of now have made."""
+    """The folder of all kept folders for the current sources."""
     home = HOME / fingerprint()
     home.mkdir(parents=True, exist_ok=True)
     return home
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether every file of every version in the warehouse of a kept folder has the hash that its manifest says."""
+    """Whether every file of every version in a kept folder's warehouse has the hash of its manifest."""
     try:
         for table in bgdata.open_warehouse(folder / "warehouse").versions():
             check_hashes(table)
@@ -85,7 +85,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def forget_others() -> None:
-    """Delete what other sources had left, unless a run of today has used it: it may be running still."""
+    """Delete the folders of other sources, unless used by a run within a day, which may still be running."""
     os.utime(kept_home())
     for folder in HOME.glob("*"):
         if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
@@ -93,12 +93,12 @@ def forget_others() -> None:
 
 
 def protect() -> None:
-    """From now on this process writes to no file of a warehouse that has several names: nobody else's would stay."""
+    """From now on, let this process fail if it writes to a warehouse file with several hard links."""
     sys.addaudithook(refuse_shared)
 
 
 def refuse_shared(event: str, arguments: tuple[object, ...]) -> None:
-    """Fail where a file with several names is opened to be written."""
+    """Raise AssertionError if a file with several hard links is opened for writing."""
     if event == "open" and isinstance(arguments[0], str | Path) and isinstance(arguments[2], int):
         writes = arguments[2] & (os.O_WRONLY | os.O_RDWR)
         if writes and "warehouse" in str(arguments[0]) and is_shared(arguments[0]):
@@ -113,7 +113,7 @@ def is_shared(path: str | Path) -> bool:
 
 
 def link(source: Path, target: Path) -> Path:
-    """The same folder somewhere else: new folders, and links to the files. Returns the target."""
+    """Link a folder: new folders with hard links to the files. Returns the target."""
     shutil.copytree(source, target, copy_function=_link_or_copy)
     for path in (target, *target.rglob("*")):
         if path.is_dir():
@@ -122,7 +122,7 @@ def link(source: Path, target: Path) -> Path:
 
 
 def _link_or_copy(source: str, target: str) -> None:
-    """A link, or a copy where the two are on different disks."""
+    """Hard-link a file, or copy it if the paths are on different disks."""
     try:
         os.link(source, target)
     except OSError:
@@ -130,7 +130,7 @@ def _link_or_copy(source: str, target: str) -> None:
 
 
 def own(path: Path) -> Path:
-    """The file as a copy that a test may write to, or all files of a folder; returns the path."""
+    """Replace a file, or all files of a folder, by copies that a test may write to; returns the path."""
     for file in [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]:
         content = file.read_bytes()
         file.unlink()

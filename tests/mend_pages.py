@@ -1,8 +1,8 @@
-"""Writes anew what pages show where commands print something else now: `python -m tests.mend_pages [PAGE...]`.
+"""Rewrites pages whose commands print something else now: `python -m tests.mend_pages [PAGE...]`.
 
-Each page is read in a folder of its own with the default warehouse, as the tests do. The output of console steps, what
-examples in Python return and answers of SQL are replaced. Where a page has `...` for something, it stays: only what the
-page shows is written anew. Read the difference before you commit it: a page that follows a mistake is a mistake.
+Each page runs in its own folder with the default warehouse, as in the tests. The output of console steps, results of
+Python examples and answers of SQL are replaced. `...` in a page stays: only the visible text is rewritten. Read the
+difference before you commit it: a page that follows a bug is wrong.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from tests.test_readme import (
     SQL_PAGE,
     blocks,
     build_default_warehouse,
+    command_words,
     console_steps,
     pages,
     queries,
     reader_warehouse,
     shown,
-    words_of,
 )
 
 UBGI_PAGE = "docs/how_to/speak_ubgi.md"
-NOTES = re.compile(r"^(.*: (already built|built|comes with) |compil).*\n", re.MULTILINE)  # of builds on the way
-LONG = {"docs/how_to/score_players.md"}  # pages with a step that takes too long for the tests: a block of text
-WIDTH = 200  # of the terminal in which pages are run
+NOTES = re.compile(r"^(.*: (already built|built|comes with) |compil).*\n", re.MULTILINE)  # notes of builds
+LONG = {"docs/how_to/score_players.md"}  # pages with a step that is too slow for the tests, in a text block
+WIDTH = 200  # of the terminal for pages
 ANYTHING = "..."
-DROPPED = 1.0  # what it costs to leave out a line or a word, of a page or of what is found
-UNLIKE = 0.5  # lines and words that differ more than this are not each other's
+DROPPED = 1.0  # cost of leaving out a line or word of either text
+UNLIKE = 0.5  # lines and words that differ more are not matched
 
 
 def mend(page: str, built: Path, folder: Path) -> None:
-    """Run a page in a new folder with its warehouse, and write it anew where it shows something else."""
+    """Run a page in a new folder with its warehouse, and rewrite it if its output has changed."""
     reader_warehouse(page, built, folder / "warehouse")
     for name, text in re.findall(r"```text (\S+)\n(.*?)```", pages()[page], re.DOTALL):
         (folder / name).write_text(text)
@@ -68,13 +68,13 @@ def mend(page: str, built: Path, folder: Path) -> None:
 
 
 def mended_steps(page: str) -> str:
-    """The text of a page with the output that its commands have."""
+    """The text of a page with the current output of its commands."""
     text = pages()[page]
     long_steps = console_steps(page, "text") if page in LONG else []
     for command, expected in [*console_steps(page), *long_steps]:
         if "^C\n" in expected:
             continue
-        words, given = words_of(command)
+        words, given = command_words(command)
         found = CliRunner().invoke(main, words[1:], given, terminal_width=WIDTH).output.rstrip("\n") + "\n"
         if (command, expected) in long_steps:
             found = NOTES.sub("", found)
@@ -83,7 +83,7 @@ def mended_steps(page: str) -> str:
 
 
 class Mender(doctest.DocTestRunner):
-    """Runs the examples of a page, and writes its text anew where they return something else."""
+    """Runs the examples of a page, and replaces results that have changed."""
 
     def __init__(self, text: str) -> None:
         super().__init__(optionflags=FLAGS)
@@ -101,7 +101,7 @@ class Mender(doctest.DocTestRunner):
 
 
 def mended_queries(text: str) -> str:
-    """The page of questions in SQL with the answers of today."""
+    """The page of SQL questions with current answers."""
     CliRunner().invoke(main, ["benchmark", "pubeval"])
     with duckdb.connect("warehouse/catalog.duckdb", read_only=True) as connection:
         connection.execute("set enable_progress_bar = false")
@@ -112,14 +112,14 @@ def mended_queries(text: str) -> str:
 
 
 def mended_session(shown_session: re.Match[str]) -> str:
-    """A session with an engine: what is typed stands at the margin, and what it answers now is indented."""
+    """A session with an engine: typed lines are unindented, current replies indented."""
     engine = UbgiEngine(Decisions(open_player("warehouse"), CubeRules()))
     typed = re.findall(r"^\S.*", shown_session[0], re.MULTILINE)
     return "".join("\n    ".join([line, *engine.answers(line)]) + "\n" for line in typed)
 
 
 def merged(expected: str, found: str) -> str:
-    """What is found, as a page shows it that expected something else: `...` stays for what it stood for."""
+    """The new output in the form of the page, which keeps its `...`."""
     if agrees(expected, found):
         return expected
     if ANYTHING not in expected:
@@ -129,7 +129,7 @@ def merged(expected: str, found: str) -> str:
 
 
 def merged_line(expected: str, found: str) -> str:
-    """The same for a line: spaces are those of what is found."""
+    """`merged` for one line, with the spaces of the new output."""
     if agrees(expected, found):
         return expected
     words = (re.findall(r"\s*\S+", line) for line in (expected, found))
@@ -137,14 +137,14 @@ def merged_line(expected: str, found: str) -> str:
 
 
 def either(expected: str | None, found: str | None, merge: Callable[[str, str], str]) -> str:
-    """Both merged, or the one there is."""
+    """Both merged, or the only one."""
     if expected is None or found is None:
         return expected or found or ""
     return merge(expected, found)
 
 
 def merged_word(expected: str, found: str) -> str:
-    """The same for a word: `0.34...` is followed by as many digits, as in `0.35...`."""
+    """`merged` for one word: `0.34...` keeps its number of digits, as in `0.35...`."""
     if agrees(expected, found):
         return expected
     start, gap, end = expected.partition(ANYTHING)
@@ -152,12 +152,12 @@ def merged_word(expected: str, found: str) -> str:
 
 
 def pairs(expected: Sequence[str], found: Sequence[str]) -> list[tuple[str | None, str | None]]:
-    """What is found beside what was expected, in order: `...` alone, beside nothing, takes up whatever it stands for;
-    what a page had more is left out, and what is new is beside nothing."""
+    """Align new and expected lines or words in order. `...` matches any number of new ones, missing ones are left out,
+    and new ones have no partner."""
     costs = np.full((len(expected) + 1, len(found) + 1), np.inf)
     steps: dict[tuple[int, int], list[int]] = {}
     costs[0, 0] = 0
-    is_gap = [False, *(each.strip() == ANYTHING for each in expected)]  # by row; the first is before all of them
+    is_gap = [False, *(each.strip() == ANYTHING for each in expected)]  # by row; row 0 is before all of them
     for row in range(len(expected) + 1):
         alone = 0 if is_gap[row] else DROPPED
         for column in range(len(found) + 1):
@@ -174,14 +174,14 @@ def pairs(expected: Sequence[str], found: Sequence[str]) -> list[tuple[str | Non
     walked: list[tuple[str | None, str | None]] = []
     while row or column:
         down, right = steps[row, column]
-        if (down and right) or down == is_gap[row]:  # what `...` stands for, and what is found no longer, is not shown
+        if (down and right) or down == is_gap[row]:  # text within `...` and text that is gone are not shown
             walked.append((expected[row - 1] if down else None, found[column - 1] if right else None))
         row, column = row - down, column - right
     return walked[::-1]
 
 
 def distance(expected: str, found: str) -> float:
-    """How unlike two lines or words are, 0 to 1, infinite where they have little in common."""
+    """How different two lines or words are, from 0 to 1; infinite if they have little in common."""
     if agrees(expected, found):
         return 0.0
     unlike = 1 - SequenceMatcher(None, expected, found, autojunk=False).ratio()
@@ -189,12 +189,12 @@ def distance(expected: str, found: str) -> float:
 
 
 def agrees(expected: str, found: str) -> bool:
-    """Whether a page may show this."""
+    """Whether the new text matches what the page shows."""
     return doctest.OutputChecker().check_output(expected, found, FLAGS)
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(dir=ROOT, prefix=".pages-") as place:  # beside the warehouse: its files are linked
+    with tempfile.TemporaryDirectory(dir=ROOT, prefix=".pages-") as place:  # on the warehouse's disk, for links
         build_default_warehouse(Path(place, "built"))
         for number, chosen in enumerate(sys.argv[1:] or pages()):
             folder = Path(place, str(number))

@@ -1,7 +1,7 @@
-"""Where the minutes of a run go: the slowest tests, and seconds of collection, set-up and calls by folder.
+"""Where the time of a run goes: the slowest tests, and seconds of collection, set-up and calls by folder.
 
-Folders that took longest in the last run begin first, so that no worker is left with a long one at the end; with
-`--shuffle SEED` files and tests run in a random order instead.
+The slowest folders of the last run begin first, so that no worker ends with a long one; with `--shuffle SEED` files and
+tests run in a random order instead.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ Seconds = defaultdict[str, dict[str, float]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The order of tests should not matter."""
+    """Add the option for a random order, which should not change results."""
     parser.addoption("--shuffle", type=int, metavar="SEED", help="Run files and tests in a random order.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep times wherever tests run or are reported."""
+    """Measure times wherever tests run or are reported."""
     config.pluginmanager.register(Minutes(config), "bgdata-minutes")
 
 
 def guessed_seconds(tests: list[pytest.Item]) -> float:
-    """About what tests of one file take, by their marks: for the first run in a clone."""
+    """A guess of the seconds for one file's tests, by their marks: for the first run in a clone."""
     return sum(max((GUESSES.get(mark.name, 0.0) for mark in test.iter_markers()), default=0.0) for test in tests)
 
 
 class Minutes:
-    """Adds up what each file and each test took, in seconds by part."""
+    """Adds up the seconds of each file and test by part."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -47,13 +47,13 @@ class Minutes:
         self.collected: dict[str, float] = {}
 
     def last_run(self) -> dict[str, float]:
-        """Seconds by file in the runs of before; none where pytest keeps no cache."""
+        """Seconds by file in earlier runs; empty without pytest's cache."""
         cache = getattr(self.config, "cache", None)
         return dict(cache.get(LAST_RUN, {})) if cache else {}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
-        """Time how long a file takes to be imported."""
+        """Time the import of a file."""
         begin = time.perf_counter()
         result = yield
         if isinstance(collector, pytest.File):
@@ -61,7 +61,7 @@ class Minutes:
         return result
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """The longest files of the last run first, or all in a random order."""
+        """Order tests: the slowest files of the last run first, or all at random."""
         files: dict[str, list[pytest.Item]] = {}
         for item in items:
             files.setdefault(item.nodeid.partition("::")[0], []).append(item)
@@ -78,7 +78,7 @@ class Minutes:
         items[:] = [item for name in order for item in files[name]]
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A worker tells the run what collection and compilation took in it."""
+        """Send a worker's collection and compilation times to the main process."""
         from bgdata.process import compilation
 
         self.compiling += compilation.seconds
@@ -88,16 +88,16 @@ class Minutes:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Hear what a worker tells."""
+        """Receive the times of a worker."""
         output = getattr(node, "workeroutput", {})
         self.compiling += output.get("compiling", 0.0)
         for name, seconds in output.get("collected", {}).items():
             self.collected[name] = self.collected.get(name, 0.0) + seconds
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add one part of a test to its own time and to that of its file."""
+        """Add the time of one part of a test to the test and its file."""
         for name, seconds in ((report.nodeid.partition("::")[0], self.files), (report.nodeid, self.tests)):
-            if report.when in PARTS:  # where a worker died, nothing is known of a part
+            if report.when in PARTS:  # a dead worker reports other parts
                 seconds[name][report.when] += report.duration
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

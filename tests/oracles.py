@@ -1,4 +1,4 @@
-"""Programs that other people wrote and that answer independently: found where installed, else the test is skipped."""
+"""Independent programs for comparisons; tests are skipped where these are not installed."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def tell(text, answers=open({answers!r}, "w", buffering=1)):
 
 
 def needs_gnubg_tool(*names: str) -> Callable[[Any], Any]:
-    """Decorator: mark a test or class `gnubg`, and skip it with a reason where a tool is missing."""
+    """Decorator that marks a test or class `gnubg`, and skips it if a tool is missing."""
     missing = [name for name in names if find_gnubg_tool(name) is None]
     skip = pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not installed (Debian package gnubg)")
     return lambda test: pytest.mark.gnubg(skip(test))
 
 
 def ask_gnubg(script: str, folder: Path) -> list[str]:
-    """Run a Python script inside gnubg; returns the texts, one line each, for which the script called `tell(text)`.
+    """Run a Python script inside gnubg; returns the texts, one line each, with which the script called `tell(text)`.
 
-    gnubg mixes its own output with that of scripts and always exits with 0, so answers, and a mark at the end, are
-    written to a file. Raises ExternalProgramError if the script does not reach its end.
+    gnubg mixes its own output with that of scripts and always exits with 0, so answers and an end mark go to a file.
+    Raises ExternalProgramError if the script does not reach its end.
     """
     path, answers = folder / "script.py", folder / "answers.txt"
     path.write_text(TELL.format(answers=str(answers)) + script + "\ntell('end')\n")
-    environment = os.environ | {"HOME": str(folder)}  # it writes settings there
+    environment = os.environ | {"HOME": str(folder)}  # gnubg writes settings there
     done = subprocess.run(
         [require_gnubg(), "-t", "-q", "-r", "-p", str(path)],
         cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,

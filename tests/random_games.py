@@ -1,4 +1,4 @@
-"""Complete games in which both sides play at random, for tests: they reach positions of every kind."""
+"""Complete random games for tests, which reach positions of every kind."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _START = np.array(START_BOARD, np.int8)
 
 
 class RandomGames(NamedTuple):
-    """One row a game."""
+    """One row per game."""
 
     outcomes: NDArray[np.int8]  # [n] points to the player who rolls first, -3 to 3
     turns: NDArray[np.int64]  # [n] rolls of both players
 
 
 class GamePositions(NamedTuple):
-    """One row a turn; game g has the rows offsets[g] to offsets[g + 1]. The player on roll changes with every row."""
+    """One row per turn; game g has the rows offsets[g] to offsets[g + 1]. The player on roll changes with every row."""
 
     offsets: NDArray[np.int64]  # [n + 1]
     boards: Boards  # [turns, 26] before the roll, seen by the player on roll
@@ -34,10 +34,10 @@ class GamePositions(NamedTuple):
 
 
 def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
-    """Play games first, first + 1, ... of a seed to the end; each distinct play of a roll has the same chance.
+    """Play the games first, first + 1, ... of a seed to the end; each distinct play of a roll has the same chance.
 
-    Game g of a seed is always the same, on any number of threads. The first roll of a game is never a double. Raises
-    UsageError for numbers beyond 0 to 2^63 - 1, that of the last game among them.
+    Game g of a seed is always the same, with any number of threads. The first roll of a game is never a double. Raises
+    UsageError for numbers outside 0 to 2^63 - 1, including that of the last game.
     """
     if min(count, seed, first) < 0 or max(first + count, seed) >= 1 << 63:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got count {count}, seed {seed}, first {first}")
@@ -47,7 +47,7 @@ def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
 
 
 def random_game_positions(count: int, seed: int, first: int = 0) -> GamePositions:
-    """Every position and roll of the games that `random_games` plays. Raises as it does."""
+    """Every position and roll of the games of `random_games`; raises the same errors."""
     games = random_games(count, seed, first)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(games.turns)])
     room = _room(int(offsets[-1]))
@@ -56,7 +56,7 @@ def random_game_positions(count: int, seed: int, first: int = 0) -> GamePosition
 
 
 def _room(turns: int) -> tuple[Boards, NDArray[np.int8]]:
-    """Boards and rolls to be filled."""
+    """Empty boards and rolls."""
     return np.empty((turns, 26), np.int8), np.empty((turns, 2), np.int8)
 
 
@@ -84,8 +84,8 @@ def fill_games(
 def fill_game(
     seed: int, game: int, boards: Boards, rolls: NDArray[np.int8], after: Boards, notes: Notes
 ) -> tuple[int, int]:
-    """Fills boards[turn, slot] and rolls[turn, 0:2], as far as there is room; returns (points to the player who rolls
-    first, turns). after[0:MOST_PLAYS] and notes[0:MOST_NOTES] are scratch."""
+    """Fills boards[turn, slot] and rolls[turn, 0:2] while there is room; returns (points to the player who rolls first,
+    turns). after[0:MOST_PLAYS] and notes[0:MOST_NOTES] are scratch."""
     stream = random_stream(seed, game)
     board = _START.copy()
     turn = 0

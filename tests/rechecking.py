@@ -1,4 +1,4 @@
-"""Computing rows of a version again, as `bgdata verify` does, with inputs and a generator of the test's choice."""
+"""Recompute rows of a version, as `bgdata verify` does, with given inputs and random generator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bgdata.warehouse import Warehouse
 def check_sample(
     kind: Dataset[Any], table: Table, inputs: Mapping[str, Table], rows: int, generator: np.random.Generator
 ) -> str:
-    """What the kind says of a sample; raises as `Dataset.check_sample` does."""
+    """The result of the kind's `check_sample`; raises the same errors."""
     warehouse = bgdata.open_warehouse(table.folder.parents[2])
     return kind.computation.check_sample(
         Recheck(kind.recipe_of(table.manifest), inputs, warehouse, table, rows, generator)
@@ -24,7 +24,7 @@ def check_sample(
 
 
 def inputs_of(warehouse: Warehouse, kind: Dataset[Any], recipe: Any) -> dict[str, Table]:
-    """The tables that a recipe is computed from, by role; all have to be there."""
+    """The input tables of a recipe by role, all of which must exist."""
     found = warehouse.find_inputs(kind, recipe)
     assert found is not None
     return found

@@ -1,6 +1,6 @@
-"""What a position may say of its game: pairs of states that differ in one thing, and the words for it.
+"""Parts of a game that a position can state: pairs of states that differ in one part, and its name in messages.
 
-Whatever answers about a position uses each of them, or says that it was left out.
+Every answer about a position uses each part or says that it was left out.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from bgdata.game.match_state import MatchState, Side
 from tests.command_line import position_id
 
 SIDE = [3, 0, 3, 3, 3, 2] + [0] * 16 + [1]
-CONTACT = position_id(SIDE, SIDE)  # anybody may win or lose a gammon
+CONTACT = position_id(SIDE, SIDE)  # both sides may win or lose a gammon
 ROLL = parse_roll("31")
 MONEY, MATCH = MatchState(roll=ROLL), MatchState(length=7, scores=(3, 2), roll=ROLL)
-CHANGES = {  # what differs between two states, and the words for it
+CHANGES = {  # by part: two states that differ in it, and its name in messages
     "score": (MATCH, MatchState(length=7, scores=(5, 4), roll=ROLL), "3-away 2-away"),
     "match": (MONEY, MATCH, "5-away 4-away"),
     "crawford": (

@@ -1,4 +1,4 @@
-"""Our analysis of matches beside that of gnubg."""
+"""Our analysis of matches against gnubg's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import bgdata
 from bgdata.evaluation.gnubg import find_gnubg_tool
 from bgdata.evaluation.networks.player import map_player
-from tests.beside_gnubg import MET, compared, gnubg_stats, noisy_matches, our_scores
+from tests.beside_gnubg import MET, compare_figures, gnubg_stats, noisy_matches, our_scores
 
 pytestmark = [
     pytest.mark.gnubg,
@@ -18,12 +18,12 @@ pytestmark = [
 ]
 
 
-def test_luck_and_errors_are_those_of_gnubg(tmp_path: Path, network_root: Path) -> None:
-    """Six matches, both at 0-ply; other evaluations, the same definitions. What docs/how_to/measure_luck.md has of more
-    matches bounds what is allowed here."""
+def test_luck_and_errors_equal_gnubgs(tmp_path: Path, network_root: Path) -> None:
+    """Six matches, both at 0-ply, with different evaluations but the same definitions. The bounds come from more
+    matches, in docs/how_to/measure_luck.md."""
     matches = noisy_matches(6, 5, tmp_path)
     player = map_player(bgdata.open_warehouse(network_root))
-    found = compared(
+    found = compare_figures(
         our_scores(player, matches, bgdata.open_warehouse(network_root)), gnubg_stats(matches, 0, tmp_path)
     )
     assert found["unforced plays"]["largest"] == 0, "the same plays are forced"

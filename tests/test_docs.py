@@ -1,4 +1,4 @@
-"""The site: the README is short, every page is reached, every word is defined once, the reference has everything."""
+"""The documentation: a short README, reachable pages, terms with one definition, a complete reference."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ GENERATIONS = DOCS / "research" / "generations.sh"
 
 
 def glossary() -> list[str]:
-    """The terms that are defined."""
+    """The defined terms."""
     return re.findall(r"^(?! |```|#|$)(.+)\n {2}\S", pages()["docs/glossary.md"], re.MULTILINE)
 
 
-def test_the_readme_is_read_in_one_sitting() -> None:
+def test_readme_is_short() -> None:
     assert pages()["README.md"].count("\n") <= 250
 
 
 def toctree(page: str) -> list[str]:
-    """The pages that a page leads to in the table of contents."""
+    """The pages in the table of contents of a page."""
     lists = re.findall(r"```\{toctree\}\n(?::[^\n]*\n)*(.*?)```", pages()[f"docs/{page}.md"], re.DOTALL)
     names = [name for text in lists for name in text.split()]
     return [(Path(page).parent / name).as_posix() for name in names]
@@ -53,7 +53,7 @@ def test_every_page_is_in_the_table_of_contents_once() -> None:
     assert Counter(reached) == Counter(site | generated)
 
 
-def test_every_term_is_defined_once_in_a_sentence_or_two() -> None:
+def test_every_term_has_one_short_definition() -> None:
     assert Counter(glossary()).most_common(1)[0][1] == 1
     assert sorted(glossary(), key=lambda term: term.casefold().replace("-", "")) == glossary()
     assert {" ".join(term.split()) for term in ASKED_FOR.split(",")} <= set(glossary())
@@ -63,24 +63,24 @@ def test_every_term_is_defined_once_in_a_sentence_or_two() -> None:
 
 
 @each("page", lambda: list(pages()))
-def test_terms_that_are_linked_are_in_the_glossary(page: str) -> None:
+def test_linked_terms_are_in_the_glossary(page: str) -> None:
     linked = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", pages()[page])
     assert {term.casefold() for term in linked} <= {term.casefold() for term in glossary()}
 
 
 def command_lines(page: str) -> list[str]:
-    """The lines of shell that call bgdata and are shown, not run."""
+    """Shell lines that call bgdata and are shown, but not run."""
     lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
     parts = [part.strip() for line in lines for part in line.split(" && ")]
     return [part for part in parts if part.startswith("bgdata ")]
 
 
 def shown_lines() -> list[str]:
-    """The command lines of pages that are not run: in blocks of shell, of every system of the sources, and those that
-    made networks."""
+    """Command lines of pages that are not run: shell blocks, commands of every kind of source, and those that made
+    networks."""
     rows = [row for row in pages()["docs/research/systems.md"].splitlines() if row.startswith("| ")][2:]
     systems = [re.findall(r"`(bgdata [^`]+)`", row) for row in rows]
-    assert all(systems), "every system has a command"
+    assert all(systems), "every system needs a command"
     made = [line for line in GENERATIONS.read_text().splitlines() if line.startswith("bgdata ")]
     return [
         *made,
@@ -90,8 +90,8 @@ def shown_lines() -> list[str]:
 
 
 @each("line", shown_lines)
-def test_lines_that_are_not_run_are_command_lines(line: str) -> None:
-    """bgdata has this command, with these options and no more arguments than it takes."""
+def test_lines_that_are_not_run_parse(line: str) -> None:
+    """bgdata has the command with these options, and it accepts as many arguments."""
     command: click.Command = main
     words = shlex.split(line, comments=True)[1:]
     context = click.Context(main)
@@ -104,7 +104,7 @@ def test_lines_that_are_not_run_are_command_lines(line: str) -> None:
     with pytest.MonkeyPatch.context() as here:
         here.chdir(ROOT)
         parser = command.make_parser(context)
-        _, rest, _ = parser.parse_args(words)  # raises for an option that the command has not
+        _, rest, _ = parser.parse_args(words)  # raises for an unknown option
     takes_all = any(isinstance(each, click.Argument) and each.nargs == -1 for each in command.params)
     arguments = sum(each.nargs for each in command.params if isinstance(each, click.Argument))
     assert takes_all or len(rest) <= arguments
@@ -115,7 +115,7 @@ def table_pages() -> reference_pages.Pages:
     return reference_pages.table_pages()
 
 
-def test_the_reference_has_every_table_column_and_check() -> None:
+def test_reference_has_every_table_column_and_check() -> None:
     shown = table_pages()
     for name, kind in bgdata.all_kinds().items():
         page = shown[f"{name}.md"]
@@ -129,7 +129,7 @@ def test_the_reference_has_every_table_column_and_check() -> None:
     assert "owning the cube never hurts" in shown["bearoff_two_sided.md"]
 
 
-def test_the_reference_has_every_view_and_macro(tmp_path: Path) -> None:
+def test_reference_has_every_view_and_macro(tmp_path: Path) -> None:
     shown = table_pages()
     with bgdata.open_warehouse(tmp_path).connect() as catalog:
         views = {name for (name,) in catalog.sql("select view_name from duckdb_views() where not internal").fetchall()}
@@ -142,7 +142,7 @@ def test_the_reference_has_every_view_and_macro(tmp_path: Path) -> None:
         assert {name for (name,) in macros.fetchall() if f"| `{name}(" not in shown["macros.md"]} == set()
 
 
-def test_the_reference_has_every_command_once() -> None:
+def test_reference_has_every_command_once() -> None:
     shown = "".join(reference_pages.command_pages().values())
     context = click.Context(main)
     for name in main.list_commands(context):
@@ -152,7 +152,7 @@ def test_the_reference_has_every_command_once() -> None:
         _ = reference_pages.no_such_command
 
 
-def test_the_reference_has_every_module_once() -> None:
+def test_reference_has_every_module_once() -> None:
     shown = "".join(reference_pages.module_pages().values())
     found = Counter(re.findall(r"\.\. automodule:: (\S+)", shown))
     root = Path(bgdata.__file__).parent
@@ -166,7 +166,7 @@ def test_the_reference_has_every_module_once() -> None:
     assert [name for name in bgdata.__all__ if f":: bgdata.{name}\n" not in shown] == []
 
 
-def test_pages_that_are_gone_are_deleted(tmp_path: Path) -> None:
+def test_obsolete_pages_are_deleted(tmp_path: Path) -> None:
     reference_pages.write_pages(tmp_path, {"a.md": "a", "b.md": "b"})
     before = (tmp_path / "a.md").stat().st_mtime_ns
     reference_pages.write_pages(tmp_path, {"a.md": "a"})
@@ -185,7 +185,7 @@ def test_pages_that_are_gone_are_deleted(tmp_path: Path) -> None:
         ("* one *\n  more\n* two", [r"* one \*", "  more", "* two"]),
     ],
 )
-def test_plain_text_keeps_what_it_says(plain: str, markup: list[str]) -> None:
+def test_plain_text_keeps_its_meaning(plain: str, markup: list[str]) -> None:
     assert rst(plain) == [*markup, ""]
 
 
@@ -194,8 +194,8 @@ def test_pictures_are_used() -> None:
     assert [path.name for path in (DOCS / "images").iterdir() if path.name not in text] == []
 
 
-def test_the_picture_of_the_rooms_has_every_folder() -> None:
-    from docs import pictures  # which draws with matplotlib
+def test_picture_of_the_rooms_has_every_folder() -> None:
+    from docs import pictures  # needs matplotlib
 
     drawn = [room for floor in pictures.floors_of_the_house() for room in floor]
     folders = [path.parent.name for path in (ROOT / "bgdata").glob("*/__init__.py")]

@@ -1,4 +1,4 @@
-"""Which module may import which, read from the source; and what a player's process really loads."""
+"""Which module may import which, read from the source; and the modules that a player's process loads."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ HEAVY = ("dask", "duckdb", "numba", "pandas", "prefect", "pyarrow")
 
 CLASSES = inspect.getmembers(errors, inspect.isclass)
 EXCEPTION_CLASSES = {name: value for name, value in CLASSES if issubclass(value, Exception)}
-# other people's packages, by the modules of ours that may import them
-VECTORS = {  # written for LLVM
+# by package of others: our modules that may import it
+VECTORS = {  # modules that write LLVM code
     "bgdata.bearoff.lowest",
     "bgdata.endgames.vectors",
     "bgdata.evaluation.networks.products",
@@ -50,6 +50,7 @@ ONLY_IN = {
     },
     "duckdb": {"bgdata.store", "bgdata.warehouse", "bgdata.web", "commands", "pages"},
     "click": {"bgdata.cli", "commands"},
+    "fsspec": {"bgdata.store.places"},
     "jinja2": {"bgdata.web.answer"},
     "matplotlib": {"bgdata.cli", "commands"},
     "rich": {"bgdata.store.progress"},
@@ -66,19 +67,19 @@ ONLY_IN = {
 
 
 def is_within(module: str, packages: set[str]) -> bool:
-    """Whether a module is one of some packages, or in one; a room is that of every subject."""
+    """Whether a module is one of some packages or inside one; a room matches in every subject."""
     rooms = set(module.split(".")[2:3]) & ROOMS
     return any(module == package or module.startswith(f"{package}.") or package in rooms for package in packages)
 
 
 def sources() -> Iterator[tuple[str, Path]]:
-    """(module, file) of everything that is installed."""
+    """(module, file) of all installed sources."""
     for path in sorted([*(ROOT / "bgdata").rglob("*.py"), *(ROOT / "pipelines").rglob("*.py")]):
         yield ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), path
 
 
 def imports(module: str, path: Path) -> Iterator[str]:
-    """Full name of whatever a file imports at any depth, also for types only; `from a import b` gives a.b."""
+    """Full name of every import of a file at any depth, also for types only; `from a import b` gives a.b."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -95,11 +96,11 @@ def all_sources() -> dict[str, Path]:
 
 @functools.cache
 def all_imports() -> list[tuple[str, str]]:
-    """(module, name) of whatever our modules import."""
+    """(module, name) of every import of our modules."""
     return sorted({(module, name) for module, path in all_sources().items() for name in imports(module, path)})
 
 
-def test_every_import_is_read(tmp_path: Path) -> None:
+def test_every_form_of_import_is_read(tmp_path: Path) -> None:
     path = tmp_path / "example.py"
     path.write_text(
         "import a.b as c\nfrom d import e, f\n"
@@ -111,13 +112,13 @@ def test_every_import_is_read(tmp_path: Path) -> None:
     assert set(imports("p.q.example", path)) == expected
 
 
-def test_imports_run_one_way() -> None:
+def test_imports_follow_the_contract() -> None:
     from importlinter.cli import lint_imports
 
     assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), cache_dir=None) == 0
 
 
-AGAINST = [  # module, what it must not import
+AGAINST = [  # module, a forbidden import
     ("bgdata.store.table", "bgdata.bearoff.index"),
     ("bgdata.game.position", "bgdata.store.table"),
     ("bgdata.bearoff.tables", "bgdata.store.catalog"),
@@ -133,7 +134,7 @@ AGAINST = [  # module, what it must not import
 ]
 
 
-def test_imports_against_the_directions_are_noticed(tmp_path: Path) -> None:
+def test_forbidden_imports_are_noticed(tmp_path: Path) -> None:
     for package in ("bgdata", "pipelines"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "*.npy"))
     for module, name in AGAINST:
@@ -151,13 +152,13 @@ def test_imports_against_the_directions_are_noticed(tmp_path: Path) -> None:
     assert unnoticed == [], done.stdout
 
 
-def test_no_files_import_one_another_in_a_circle() -> None:
+def test_no_import_cycles_between_files() -> None:
     from docs import house
 
     assert house.circles() == []
 
 
-def test_circles_are_found() -> None:
+def test_import_cycles_are_found() -> None:
     import grimp
 
     from docs import house
@@ -169,13 +170,13 @@ def test_circles_are_found() -> None:
 
 
 @each(("package", "homes"), ONLY_IN.items())
-def test_packages_of_others_stay_where_they_belong(package: str, homes: set[str]) -> None:
+def test_packages_of_others_are_only_imported_at_home(package: str, homes: set[str]) -> None:
     users = {module for module, name in all_imports() if is_within(name, {package})}
     assert users
     assert [module for module in sorted(users) if not is_within(module, homes)] == []
 
 
-def test_store_knows_no_backgammon() -> None:
+def test_store_imports_no_backgammon() -> None:
     words = re.compile(r"board|dice|checker|cube|bearoff|position", re.IGNORECASE)
     lines = [
         (path.name, line) for path in (ROOT / "bgdata/store").glob("*.py") for line in path.read_text().splitlines()
@@ -184,14 +185,14 @@ def test_store_knows_no_backgammon() -> None:
     assert [(name, line) for name, line in lines if words.search(line)] == []
 
 
-def test_pipelines_name_steps_only() -> None:
-    """No formula, no Parquet, no column name."""
+def test_pipelines_only_name_steps() -> None:
+    """Pipelines contain no formulas, Parquet or column names."""
     used = {name.partition(".")[0] for module, name in all_imports() if is_within(module, {"pipelines"})}
     assert used <= {"bgdata", "pipelines", "prefect", *sys.stdlib_module_names}
 
 
 def run_python(program: str) -> list[str]:
-    """Run a program in a new process; the modules loaded at its end."""
+    """Run a program in a new process; returns the modules loaded at its end."""
     ending = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program + ending], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -203,7 +204,7 @@ def heavy(modules: list[str]) -> set[str]:
     return {module.partition(".")[0] for module in modules} & {*HEAVY, "pipelines"}
 
 
-PROGRAMS = {  # what each loads beside NumPy; ROOT is a warehouse
+PROGRAMS = {  # programs and what each loads besides NumPy; ROOT is a warehouse
     "tables that a player asks": (
         "import bgdata\n"
         "one_sided = bgdata.open_one_sided(ROOT, 3)\n"
@@ -239,12 +240,12 @@ PROGRAMS = {  # what each loads beside NumPy; ROOT is a warehouse
 
 
 @each(("program", "expected"), PROGRAMS)
-def test_programs_load_nothing_heavy_that_they_do_not_need(small_root: Path, program: str, expected: set[str]) -> None:
+def test_programs_load_no_unneeded_heavy_packages(small_root: Path, program: str, expected: set[str]) -> None:
     loaded = run_python(f"ROOT = {str(small_root)!r}\n{program}")
     assert heavy(loaded) == expected
 
 
-def test_commands_load_nothing_heavy_before_they_run() -> None:
+def test_importing_commands_loads_nothing_heavy() -> None:
     modules = [name for name in all_sources() if is_within(name, {"bgdata.cli", "commands"})]
     loaded = run_python(f"from importlib import import_module\nfor name in {modules}:\n    import_module(name)\n")
     assert heavy(loaded) == set()
@@ -259,10 +260,8 @@ def test_commands_load_nothing_heavy_before_they_run() -> None:
         "show": (["show", "start"], set()),
     },
 )
-def test_commands_load_no_kind_that_they_do_not_open(
-    small_root: Path, arguments: list[str], expected: set[str]
-) -> None:
-    bgdata.open_warehouse(small_root).connect().close()  # else the first query writes the catalog
+def test_commands_only_load_the_kinds_they_open(small_root: Path, arguments: list[str], expected: set[str]) -> None:
+    bgdata.open_warehouse(small_root).connect().close()  # otherwise the first query writes the catalog
     loaded = run_python(
         "import contextlib\n"
         "from bgdata.cli import main\n"
@@ -274,7 +273,7 @@ def test_commands_load_no_kind_that_they_do_not_open(
 
 
 def test_declarations_load_no_computation() -> None:
-    """Whoever asks what kinds there are, what they hold and which variants they have needs no kernel and no library."""
+    """Listing kinds, their tables and variants needs no kernel and no library."""
     loaded = run_python(
         "import bgdata\n"
         "for kind in bgdata.all_kinds().values():\n"
@@ -285,8 +284,8 @@ def test_declarations_load_no_computation() -> None:
     assert heavy(loaded) == set()
 
 
-def test_computations_import_at_their_top() -> None:
-    """Declarations are apart so that no computation need hide what it imports in a function."""
+def test_computations_import_at_the_top() -> None:
+    """Declarations are separate modules, so computations need no imports inside functions."""
     late = [
         f"{module}: {ast.unparse(node)}"
         for module, path in all_sources().items()
@@ -299,7 +298,7 @@ def test_computations_import_at_their_top() -> None:
     assert late == []
 
 
-def test_exceptions_live_in_one_file() -> None:
+def test_exceptions_are_defined_in_one_file() -> None:
     names = [name for _, name, _ in pkgutil.walk_packages(bgdata.__path__, "bgdata.")]
     assert len(names) == len([name for name in all_sources() if name.startswith("bgdata.")])
     modules = [
@@ -327,8 +326,8 @@ def test_exceptions_are_ours_and_built_in(name: str) -> None:
     assert str(error()) == ""
 
 
-MOST_SECONDS = 6.0  # of a processor, to import all tests with what they import
-# what takes longer to import than all tests together, and is imported by the tests that use it
+MOST_SECONDS = 6.0  # of CPU time, to import all tests and what they import
+# packages that take longer to import than all tests together; tests import them where needed
 SLOW = {
     *("datasets", "distributed", "matplotlib", "onnx", "onnxruntime"),
     *("pandas", "playwright", "polars", "prefect", "torch"),
@@ -350,7 +349,7 @@ print(json.dumps([int(code), time.process_time(), sorted(opened), sorted(modules
 
 
 def collected(cache: Path) -> tuple[float, list[str], set[str]]:
-    """Collect all tests in a new process: seconds of a processor, files of data that it opened, modules it imported."""
+    """Collect all tests in a new process: (CPU seconds, opened data files, imported modules)."""
     variables = {**os.environ, "BGDATA_CACHE": str(cache), "PYTHONPYCACHEPREFIX": str(cache / "bytecode")}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
@@ -362,8 +361,8 @@ def collected(cache: Path) -> tuple[float, list[str], set[str]]:
     return seconds, opened, set(modules)
 
 
-def test_collecting_computes_nothing(tmp_path: Path) -> None:
-    """Within some seconds of a processor once the bytecode is there: up to three tries, as a busy machine is slower."""
+def test_collection_computes_nothing(tmp_path: Path) -> None:
+    """Collection takes some CPU seconds once bytecode exists; up to three tries, as a busy machine is slower."""
     collected(tmp_path)
     seconds, opened, modules = collected(tmp_path)
     assert opened == [], "tests opened tables, networks or kernels when they were imported"

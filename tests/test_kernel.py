@@ -1,4 +1,4 @@
-"""Compiled kernels: found by the next process, never stale, and done without where nothing can be written."""
+"""Compiled kernels: cached for the next process, never stale, and usable without a writable cache."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ TRIPLES = [[0, 3, 6, 9, 12]] * 2
 
 
 def run(package: Path, cache: Path) -> tuple[list[list[int]], list[list[int]]]:
-    """Run kernels of a package in a new process: their (hits, misses) in the cache, and their results. It says that it
-    compiles, once, where it does, and whether that is kept."""
+    """Run kernels of a package in a new process: their (hits, misses) in the cache, and their results. The process must
+    print once that it compiles, if it does, and whether the result is kept."""
     variables = os.environ | {"BGDATA_CACHE": str(cache), "PYTHONPATH": str(package.parent)}
     kept = "a folder that can be written" if cache.is_file() else str(cache / "kernels")
-    variables["PYTHONDONTWRITEBYTECODE"] = "1"  # it would be taken for that of a source of the same size and second
+    variables["PYTHONDONTWRITEBYTECODE"] = "1"  # stale bytecode would match a source of the same size and second
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(package), kept],
         capture_output=True,
@@ -109,7 +109,7 @@ def compiled_files(folder: Path) -> set[Path]:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of bgdata's source, which the fingerprint is taken of."""
+    """A copy of bgdata's source, used for fingerprints."""
     folder = tmp_path / "bgdata"
     shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(kernel_cache, "_PACKAGE", folder)
@@ -118,23 +118,23 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def calling(package: Path) -> Path:
-    """The copy, with a kernel that kernels of another file call."""
+    """The copy with a kernel that kernels of another file call."""
     (package / "inner.py").write_text(INNER.format(factor=2))
     (package / "outer.py").write_text(OUTER)
     return package
 
 
 def fingerprint() -> str:
-    """Taken anew; a process takes it once."""
+    """The fingerprint without its cache."""
     return kernel_fingerprint.__wrapped__()
 
 
-COMPILED, FOUND = [[0, 1], [0, 1]], [[1, 0], [1, 0]]  # hits and misses of both kernels
+COMPILED, FOUND = [[0, 1], [0, 1]], [[1, 0], [1, 0]]  # (hits, misses) of both kernels
 
 
-def test_the_next_process_finds_compiled_kernels(calling: Path, tmp_path: Path) -> None:
-    """A copy of the package too; what is cut off is compiled anew, and what changed with all that calls it: Numba alone
-    would go on with the old one inside its callers, whose own files have not changed."""
+def test_next_process_finds_compiled_kernels(calling: Path, tmp_path: Path) -> None:
+    """A copy of the package finds them too. Truncated files are recompiled, and so are changed kernels with all their
+    callers: Numba alone would keep the old code in callers, whose own files have not changed."""
     assert run(calling, tmp_path / "cache") == (COMPILED, DOUBLES)
     files = compiled_files(tmp_path)
     folders = {module_cache.__wrapped__(calling / name).name for name in ("inner.py", "outer.py")}
@@ -151,8 +151,8 @@ def test_the_next_process_finds_compiled_kernels(calling: Path, tmp_path: Path) 
     assert run(calling, tmp_path / "cache") == (COMPILED, TRIPLES)
 
 
-def test_processes_that_compile_for_other_types_at_once_keep_both(calling: Path, tmp_path: Path) -> None:
-    """Numba's own cache numbers files in an index, which one process would take from the other."""
+def test_concurrent_compilations_for_other_types_are_both_kept(calling: Path, tmp_path: Path) -> None:
+    """Numba's own cache numbers files in an index, in which processes could collide."""
     variables = os.environ | {"BGDATA_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(calling.parent)}
     script = (
         "import sys, numpy as np; from bgdata import outer; values = np.arange(5, dtype=sys.argv[1]); "
@@ -170,7 +170,7 @@ def test_processes_that_compile_for_other_types_at_once_keep_both(calling: Path,
             assert process.communicate(timeout=600)[0].split() == ["0", "2", "4", "6", "8", str(hits)]
 
 
-def test_kernels_that_cannot_reach_a_change_are_not_compiled_anew(calling: Path, tmp_path: Path) -> None:
+def test_unreachable_change_recompiles_nothing(calling: Path, tmp_path: Path) -> None:
     assert run(calling, tmp_path / "cache") == (COMPILED, DOUBLES)
     for source in ("other.py", "errors.py", "game/dice.py"):
         with (calling / source).open("a") as file:
@@ -178,8 +178,8 @@ def test_kernels_that_cannot_reach_a_change_are_not_compiled_anew(calling: Path,
         assert run(calling, tmp_path / "cache") == (FOUND, DOUBLES)
 
 
-def test_kernels_run_where_no_folder_can_be_written(calling: Path, tmp_path: Path) -> None:
-    """And none that is old."""
+def test_kernels_run_without_a_writable_cache(calling: Path, tmp_path: Path) -> None:
+    """They never run old code."""
     (tmp_path / "cache").write_text("a file in its place")
     assert run(calling, tmp_path / "cache")[1] == DOUBLES
     assert (tmp_path / "cache").read_text() == "a file in its place"
@@ -189,7 +189,7 @@ def test_kernels_run_where_no_folder_can_be_written(calling: Path, tmp_path: Pat
 
 @pytest.fixture
 def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No kernel contains another one."""
+    """Make every kernel count as large, so that none contains another."""
     monkeypatch.setenv("LARGE_BYTES", "0")
 
 
@@ -199,9 +199,9 @@ def file_of(kernel: str, cache: Path) -> Path:
 
 
 @pytest.mark.usefixtures("all_are_large")
-def test_large_kernels_are_called_where_they_are(calling: Path, tmp_path: Path) -> None:
-    """Their callers are compiled anew where one is gone, or has another symbol: the process would end where a symbol is
-    missing, and Numba numbers functions in the order in which a process compiles them."""
+def test_large_kernels_are_called_by_symbol(calling: Path, tmp_path: Path) -> None:
+    """Callers are recompiled if a large kernel is missing or has another symbol, as Numba numbers functions in order of
+    compilation, and a missing symbol would end the process."""
     cache = tmp_path / "cache"
     assert run(calling, cache) == (COMPILED, DOUBLES)
     assert run(calling, cache) == (FOUND, DOUBLES)
@@ -228,8 +228,8 @@ def test_large_kernels_are_called_where_they_are(calling: Path, tmp_path: Path) 
     assert run(calling, cache) == (FOUND, DOUBLES)
 
 
-def test_whoever_contains_a_caller_of_a_large_kernel_needs_it_too(calling: Path, tmp_path: Path) -> None:
-    """Also where the caller was compiled by a process of before: the last one has only the outermost kernel."""
+def test_containing_a_caller_of_a_large_kernel_needs_the_kernel(calling: Path, tmp_path: Path) -> None:
+    """This holds even if an earlier process compiled the caller, and the last one only loads the outermost kernel."""
     (calling / "middle.py").write_text(OUTER.replace("fill_doubles", "fill_middle"))
     (calling / "outermost.py").write_text(
         "from bgdata.kernel import kernel\nfrom bgdata.middle import fill_middle\n\n\n"
@@ -251,7 +251,7 @@ def test_whoever_contains_a_caller_of_a_large_kernel_needs_it_too(calling: Path,
     assert list(needs) == [doubled.as_posix()]
 
 
-def test_the_cache_has_a_folder_for_each_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_has_a_folder_for_each_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BGDATA_CACHE", str(tmp_path))
     assert kernel_cache.kernel_cache() == tmp_path / "kernels"
     codec = PACKAGE / "game/codec.py"
@@ -280,7 +280,7 @@ text = "from bgdata import eighth"
 """
 
 
-def test_the_closure_follows_imports_at_the_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_closure_follows_top_level_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "bgdata"
     (package / "inside").mkdir(parents=True)
     monkeypatch.setattr(kernel_cache, "_PACKAGE", package)
@@ -288,7 +288,7 @@ def test_the_closure_follows_imports_at_the_top(tmp_path: Path, monkeypatch: pyt
         (package / f"{name}.py").write_text("")
     for name in ("__init__", "third", "fourth", "one", "unseen"):
         (package / "inside" / f"{name}.py").write_text("from bgdata.errors import BgdataError\n")
-    (package / "inside" / "third.py").write_text("from bgdata.module import name\n")  # a circle
+    (package / "inside" / "third.py").write_text("from bgdata.module import name\n")  # a cycle
     (package / "fifth.py").write_text("from bgdata.far import name\n")
     (package / "far.py").write_text("")
     (package / "module.py").write_text(IMPORTS)
@@ -297,8 +297,8 @@ def test_the_closure_follows_imports_at_the_top(tmp_path: Path, monkeypatch: pyt
     assert found == [f"{name}.py" for name in expected.split()]
 
 
-def test_a_kernel_can_reach_what_the_closure_of_its_module_holds() -> None:
-    """As Python has it: what a kernel's globals are, or come from, is of a module of the closure."""
+def test_closure_contains_everything_a_kernel_can_reach() -> None:
+    """Globals of kernels, and their origins, are in modules of the closure."""
     closures = {path: set(import_closure(path)) for path in kernel_sources()}
     seen = 0
     for path, closure in closures.items():
@@ -311,8 +311,8 @@ def test_a_kernel_can_reach_what_the_closure_of_its_module_holds() -> None:
     assert seen > 100
 
 
-def test_a_changed_kernel_changes_the_fingerprint(package: Path) -> None:
-    """And one that is added or moved; a copy has the same, and other files change nothing."""
+def test_changed_kernel_changes_the_fingerprint(package: Path) -> None:
+    """An added or moved kernel changes it too; copies have the same fingerprint, and other files do not matter."""
     assert {path.relative_to(package).as_posix() for path in kernel_sources()} >= {
         "kernel.py",  # its options
         "bearoff/race.py",
@@ -358,7 +358,7 @@ def test_threads_are_limited_and_restored() -> None:
     assert numba.get_num_threads() == most
 
 
-def test_decorating_leaves_other_users_of_numba_alone() -> None:
+def test_decorator_changes_no_other_numba_functions() -> None:
     before = config.CACHE_DIR
 
     @kernel.kernel()
@@ -369,9 +369,9 @@ def test_decorating_leaves_other_users_of_numba_alone() -> None:
     assert before == config.CACHE_DIR
 
 
-def test_a_kernel_is_compiled_once_for_all_numbers_that_callers_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And for each truth value, which chooses a branch."""
-    monkeypatch.setattr(kernel, "can_cache", lambda: False)  # a caller from the cache compiles nothing
+def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is compiled once more for each bool, as bools choose branches."""
+    monkeypatch.setattr(kernel, "can_cache", lambda: False)  # a cached caller compiles nothing
 
     @kernel.kernel()
     def shifted(value: int, step: int, is_down: bool) -> int:
@@ -392,8 +392,8 @@ def test_a_kernel_is_compiled_once_for_all_numbers_that_callers_write(monkeypatc
 
 
 def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A branch and loops in it, where Numba would count; and they cannot create an array."""
-    monkeypatch.setattr(kernel, "can_cache", lambda: False)  # code from the cache cannot be inspected
+    """The kernel has a branch and loops, where Numba would count. Such kernels cannot create arrays."""
+    monkeypatch.setattr(kernel, "can_cache", lambda: False)  # cached code cannot be inspected
 
     def total(values: NDArray[np.int64], is_doubled: bool) -> int:
         found = 0
@@ -420,15 +420,15 @@ def test_borrowing_kernels_count_no_references(monkeypatch: pytest.MonkeyPatch) 
 
 
 class Pair(NamedTuple):
-    """What a kernel makes of arrays that it is given."""
+    """Results of a kernel made from its arguments."""
 
     first: NDArray[np.float64]
     second: NDArray[np.float64]
 
 
-def test_kernels_count_whoever_they_are_first_compiled_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that hands arrays out without counting them lets its other callers free what is still in use."""
-    monkeypatch.setattr(kernel, "can_cache", lambda: False)  # what comes from the cache cannot be looked into
+def test_counting_does_not_depend_on_the_first_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that returns arrays without counting would let other callers free arrays in use."""
+    monkeypatch.setattr(kernel, "can_cache", lambda: False)  # cached code cannot be inspected
 
     @kernel.kernel()
     def pair_of(values: NDArray[np.float64]) -> Pair:
@@ -444,14 +444,16 @@ def test_kernels_count_whoever_they_are_first_compiled_for(monkeypatch: pytest.M
     assert [text.count("NRT_incref") > 0 for text in compiled.inspect_llvm().values()] == [True]
 
 
-def test_borrowing_kernels_take_no_arrays_from_others() -> None:
-    """Nobody would give them back."""
+def test_borrowing_kernels_call_no_kernel_that_returns_counted_arrays() -> None:
+    """Such arrays would never be freed."""
     found = []
     for module in map(importlib.import_module, map(module_name, kernel_sources())):
         for caller in [value for value in vars(module).values() if isinstance(value, Dispatcher)]:
             names = caller.py_func.__code__.co_names if not caller.targetoptions["_nrt"] else ()
             callees = [caller.py_func.__globals__.get(name) for name in names]
-            found += [(caller, each) for each in callees if isinstance(each, Dispatcher) and hands_out_arrays(each)]
+            found += [
+                (caller, each) for each in callees if isinstance(each, Dispatcher) and returns_counted_arrays(each)
+            ]
     assert found == []
 
 
@@ -459,8 +461,8 @@ def module_name(path: Path) -> str:
     return ".".join(("bgdata", *path.relative_to(PACKAGE).with_suffix("").parts))
 
 
-def hands_out_arrays(callee: Dispatcher) -> bool:
-    """Whether a kernel returns arrays, and counts them; one that is pasted into its callers does as they do."""
+def returns_counted_arrays(callee: Dispatcher) -> bool:
+    """Whether a kernel returns arrays and counts them; inlined kernels do as their callers do."""
     if not callee.targetoptions["_nrt"] or callee.targetoptions.get("inline") == "always":
         return False
     returned = get_type_hints(callee.py_func)["return"]
@@ -476,7 +478,7 @@ def add_places(begin: int, end: int, places: NDArray[np.int64]) -> None:
 
 @pytest.mark.parametrize("least", [1, 7, 64])
 @pytest.mark.parametrize("count", [0, 1, 5, 1000])
-def test_threads_share_out_every_row_once(count: int, least: int) -> None:
+def test_threads_process_every_row_once(count: int, least: int) -> None:
     for n_threads in (1, 2):
         places = np.zeros(count, np.int64)
         with threads(n_threads):
@@ -485,7 +487,7 @@ def test_threads_share_out_every_row_once(count: int, least: int) -> None:
 
 
 class Ranges:
-    """Stands for a kernel, and keeps the ranges that it is called for."""
+    """A fake kernel that records the ranges of its calls."""
 
     def __init__(self) -> None:
         self.found: list[tuple[int, int]] = []
@@ -497,8 +499,8 @@ class Ranges:
         self.found.append((begin, end))
 
 
-def test_ranges_follow_each_other_to_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond it a kernel would write what is not its own."""
+def test_ranges_end_at_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel would write out of bounds after it."""
     monkeypatch.setattr(kernel, "thread_count", lambda: 2)
     for count, least in ((1000, 1), (1000, 64), (17, 1)):
         work = Ranges()
@@ -508,13 +510,13 @@ def test_ranges_follow_each_other_to_the_last_row(monkeypatch: pytest.MonkeyPatc
         assert (*begins, count) == (0, *ends)
 
 
-def test_errors_come_out_of_threads() -> None:
+def test_errors_of_threads_are_raised() -> None:
     with threads(2), pytest.raises(numba.TypingError):
         in_threads(add_places, 1000, "no places")
 
 
 def test_two_threads_in_parallel_kernels() -> None:
-    """With the threading layer workqueue, which a user may ask for, the process would be aborted."""
+    """The process would abort with the threading layer workqueue, which users may set."""
     code = (
         "from concurrent.futures import ThreadPoolExecutor as Pool\n"
         "import numba\n"
@@ -530,12 +532,12 @@ def test_two_threads_in_parallel_kernels() -> None:
     assert layer != "workqueue"
 
 
-LANES = 8  # of the vectors of an instruction that adds a number to some items of an array
+LANES = 8  # of the vectors of a sample instruction
 
 
 @intrinsic
 def _add_to_lanes(_context: Any, items: Any, _first: Any, _more: Any) -> Any:
-    """items[first + lane] += more."""
+    """Adds `more` to items[first + lane] for all lanes."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         items_, first, more = unpack(context, builder, signature, arguments)
@@ -552,12 +554,12 @@ add_to_lanes: Any = _add_to_lanes
 
 @kernel.kernel()
 def added(items: NDArray[np.int32], first: int, more: np.int32) -> None:
-    """The same for Python."""
+    """`_add_to_lanes` callable from Python."""
     add_to_lanes(items, first, more)
 
 
 @each("first", [0, 1, 5, 12])
-def test_a_vector_begins_anywhere(first: int) -> None:
+def test_vector_may_begin_anywhere(first: int) -> None:
     items = np.arange(20, dtype=np.int32)
     expected = items + 7 * ((items >= first) & (items < first + LANES))
     added(items, first, np.int32(7))

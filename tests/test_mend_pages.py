@@ -1,4 +1,4 @@
-"""Pages written anew: what stands for something stays, and the rest follows what is found."""
+"""Rewritten pages: `...` stays, and other text follows the new output."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.mend_pages import Mender, merged
 @pytest.mark.parametrize(
     ("expected", "found", "result"),
     [
-        ("a 1\nb 2\n", "a  1\nb 2\n", "a 1\nb 2\n"),  # the same, but for spaces
-        ("a 1\nb 2\n", "a 1\nb 3\nc\n", "a 1\nb 3\nc\n"),  # nothing stands for anything
+        ("a 1\nb 2\n", "a  1\nb 2\n", "a 1\nb 2\n"),  # equal except for spaces
+        ("a 1\nb 2\n", "a 1\nb 3\nc\n", "a 1\nb 3\nc\n"),  # without `...`
         ("r1-... in ... s\nrmse 0.031\n", "r1-abc in 12 s\nrmse 0.029\n", "r1-... in ... s\nrmse 0.029\n"),
         ("built r1-..., 120 rows in ... s\n", "built r1-9f, 125 rows in 3 s\n", "built r1-..., 125 rows in ... s\n"),
         ("title\n...\nequity +0.21\n", "title\nA\nB\nC\nequity +0.19\n", "title\n...\nequity +0.19\n"),
@@ -22,11 +22,11 @@ from tests.mend_pages import Mender, merged
         ("[0.34..., 0.67...]\n", "[0.3512345, 0.6712345]\n", "[0.35..., 0.67...]\n"),
     ],
 )  # fmt: skip
-def test_merged(expected: str, found: str, result: str) -> None:
+def test_merged_output(expected: str, found: str, result: str) -> None:
     assert merged(expected, found) == result
 
 
-def test_examples_in_python_follow() -> None:
+def test_python_examples_are_updated() -> None:
     page = "Words.\n\n```python\n>>> for number in (1, 2):\n...     print(number)\n1\n3\n>>> 1 + 1\n2\n```\n"
     example = doctest.DocTestParser().get_doctest(page.partition("```python\n")[2].partition("```")[0], {}, "", "", 0)
     mender = Mender(page)

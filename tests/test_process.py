@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and output that nobody takes, at any stage: one line, the exit code, and nothing stays behind."""
+"""Ctrl-C, SIGTERM and unread output at any stage: one line, the exit code, and no leftovers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 import bgdata
 from bgdata import process
-from bgdata.process import forget, free_memory, keep, keeping, keeping_nothing, kept_by, say_stopped
+from bgdata.process import first_clause, forget, free_memory, keep, keeping, keeping_nothing, print_stop_line
 from bgdata.warehouse import Warehouse
 from tests.pipelines.conftest import environment
 from tests.store.processes import bgdata_command
@@ -29,14 +29,14 @@ HANGS_SECONDS = 300
 
 
 class Started:
-    """A command line in a session of its own, as a terminal starts it, and what it says."""
+    """A command line in its own session, as a terminal starts it, and its error output."""
 
     def __init__(self, command: list[str], errors: Path, **options: object) -> None:
         self.path = errors
         with errors.open("w") as file:
             self.process = subprocess.Popen(
                 command, stderr=file, start_new_session=True, **{"stdout": subprocess.DEVNULL} | options,  # type: ignore[call-overload]
-                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in what runs in background
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
             )  # fmt: skip
         self.family = psutil.Process(self.process.pid)
 
@@ -44,20 +44,20 @@ class Started:
     def said(self) -> str:
         return self.path.read_text()
 
-    def wait_until(self, is_so: Callable[[], object]) -> None:
+    def wait_until(self, condition: Callable[[], object]) -> None:
         end = time.monotonic() + HANGS_SECONDS
-        while not is_so():
+        while not condition():
             assert self.process.poll() is None, self.said
             assert time.monotonic() < end, "hangs"
             time.sleep(0.01)
 
-    def busy(self, seconds: float) -> None:
-        """Wait until it has computed so long from now on."""
+    def wait_for_cpu(self, seconds: float) -> None:
+        """Wait until it has computed for this long."""
         before = sum(self.family.cpu_times()[:2])
         self.wait_until(lambda: sum(self.family.cpu_times()[:2]) - before > seconds)
 
     def stop(self, *numbers: signal.Signals, with_children: bool = True) -> list[str]:
-        """Send signals, as a terminal does to all its processes, and return what was said; nothing may stay behind."""
+        """Send signals to all processes, as a terminal does; returns the printed lines. No process may remain."""
         children = self.family.children(recursive=True)
         for number in numbers:
             if with_children:
@@ -72,7 +72,7 @@ class Started:
 
 @contextmanager
 def started(command: list[str], tmp_path: Path, **options: object) -> Iterator[Started]:
-    """One that is killed when the test fails."""
+    """Start a command, which is killed if the test fails."""
     run = Started(command, tmp_path / "errors", **options)
     try:
         yield run
@@ -91,7 +91,7 @@ def started(command: list[str], tmp_path: Path, **options: object) -> Iterator[S
     ],
     ids=["Ctrl-C", "SIGTERM", "twice"],
 )
-def test_while_kernels_are_compiled(tmp_path: Path, numbers: tuple[signal.Signals, ...], word: str) -> None:
+def test_stop_while_kernels_are_compiled(tmp_path: Path, numbers: tuple[signal.Signals, ...], word: str) -> None:
     root = tmp_path / "warehouse"
     command = bgdata_command("--warehouse", root, "build", "bearoff_one_sided", "--points", "4")
     with started(command, tmp_path, env=os.environ | {"BGDATA_CACHE": str(tmp_path / "cache")}) as run:
@@ -100,19 +100,19 @@ def test_while_kernels_are_compiled(tmp_path: Path, numbers: tuple[signal.Signal
     assert list(bgdata.open_warehouse(root).versions()) == []
 
 
-def test_in_a_kernel_that_runs_for_hours(warehouse: Warehouse, tmp_path: Path) -> None:
-    """The main thread never gets back to Python: all trials of four positions are one call."""
+def test_stop_in_a_long_kernel(warehouse: Warehouse, tmp_path: Path) -> None:
+    """The main thread never returns to Python: all trials of four positions are one call."""
     long = ("label", "positions/sample", "--network", "tiny", "--trials", "3600000", "--stop", "end")
     with started(bgdata_command("--warehouse", warehouse.root, *long), tmp_path) as run:
         run.wait_until(lambda: [*warehouse.staging.glob("rollout_labels-*.lock")])
-        run.busy(4)
+        run.wait_for_cpu(4)
         assert run.stop(signal.SIGINT) == [NOTHING]
     assert warehouse.variants("rollout_labels") == ["positions-sample-by-tiny-72-seed-0"]
     assert not [*warehouse.staging.glob("*.lock")]
 
 
 @pytest.mark.parametrize("with_children", [True, False], ids=["from a terminal", "to the parent alone"])
-def test_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
+def test_stop_with_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     play = ("selfplay", "--player", "pubeval", "--games", "400000", "--executor", "processes:2")
     with started(bgdata_command("--warehouse", warehouse.root, *play), tmp_path) as run:
@@ -143,14 +143,14 @@ def work():
         time.sleep(60)
     except KeyboardInterrupt:
         sys.stderr = Slow()
-        sys.exit(process.say_stopped())
+        sys.exit(process.print_stop_line())
 
 process.run(work)
 """
 
 
-def test_the_line_is_waited_for(tmp_path: Path) -> None:
-    """The main thread has begun to say it, on a machine that is busy."""
+def test_exit_waits_for_the_line(tmp_path: Path) -> None:
+    """The main thread has begun to print it, on a busy machine."""
     out = tmp_path / "out"
     with out.open("w") as file, started([sys.executable, "-c", SLOW], tmp_path, stdout=file) as run:
         run.wait_until(out.read_text)
@@ -158,7 +158,7 @@ def test_the_line_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.prefect
-def test_a_flow_and_its_server(tmp_path: Path) -> None:
+def test_stop_a_flow_and_its_server(tmp_path: Path) -> None:
     root = tmp_path / "warehouse"
     with started(
         [sys.executable, "-m", "pipelines.build", str(root)], tmp_path, cwd=tmp_path, env=environment(tmp_path)
@@ -171,7 +171,7 @@ def test_a_flow_and_its_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.prefect
-def test_before_a_flow_begins(tmp_path: Path) -> None:
+def test_stop_before_a_flow_begins(tmp_path: Path) -> None:
     """Importing Prefect takes seconds."""
     with started(
         [sys.executable, "-v", "-m", "pipelines.build", "x"], tmp_path, cwd=tmp_path, env=environment(tmp_path)
@@ -198,8 +198,8 @@ run(wait)
 """
 
 
-def test_semaphores_that_are_left(tmp_path: Path) -> None:
-    """Python's tracker gives them back. It need not say so."""
+def test_leftover_semaphores_are_released_silently(tmp_path: Path) -> None:
+    """Python's tracker releases them without a warning."""
     with started([sys.executable, "-c", SEMAPHORES], tmp_path) as run:
         run.wait_until(lambda: "waits" in run.said)
         assert run.stop(signal.SIGINT) == ["waits", NOTHING]
@@ -222,13 +222,13 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which signals a process does not hear")
-def test_processes_below_never_hear_ctrl_c(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows which signals a process blocks")
+def test_child_processes_never_receive_ctrl_c(tmp_path: Path) -> None:
     (tmp_path / "shielded.py").write_text(SHIELDED)
     command = [sys.executable, str(tmp_path / "shielded.py")]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=HANGS_SECONDS, check=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in what runs in background
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs ignore it
     )  # fmt: skip
     assert int(done.stdout) & 1 << (signal.SIGINT - 1)
 
@@ -246,8 +246,8 @@ READERS = [
 
 
 @each("arguments", READERS)
-def test_pipes_that_break_and_devices_that_are_full(small_root: Path, arguments: list[str]) -> None:
-    """As `| head -1` breaks a pipe: silence, and the exit code of a program that a broken pipe ends."""
+def test_broken_pipes_and_full_devices(small_root: Path, arguments: list[str]) -> None:
+    """`| head -1` breaks a pipe: no message, and the exit code of a program that a broken pipe ends."""
     reader, writer = os.pipe()
     os.close(reader)
     command = bgdata_command("--warehouse", small_root, *arguments)
@@ -262,7 +262,7 @@ def test_pipes_that_break_and_devices_that_are_full(small_root: Path, arguments:
 
 
 @pytest.mark.parametrize("closed", [1, 2])
-def test_outputs_that_are_closed(small_root: Path, closed: int) -> None:
+def test_closed_outputs(small_root: Path, closed: int) -> None:
     command = bgdata_command("--warehouse", small_root, "query", "select 1", "--format", "csv")
     done = subprocess.run(
         ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *command], capture_output=True, timeout=HANGS_SECONDS, check=False
@@ -271,16 +271,16 @@ def test_outputs_that_are_closed(small_root: Path, closed: int) -> None:
     assert done.stdout == (b"" if closed == 1 else b"1\n1\n")
 
 
-def said_when_stopped(inside: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> str:
-    """What is said when Ctrl-C comes at the end of a function."""
+def output_when_stopped(inside: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> str:
+    """The line printed if Ctrl-C comes at the end of a function."""
     try:
         inside()
     except KeyboardInterrupt:
-        assert say_stopped() == 130
+        assert print_stop_line() == 130
     return capsys.readouterr().err
 
 
-def test_what_is_said_is_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     def nothing() -> None:
         raise KeyboardInterrupt
 
@@ -302,19 +302,19 @@ def test_what_is_said_is_what_is_kept(capsys: pytest.CaptureFixture[str]) -> Non
         with keeping(lambda: str(1 // 0)):
             raise KeyboardInterrupt
 
-    forget()  # what other tests have built
-    assert said_when_stopped(nothing, capsys) == f"{NOTHING}\n"
+    forget()  # drops what other tests have built
+    assert output_when_stopped(nothing, capsys) == f"{NOTHING}\n"
     goes_on = "the same command goes on from there\n"
-    assert said_when_stopped(some, capsys) == f"error: interrupted; step 3 is kept, {goes_on}"
-    assert said_when_stopped(none_yet, capsys) == f"error: interrupted; what is finished is kept, {goes_on}"
-    assert said_when_stopped(aside, capsys) == f"{NOTHING}\n"
-    assert said_when_stopped(uncertain, capsys) == f"{NOTHING}\n"
-    assert kept_by(process._stop.statements) == "", "statements end with their blocks"
+    assert output_when_stopped(some, capsys) == f"error: interrupted; step 3 is kept, {goes_on}"
+    assert output_when_stopped(none_yet, capsys) == f"error: interrupted; what is finished is kept, {goes_on}"
+    assert output_when_stopped(aside, capsys) == f"{NOTHING}\n"
+    assert output_when_stopped(uncertain, capsys) == f"{NOTHING}\n"
+    assert first_clause(process._stop.statements) == "", "statements end with their blocks"
 
 
 @pytest.mark.parametrize("mebibytes", [100, 430])
-def test_little_address_space(small_root: Path, mebibytes: int) -> None:
-    """Libraries had aborted the process in words of their own, without an error of ours."""
+def test_too_little_address_space_is_refused(small_root: Path, mebibytes: int) -> None:
+    """Libraries would abort the process with their own messages."""
     most = mebibytes << 20
     done = subprocess.run(
         bgdata_command("--warehouse", small_root, "eval", "start"), capture_output=True, text=True, check=False,
@@ -324,14 +324,14 @@ def test_little_address_space(small_root: Path, mebibytes: int) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"error: {words}\n")
 
 
-def test_free_memory_within_control_groups(tmp_path: Path) -> None:
-    """Each group may leave less than the one above it; pages of files that nobody uses count as free."""
+def test_free_memory_is_limited_by_control_groups(tmp_path: Path) -> None:
+    """A group may have less left than its parent; reclaimable file pages count as free."""
     own = tmp_path / "cgroup"
     own.write_text("1:name=systemd:/elsewhere\n0::/outer/inner\n")
     groups = tmp_path / "groups"
     inner = groups / "outer" / "inner"
     inner.mkdir(parents=True)
-    assert free_memory(groups, own) > 1_000_000  # of the machine: no group says anything
+    assert free_memory(groups, own) > 1_000_000  # of the machine, without limits of groups
     for group, most, used in ((inner, "max", 900_000), (inner.parent, "1000000", 700_000)):
         (group / "memory.max").write_text(f"{most}\n")
         (group / "memory.current").write_text(f"{used}\n")

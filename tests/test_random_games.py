@@ -1,4 +1,4 @@
-"""Random games: legal from the first roll to the end, and the same whatever the threads and the batches."""
+"""Random games: legal from the first roll to the end, and independent of threads and batches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.random_games import random_game_positions, random_games
 from tests.reference.plays import boards_after
 
 
-def test_every_turn_follows_from_the_one_before() -> None:
+def test_every_turn_follows_from_the_previous_one() -> None:
     games = random_game_positions(20, seed=1)
     outcomes, turns = random_games(20, seed=1)
     assert np.array_equal(np.diff(games.offsets), turns)
@@ -32,7 +32,7 @@ def test_every_turn_follows_from_the_one_before() -> None:
     assert not board_flaws(games.boards).any()
 
 
-def test_the_same_on_any_number_of_threads() -> None:
+def test_games_do_not_depend_on_threads() -> None:
     results = []
     for count in (1, 2):
         with threads(count):
@@ -48,12 +48,12 @@ def test_games_do_not_depend_on_the_batch() -> None:
     assert np.array_equal(turns[60:], later.turns)
 
 
-def test_fair_and_of_every_kind() -> None:
+def test_games_are_fair_and_of_every_kind() -> None:
     outcomes, turns = random_games(20_000, seed=4)
     counts = np.bincount(outcomes + 3, minlength=7)
     assert counts[3] == 0
     assert min(counts[[0, 1, 2, 4, 5, 6]]) > 2000
-    # the first roll is worth little at random: both sides win half of the games, within 4 standard errors
+    # the first roll matters little in random play: both sides win half of the games, within 4 standard errors
     assert abs(np.mean(outcomes > 0) - 0.5) < 4 * 0.5 / np.sqrt(len(outcomes))
     assert 90 < turns.mean() < 103
 
@@ -62,7 +62,7 @@ def test_seeds_differ() -> None:
     assert not np.array_equal(random_games(50, seed=5).turns, random_games(50, seed=6).turns)
 
 
-def test_no_games() -> None:
+def test_zero_games() -> None:
     assert random_games(0, seed=1).outcomes.shape == (0,)
     assert random_game_positions(0, seed=1).boards.shape == (0, 26)
 
@@ -70,6 +70,6 @@ def test_no_games() -> None:
 @pytest.mark.parametrize(
     ("count", "seed", "first"), [(-1, 0, 0), (1, -1, 0), (1, 1 << 63, 0), (1, 0, -1), (2, 0, (1 << 63) - 1)]
 )
-def test_wrong_numbers(count: int, seed: int, first: int) -> None:
+def test_invalid_numbers_are_refused(count: int, seed: int, first: int) -> None:
     with pytest.raises(UsageError, match="expected numbers from 0 to"):
         random_games(count, seed, first)

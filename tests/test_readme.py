@@ -1,5 +1,5 @@
-"""README, the pages of docs and docstrings are run: every `$ bgdata ...` prints what the page shows, every `>>>`
-returns it."""
+"""Runs README, the pages of docs and docstrings: every `$ bgdata ...` must print and every `>>>` return what is
+shown."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ pytestmark = pytest.mark.catalog
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 GENERATED = {DOCS / "_build", *(DOCS / "reference" / name for name in ("commands", "python", "tables"))}
-NEEDS = {"docs/how_to/use_the_network_elsewhere.md": "onnxruntime"}  # what the examples of a page need of extras
+NEEDS = {"docs/how_to/use_the_network_elsewhere.md": "onnxruntime"}  # by page: the package that its examples need
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @functools.cache
 def pages() -> dict[str, str]:
-    """The text of README and of every page that somebody wrote, by its path."""
+    """The text of README and of every written page, by path."""
     written = [path for path in sorted(DOCS.rglob("*.md")) if not GENERATED & {*path.parents}]
     return {path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "README.md", *written)}
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The blocks of code in a language of a page."""
+    """The code blocks of a page in a language."""
     return re.findall(rf"```{language}\n(.*?)```", pages()[page], re.DOTALL)
 
 
 def console_steps(page: str, language: str = "console") -> list[tuple[str, str]]:
-    """(command, output) of every step in the blocks of a page that are in a language."""
+    """(command, output) of every step in the blocks of a page in a language."""
     steps = []
     for block in blocks(page, language):
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -63,28 +63,28 @@ def console_steps(page: str, language: str = "console") -> list[tuple[str, str]]
     return steps
 
 
-def words_of(command: str) -> tuple[list[str], str | None]:
-    """The words of a command, and what it reads where they end in `< FILE`, a file in the folder of its page."""
+def command_words(command: str) -> tuple[list[str], str | None]:
+    """The words of a command, and its input for `< FILE`, a file in the folder of the page."""
     words = shlex.split(command)
     return (words[:-2], Path(words[-1]).read_text()) if words[-2:-1] == ["<"] else (words, None)
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The default warehouse of all readers."""
+    """The default warehouse, shared by all pages."""
     root = tmp_path_factory.mktemp("built") / "warehouse"
     build_default_warehouse(root)
     return root
 
 
 def build_default_warehouse(root: Path) -> None:
-    """The default warehouse and nothing else."""
+    """Build only the default warehouse."""
     provide(root, [(kind, each) for kind in bgdata.all_kinds().values() for each in kind.basic])
     shutil.copy(ROOT / "warehouse" / LOCK, root)
 
 
 def provide(root: Path, variants: Sequence[tuple[Dataset[Any], Parameters]]) -> list[Table]:
-    """Variants that the lock lists: linked from the checkout where they are built, else built here."""
+    """The tables of locked variants: linked from the checkout if built there, else built here."""
     checkout, warehouse = bgdata.open_warehouse(ROOT / "warehouse"), bgdata.open_warehouse(root)
     locked = {entry.recipe_key for entry in load_lock(checkout.lock)}
     for kind, parameters in variants:
@@ -95,16 +95,16 @@ def provide(root: Path, variants: Sequence[tuple[Dataset[Any], Parameters]]) -> 
 
 
 def more_of(page: str) -> list[Dataset[Any]]:
-    """The kinds that a page tells its reader to build before its other steps: `bgdata build KIND` or `bgdata build
-    --all` in a block that shows no output."""
+    """The kinds that a page builds before its other steps: `bgdata build KIND` or `bgdata build --all` in a block
+    without output."""
     named = re.findall(r"^bgdata build (\S+)(?: +#.*)?$", "\n".join(blocks(page, "sh")), re.MULTILINE)
     return [kind for kind in bgdata.all_kinds().values() if kind.more and {kind.name, "--all"} & {*named}]
 
 
 def reader_warehouse(page: str, built: Path, root: Path) -> None:
-    """The warehouse of the reader of a page: the default one, and what else the page says to build first, which is
-    built once for all pages, beside `built`."""
-    link = partial(shutil.copytree, copy_function=os.link, ignore=shutil.ignore_patterns("*catalog*"))  # of its folder
+    """Make the warehouse of a page: the default one, and the kinds that the page builds first, which are built once for
+    all pages, beside `built`."""
+    link = partial(shutil.copytree, copy_function=os.link, ignore=shutil.ignore_patterns("*catalog*"))  # links a folder
     link(built, root)
     if more := [(kind, each) for kind in more_of(page) for each in kind.more]:
         whole = built.with_name("whole")
@@ -117,8 +117,8 @@ def reader_warehouse(page: str, built: Path, root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """For each page the working folder of one reader: the warehouse, the files that the page shows, and what its steps
-    left there."""
+    """For each page the working folder of one reader: the warehouse, the files in the page, and the results of earlier
+    steps."""
 
     @functools.cache
     def folder(page: str) -> Path:
@@ -132,21 +132,21 @@ def folders(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[
 
 
 def pages_with(language: str) -> list[str]:
-    """The pages with blocks of code in a language, without those that need an extra that is not installed."""
+    """The pages with code blocks in a language, except those that need an extra that is not installed."""
     return [page for page in pages() if blocks(page, language) and (page not in NEEDS or find_spec(NEEDS[page]))]
 
 
-# slow: builds the default warehouse where there is none
+# slow: builds the default warehouse if missing
 @pytest.mark.slow
 @each("page", lambda: pages_with("console"))
 def test_console_blocks_print_what_the_page_shows(
     folders: Callable[[str], Path], page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one folder for each page, where its blocks of Python work after them."""
+    """Each page has one folder, where its Python blocks run afterwards."""
     monkeypatch.chdir(folders(page))
     checker = doctest.OutputChecker()
     for command, expected in console_steps(page):
-        (program, *arguments), given = words_of(command)
+        (program, *arguments), given = command_words(command)
         assert program == "bgdata"
         with monkeypatch.context() as changed:
             if "^C\n" in expected:
@@ -156,7 +156,7 @@ def test_console_blocks_print_what_the_page_shows(
 
 
 def press_control_c(bars: TerminalBars, estimate: str) -> None:  # noqa: ARG001
-    """What a reader does who has seen the first estimate of a rollout."""
+    """Press Ctrl-C after the first estimate of a rollout."""
     raise KeyboardInterrupt
 
 
@@ -184,10 +184,10 @@ def test_docstring_examples(module: object) -> None:
 
 
 @each("page", lambda: list(pages()))
-def test_pictures_and_pages_that_are_linked_exist(page: str) -> None:
+def test_linked_pictures_and_pages_exist(page: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", pages()[page])
     paths = [(ROOT / page).parent.joinpath(link).resolve() for link in links]
-    written = [path for path in paths if not GENERATED & {*path.parents}]  # `make docs` finds those that it generates
+    written = [path for path in paths if not GENERATED & {*path.parents}]  # `make docs` checks the generated ones
     assert [path for path in written if not path.exists()] == []
 
 
@@ -195,12 +195,12 @@ SQL_PAGE = "docs/how_to/sql_questions.md"
 
 
 def queries() -> list[tuple[str, str]]:
-    """The queries of the page, each with its answer."""
+    """The queries of the SQL page, each with its answer."""
     return re.findall(r"```sql\n(.*?)```\n\n```text\n(.*?)```\n", pages()[SQL_PAGE], re.DOTALL)
 
 
 def shown(relation: duckdb.DuckDBPyRelation) -> str:
-    """Rows as the page shows them: columns side by side."""
+    """Rows in the form of the page: columns side by side."""
     texts = [[text_of(value) for value in row] for row in relation.fetchall()]
     rows = [relation.columns, *texts]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -211,14 +211,14 @@ def shown(relation: duckdb.DuckDBPyRelation) -> str:
 
 
 def text_of(value: object) -> str:
-    """A value as SQL has it; nothing for null."""
+    """A value as SQL text; empty for null."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 # slow: needs the default warehouse
 @pytest.mark.slow
 def test_queries_give_what_the_page_shows(built: Path, tmp_path: Path) -> None:
-    """In a DuckDB client without bgdata."""
+    """Run in a DuckDB client without bgdata."""
     assert len(queries()) == pages()[SQL_PAGE].count("```sql") >= 10
     warehouse = tmp_path / "warehouse"
     reader_warehouse(SQL_PAGE, built, warehouse)

@@ -1,4 +1,4 @@
-"""Rows for people: quantities with their digits and signs, columns with their widths."""
+"""Rows for people: quantities with digits and signs, columns with widths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking versions into the package: only whole ones of this code's recipe, in place of those before."""
+"""Taking versions into the package: only complete ones by the current recipe, in place of earlier ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lock(tmp_path: Path) -> Path:
     return path
 
 
-def test_it_takes_the_place_of_the_one_before(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+def test_shipped_version_replaces_the_earlier_one(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
     before, package = load_lock(lock), tmp_path / "networks"
     (package / "older" / "r1-00000000").mkdir(parents=True)
     table = warehouse.open("network", "tiny")
@@ -56,7 +56,9 @@ def test_it_takes_the_place_of_the_one_before(warehouse: Warehouse, tmp_path: Pa
     assert (entry.variant, entry.digest, entry.recipe_key) == ("tiny", table.manifest.digest, table.manifest.recipe_key)
 
 
-def test_others_are_refused(warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsuitable_versions_are_refused(
+    warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(message: str) -> None:
         before = lock.read_bytes()
         with pytest.raises(CheckFailedError, match=message):
@@ -79,7 +81,7 @@ def test_others_are_refused(warehouse: Warehouse, tmp_path: Path, lock: Path, mo
 
 
 def test_both_kinds_of_networks_share_a_folder(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
-    """One that learned from labels comes with the one that it started from; naming one alone takes the other out."""
+    """A supervised network is shipped with the network it started from; shipping only one removes the other."""
     folders = dict.fromkeys(NETWORK_KINDS, tmp_path / "networks")
     shipped = ship(["network/tiny", "supervised_network/tiny-supervised"], str(warehouse.root), folders, lock)
     assert sorted(path.parent for path in (tmp_path / "networks").rglob("manifest.json")) == sorted(shipped)
@@ -89,14 +91,14 @@ def test_both_kinds_of_networks_share_a_folder(warehouse: Warehouse, tmp_path: P
     assert [path.name for path in (tmp_path / "networks").iterdir()] == ["tiny"]
 
 
-def test_the_newest_is_taken(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
+def test_newest_version_is_taken(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
     table = warehouse.build("network", replace(DATASET.smallest, seed=5))
     (folder,) = ship(["network/tiny"], str(warehouse.root), {"network": tmp_path / "networks"}, lock)
     assert folder.name == table.folder.name
 
 
 def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: Path) -> None:
-    """The named ones take the place of all others of their kind; another kind stays."""
+    """The named versions replace all others of their kind; other kinds stay."""
     package = tmp_path / "benchmarks"
     folders = {DECISIONS.name: package, "network": tmp_path / "networks"}
     one = warehouse.open(DECISIONS.name, DECISIONS.slug(DECISIONS.smallest))
@@ -114,10 +116,10 @@ def test_several_versions_of_a_kind(warehouse: Warehouse, tmp_path: Path, lock: 
     assert not (tmp_path / "networks").exists()
 
 
-def test_what_the_package_has_is_not_computed_again(
+def test_shipped_versions_are_not_recomputed(
     warehouse: Warehouse, tmp_path: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though its files are checked: a book is taken in table by table, and a sample of each takes seconds."""
+    """Their files are only checked by hash, as recomputing a sample of every table would take seconds each."""
     package, verified = tmp_path / "networks", []
 
     def noted(warehouse: Warehouse, versions: list[Table], **options: Any) -> Iterable[Finding]:
@@ -140,8 +142,8 @@ def test_what_the_package_has_is_not_computed_again(
         ship(names, str(warehouse.root), folders, lock)
 
 
-def test_tables_are_written_anew_and_nothing_else_changes(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Parquet files of an older bgdata, which did not say what they hold."""
+def test_rewriting_tables_changes_nothing_else(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Parquet files of an older bgdata lack descriptions."""
     table = warehouse.open(DECISIONS.name, DECISIONS.slug(DECISIONS.smallest))
     folder = tmp_path / "package" / table.folder.parent.name / table.folder.name
     shutil.copytree(table.folder, folder)
@@ -163,7 +165,7 @@ def test_tables_are_written_anew_and_nothing_else_changes(warehouse: Warehouse, 
         write_tables_anew([tmp_path / "package"])
 
 
-def test_scores_that_the_package_has_stay_until_they_are_measured_again(
+def test_shipped_scores_stay_until_they_are_measured_again(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = warehouse.open("network", "tiny")
@@ -174,7 +176,7 @@ def test_scores_that_the_package_has_stay_until_they_are_measured_again(
     assert shipping.measured_scores(warehouse, [table], tmp_path) == {recorded_name(table): [shipped[0], here]}
 
 
-def test_scores_on_sets_that_have_left_the_package_leave_it_too(
+def test_scores_on_removed_benchmarks_are_removed(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = warehouse.open("network", "tiny")
@@ -192,7 +194,7 @@ def test_scores_on_sets_that_have_left_the_package_leave_it_too(
     assert shipping.measured_scores(warehouse, [table], tmp_path) == {recorded_name(table): [there, imported]}
 
 
-def test_pages_and_code_name_the_network_that_plays(tmp_path: Path) -> None:
+def test_pages_and_code_name_the_default_network(tmp_path: Path) -> None:
     texts = {
         "README.md": "old-1 plays",
         "docs/how_to/page.md": "old-1-1ply-25, old-1",
@@ -218,9 +220,9 @@ def test_pages_and_code_name_the_network_that_plays(tmp_path: Path) -> None:
     assert shipping.name_network(tmp_path, "old-1", "new", ["study-old-1-500"]) == []
 
 
-def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The recipes of the package themselves while the network is the same, and those of another one after it; whichever
-    network rolled out the reference positions."""
+def test_recipes_that_follow_the_default_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recipes of the package for the same network, and their counterparts for another, whatever network rolled out
+    the reference positions."""
     published = (
         *rollout_decisions.published_decisions(),
         *cube_studies.published_studies(),
@@ -235,7 +237,7 @@ def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "another")
     for each in shipping.followers():
         is_first = each.kind is STUDIES and each.before.study.startswith("first-")
-        network = "contact-160" if is_first else "another"  # as strong as the player of their published figures
+        network = "contact-160" if is_first else "another"  # equal in strength to the player of their published figures
         assert vars(each.recipe) == vars(each.before) | {"network": network, "network_version": ""}
         assert each.variants()[1].replace(network, each.before.network) == each.variants()[0]
     assert {each.before.study for each in found if each.recipe.network == "contact-160"} == {
@@ -244,17 +246,17 @@ def test_what_follows_the_network_that_plays(monkeypatch: pytest.MonkeyPatch) ->
 
 
 class House(NamedTuple):
-    """A package and a lock of its own, with two small studies of the network `tiny`, and a page that names them."""
+    """A separate package and lock, with two small studies of the network `tiny`, and a page that names them."""
 
-    root: Path  # of the warehouse that the studies were built in
+    root: Path  # of the warehouse of the studies
     lock: Path
     package: Path
     page: Path
     before: list[str]  # the variants of the studies
-    after: list[str]  # those of the same by `tiny-supervised`
+    after: list[str]  # the same studies by `tiny-supervised`
 
     def variants(self) -> set[str]:
-        """Those of the lock, which are those of the package."""
+        """The variants in the lock, which are those in the package."""
         locked = {entry.variant for entry in load_lock(self.lock) if entry.dataset == STUDIES.name}
         assert locked == {path.parts[-3] for path in (self.package / STUDIES.name).glob("*/*/manifest.json")}
         return locked
@@ -281,12 +283,12 @@ def house(warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return House(warehouse.root, lock, package, page, before, after)
 
 
-def test_what_follows_is_taken_in_one_by_one(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stopped command has taken in what was there, and the next one goes on with the rest."""
+def test_following_studies_are_taken_one_by_one(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped command has taken the finished ones, and the next continues with the rest."""
     assert house.variants() == set(house.before)
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny")
     assert list(shipping.follow(str(house.root), house.lock)) == []
-    assert set(shipping.kept_variants("tiny-supervised")) == set(house.before)  # asked while `tiny` still plays
+    assert set(shipping.kept_variants("tiny-supervised")) == set(house.before)  # while `tiny` is still the default
     assert shipping.kept_variants("tiny") == []
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
     next(shipping.follow(str(house.root), house.lock))
@@ -300,17 +302,17 @@ def test_what_follows_is_taken_in_one_by_one(house: House, monkeypatch: pytest.M
     assert list(shipping.follow(str(house.root), house.lock)) == []
 
 
-def test_what_this_code_makes_otherwise_is_taken_in_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """None of those before could stay, as this code would not make them again."""
+def test_studies_of_a_new_revision_are_taken_at_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Old ones cannot stay, as the current code would compute others."""
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny-supervised")
     monkeypatch.setattr(type(STUDIES), "revision", STUDIES.revision + 1)
     next(shipping.follow(str(house.root), house.lock))
     assert house.variants() == set(house.after)
-    for variant in house.before:  # and none of them was made again
+    for variant in house.before:  # and none was computed again
         assert not list((house.root / STUDIES.name / variant).glob(f"r{STUDIES.revision}-*"))
 
 
-def test_newer_code_makes_them_again_by_the_same_network(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_revision_recomputes_with_the_same_network(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shipping, "DEFAULT_NETWORK", "tiny")
     monkeypatch.setattr(type(STUDIES), "revision", STUDIES.revision + 1)
     list(shipping.follow(str(house.root), house.lock))
@@ -321,7 +323,7 @@ def test_newer_code_makes_them_again_by_the_same_network(house: House, monkeypat
 
 
 @pytest.mark.parametrize("name", ["selfplay/x", "network", "tiny"])
-def test_kinds_that_do_not_come_with_the_package(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
+def test_kinds_outside_the_package_are_refused(warehouse: Warehouse, tmp_path: Path, lock: Path, name: str) -> None:
     known = " or ".join(
         f"{kind}/VARIANT"
         for kind in (

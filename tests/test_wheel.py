@@ -1,5 +1,5 @@
-"""The wheel alone: built, installed where bgdata is not, beside what it declares to need and nothing else, and used in
-an empty folder. No network."""
+"""The wheel: built, installed in an environment with only its declared dependencies, and used in an empty folder. No
+network."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ pytestmark = pytest.mark.slow
 
 
 def run(folder: Path, *command: str | Path) -> str:
-    """What a program prints, run in a folder with no paths of this process."""
-    return both_of(folder, *command)[0]
+    """The output of a program, run in a folder without paths of this process."""
+    return run_with_errors(folder, *command)[0]
 
 
-def both_of(folder: Path, *command: str | Path, code: int = 0) -> tuple[str, str]:
-    """The same with its standard error; `folder` has the data of its user too."""
+def run_with_errors(folder: Path, *command: str | Path, code: int = 0) -> tuple[str, str]:
+    """(output, error output) of a program; user data is in `folder` too."""
     foreign = ("PYTHON", "BGDATA", "PREFECT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     environment["XDG_DATA_HOME"] = str(folder.parent / "data")
@@ -46,24 +46,26 @@ def both_of(folder: Path, *command: str | Path, code: int = 0) -> tuple[str, str
 
 
 def needed(lines: Iterable[str], extras: Iterable[str]) -> set[str]:
-    """Distributions that lines of metadata ask for with these extras, directly or not, as an installer finds them."""
-    found: set[tuple[str, str]] = set()  # distributions, each with an extra of its own or none
-    new = {pair for extra in ("", *extras) for pair in asked_for(lines, extra)}
+    """Distributions that metadata lines require with these extras, directly or not, as an installer finds them."""
+    found: set[tuple[str, str]] = set()  # (distribution, extra or empty)
+    new = {pair for extra in ("", *extras) for pair in requirements_of(lines, extra)}
     while new:
         found |= new
-        new = {pair for name, extra in new for pair in asked_for(distribution(name).requires or [], extra)} - found
+        new = {
+            pair for name, extra in new for pair in requirements_of(distribution(name).requires or [], extra)
+        } - found
     return {name for name, _ in found}
 
 
-def asked_for(lines: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
-    """What lines of metadata ask for here with one extra or none."""
+def requirements_of(lines: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
+    """Requirements of metadata lines on this system with one extra or none."""
     for requirement in map(Requirement, lines):
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             yield from ((canonicalize_name(requirement.name), each) for each in ("", *requirement.extras))
 
 
 def show_packages(names: Iterable[str], folder: Path) -> None:
-    """Link what these distributions installed into a folder."""
+    """Link the files of these distributions into a folder."""
     for name in names:
         found = distribution(name)
         for top in {file.parts[0] for file in found.files or [] if file.parts[0] not in ("..", "__pycache__")}:
@@ -73,7 +75,7 @@ def show_packages(names: Iterable[str], folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, as `make wheel` builds it."""
+    """The wheel as built by `make wheel`."""
     folder = tmp_path_factory.mktemp("wheels")
     run(ROOT, "make", "--silent", "wheel", f"DIST={folder}", f"BUILD_PYTHON={sys.executable}")
     (found,) = folder.glob("bgdata-*.whl")
@@ -82,20 +84,20 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with the wheel alone."""
+    """The programs of an environment with only the wheel."""
     return install(wheel, tmp_path_factory.mktemp("environment"))
 
 
 def requirements(wheel: Path) -> list[str]:
-    """What the metadata of the wheel ask for, extras included."""
+    """The requirements in the metadata of the wheel, including extras."""
     with ZipFile(wheel) as archive:
         (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         return message_from_bytes(archive.read(metadata)).get_all("Requires-Dist", [])
 
 
 def install(wheel: Path, folder: Path, *extras: str) -> Path:
-    """Make an environment with the wheel, and links to those packages of this one that its metadata ask for with these
-    extras: what only tests and checks need is not there. Returns the folder of its programs."""
+    """Make an environment with the wheel and links to the packages that its metadata require with these extras, without
+    packages for tests and checks. Returns the folder of its programs."""
     venv.create(folder)
     paths = {"base": str(folder), "platbase": str(folder)}
     packages = Path(sysconfig.get_path("purelib", "venv", paths))
@@ -106,11 +108,11 @@ def install(wheel: Path, folder: Path, *extras: str) -> Path:
     return scripts
 
 
-def test_the_wheel_is_small(wheel: Path) -> None:
+def test_wheel_is_small(wheel: Path) -> None:
     assert 1_000_000 < wheel.stat().st_size < TOO_MANY_BYTES
 
 
-def test_the_wheel_is_one_package(wheel: Path) -> None:
+def test_wheel_has_one_package(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {name.partition("/")[0] for name in names} == {"bgdata", f"{'-'.join(wheel.name.split('-')[:2])}.dist-info"}
@@ -118,25 +120,25 @@ def test_the_wheel_is_one_package(wheel: Path) -> None:
     assert {name for name in names if name.startswith("bgdata/pipelines/")} == flows != set()
 
 
-def test_only_what_is_declared_is_there(wheel: Path, programs: Path, tmp_path: Path) -> None:
+def test_only_declared_packages_are_available(wheel: Path, programs: Path, tmp_path: Path) -> None:
     assert len(needed(requirements(wheel), ())) <= 12
     names = ("numba", "pipelines", "pytest", "onnx", "matplotlib", "prefect", "starlette", "distributed")
     code = f"import importlib.util as u; print(*(name for name in {names} if u.find_spec(name)))"
     assert run(tmp_path, programs / "python", "-c", code).split() == ["numba"]
 
 
-def test_flows_name_the_extra_that_they_lack(programs: Path, tmp_path: Path) -> None:
+def test_flows_name_the_missing_extra(programs: Path, tmp_path: Path) -> None:
     with Together() as together:
         for path in FLOWS:
             with together.case(path.stem):
-                _, said = both_of(tmp_path, programs / "python", "-m", f"bgdata.pipelines.{path.stem}", code=1)
+                _, said = run_with_errors(tmp_path, programs / "python", "-m", f"bgdata.pipelines.{path.stem}", code=1)
                 install_it = f'{programs / "python"} -m pip install "bgdata[flows]"'
                 assert said == f"error: expected prefect to run a flow, found none; try: {install_it}\n"
 
 
 @pytest.mark.prefect
 def test_flows_run_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
-    """Tasks are found in processes of their own."""
+    """Separate processes find the tasks."""
     python = install(wheel, tmp_path / "environment", "flows") / "python"
     folder = tmp_path / "empty"
     folder.mkdir()
@@ -147,20 +149,20 @@ def test_flows_run_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
     assert (folder / "tables" / version).is_dir()
 
 
-def test_the_wheel_answers_at_once(programs: Path, tmp_path: Path) -> None:
-    """No clone, no make, no warehouse: in a home and a folder that are empty."""
+def test_wheel_works_without_a_warehouse(programs: Path, tmp_path: Path) -> None:
+    """Home and working folder are empty, and there is no clone or make."""
     folder = tmp_path / "empty"
     folder.mkdir()
-    found, said = both_of(folder, programs / "bgdata", "probe", BEAROFF)
+    found, said = run_with_errors(folder, programs / "bgdata", "probe", BEAROFF)
     assert said.splitlines()[0].endswith(f"; kept in {tmp_path / 'data/bgdata/warehouse'}")
     assert "exact, bearoff_two_sided/6x6/" in found
     assert "cubeless equity           +0.342250  (win chance 0.671125)" in found
-    opening, said = both_of(folder, programs / "bgdata", "hint", "4HPwATDgc/ABMA", "31", "--format", "csv")
+    opening, said = run_with_errors(folder, programs / "bgdata", "hint", "4HPwATDgc/ABMA", "31", "--format", "csv")
     assert opening.splitlines()[1].split(",")[:4] == ["4HPwATDgc/ABMA", "31", "1", "8/5 6/5"]
     assert said == ""
     evaluation = run(folder, programs / "bgdata", "eval", BEAROFF)
     assert "exact, bearoff_two_sided/6x6" in evaluation
-    match, said = both_of(folder, programs / "bgdata", "cube", "4HPwATDgc/ABMA", "--away", "3-5")
+    match, said = run_with_errors(folder, programs / "bgdata", "cube", "4HPwATDgc/ABMA", "--away", "3-5")
     assert said.startswith("building match_equity/")
     assert "mwc" in match
     assert not list(folder.iterdir())
@@ -169,7 +171,7 @@ def test_the_wheel_answers_at_once(programs: Path, tmp_path: Path) -> None:
     assert origin.startswith("made by this code: ")
 
 
-def test_the_wheel_has_the_sql_of_the_checkout(programs: Path, tmp_path: Path) -> None:
+def test_wheel_has_the_sql_of_the_checkout(programs: Path, tmp_path: Path) -> None:
     code = "import bgdata.kinds as datasets; print(datasets.__file__, datasets.SQL, sep='\\n')"
     module, sql = map(Path, run(tmp_path, programs / "python", "-c", code).split())
     assert module.is_relative_to(programs.parent)
@@ -178,7 +180,7 @@ def test_the_wheel_has_the_sql_of_the_checkout(programs: Path, tmp_path: Path) -
     assert {path.relative_to(sql): path.read_bytes() for path in sql.rglob("*.sql")} == files != {}
 
 
-def test_the_wheel_builds_verifies_and_queries(programs: Path, tmp_path: Path) -> None:
+def test_wheel_builds_verifies_and_queries(programs: Path, tmp_path: Path) -> None:
     size = ("--points", str(DATASET.smallest.points), "--checkers", str(DATASET.smallest.checkers))
     (tmp_path / "warehouse").mkdir()
     run(tmp_path, programs / "bgdata", "build", DATASET.name, *size)

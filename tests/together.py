@@ -1,4 +1,4 @@
-"""Many cases in one test: each is run, and all that failed are reported by name."""
+"""Many cases in one test: each is run, and all failures are reported by name."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from typing import Any, Self, TypeAlias
 import pytest
 
 Test: TypeAlias = Callable[..., None]
-Refused: TypeAlias = Iterable[tuple[Callable[[], object], str]]  # calls, and a pattern of what each error says
+Refused: TypeAlias = Iterable[tuple[Callable[[], object], str]]  # calls, and a pattern for each error message
 Cases: TypeAlias = Mapping[Any, Any] | Iterable[Any]
 
 
 class Together:
-    """Runs cases one after the other and fails at the end with every failure by name.
-
+    """Runs cases one after the other and finally fails with every failure by name.
     with Together() as together:
         for name in names:
             with together.case(name):
@@ -32,7 +31,7 @@ class Together:
 
     @contextmanager
     def case(self, name: object) -> Iterator[None]:
-        """Run one case: whatever it raises is kept, with its name, and the next case goes on."""
+        """Run one case; an exception is kept with its name, and the next case runs."""
         self.names.append(str(name))
         try:
             yield
@@ -41,7 +40,7 @@ class Together:
             self.failures.append(f"{name}: {told}")
 
     def report(self) -> None:
-        """Fail with all failures, or where no case was run: a loop over nothing proves nothing."""
+        """Fail with all failures, or if no case was run: an empty loop proves nothing."""
         assert self.names, "expected at least one case, got none"
         if self.failures:
             count = f"{len(self.failures)} of {len(self.names)} cases failed"
@@ -58,7 +57,7 @@ class Together:
 
 
 def all_raise(kind: type[Exception], cases: Refused) -> None:
-    """Each call raises an error of this kind with a message that matches its pattern."""
+    """Check that each call raises an error of this kind with a message that matches its pattern."""
     with Together() as together:
         for number, (call, pattern) in enumerate(cases, start=1):
             with together.case(f"{number}: {pattern}"), pytest.raises(kind, match=pattern):
@@ -66,10 +65,10 @@ def all_raise(kind: type[Exception], cases: Refused) -> None:
 
 
 def each(names: str | Sequence[str], cases: Cases | Callable[[], Cases]) -> Callable[[Test], Test]:
-    """As `pytest.mark.parametrize`, but one test for all cases, which a function may give when it is run.
+    """Like `pytest.mark.parametrize`, but one test for all cases; a function may return the cases at run time.
 
-    What is given by name, a mapping, is reported by its keys. Fixtures are those of the one test, but that each case
-    has a folder of its own in `tmp_path` and `memory_path`, and `monkeypatch` is undone after it.
+    Cases given as a mapping are reported by key. Fixtures are those of the one test, except that each case has its own
+    folder in `tmp_path` and `memory_path`, and its `monkeypatch` is undone afterwards.
     """
 
     def together(test: Test) -> Test:
@@ -93,7 +92,7 @@ def each(names: str | Sequence[str], cases: Cases | Callable[[], Cases]) -> Call
 
 @contextmanager
 def own(fixtures: Mapping[str, Any], number: int) -> Iterator[dict[str, Any]]:
-    """The fixtures of one case among many."""
+    """The fixtures of one case."""
     found = dict(fixtures)
     with ExitStack() as stack:
         for name in {"tmp_path", "memory_path"} & found.keys():

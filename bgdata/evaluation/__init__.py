@@ -1,1 +1,1 @@
-"""Evaluators of positions, and the players that choose plays by them."""
+"""Evaluators of positions, and players that choose plays with them."""

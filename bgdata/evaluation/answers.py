@@ -1,12 +1,13 @@
 """Static evaluation of a board: by the rules, a bearoff table, or the network for its class of position.
 
-Most boards differ little from one that was evaluated shortly before, such as another play of the same position: the
-first layer of a network is updated from that of the nearest among the last ones. Later layers are computed for a few
-boards at a time. The values are the same, to the last bit, as computed from the beginning.
+Most boards differ little from a recently evaluated one, such as another play of the same position, so the first layer
+of a network is updated from the nearest recent board. Later layers are computed for a few boards at a time. The values
+are bit for bit those of a full computation.
 
-Plays are chosen by cubeless equity, or by the value with the cube: that of the position before the roll and before the
-cube is turned, both sides turning it best. It is exact in money play where an exact table covers both sides, elsewhere
-by a model of the cube from the five chances. To choose by it takes 1.01 to 1.11 times as long.
+Plays are chosen by cubeless equity, or by cubeful equity: the value of the position before the roll and before
+doubling, if both sides handle the cube best. It is exact in money play where an exact table covers both sides, and
+elsewhere comes from a model of the cube and the five chances. Choosing by cubeful equity takes 1.01 to 1.11 times as
+long.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from bgdata.evaluation.networks.inference import (
     pack_later,
     rounded_up,
 )
-from bgdata.evaluation.networks.inputs import fill_many_inputs, first_compared
+from bgdata.evaluation.networks.inputs import fill_many_inputs, first_compared_input
 from bgdata.evaluation.networks.products import LANES, STEP
 from bgdata.evaluation.networks.shots import ROLL_NUMBERS, RollNumbers
 from bgdata.game.board import CHECKERS
@@ -61,24 +62,26 @@ from bgdata.kernel import in_threads, kernel
 
 CUBELESS, MONEY, MATCH = 0, 1, 2  # units
 _EXACT = int(AnswerSource.EXACT)
-_COLUMNS = np.array([2, 1, 3], np.int64)  # by owner code: where the two-sided table has the equity, from the cubeless
+_COLUMNS = np.array(
+    [2, 1, 3], np.int64
+)  # by owner code: offset of the equity in a two-sided table, from the cubeless one
 
 
 class CubeStakes(NamedTuple):
-    """What a game is played for, seen by the player on roll, and the model of its cube."""
+    """The stakes of a game, seen by the player on roll, and the model of its cube."""
 
-    unit: int  # CUBELESS: cubeless equity, whatever the cube; MONEY: points per unit cube; MATCH: mwc
+    unit: int  # CUBELESS: cubeless equity for any cube; MONEY: points per unit cube; MATCH: mwc
     strategy: Strategy
     is_jacoby: bool  # in money play
-    cells: Cells  # of a match equity table; any in money play
-    game: MatchGame  # of any meaning in a match only
+    cells: Cells  # of a match equity table; unused in money play
+    game: MatchGame  # used only in a match
     cube_value: int
     owner: int  # a code of `equity.curves`
 
 
 @kernel(borrows=True)
 def model_equities(stakes: CubeStakes, chances: Chances) -> CubeEquities:
-    """The equity of each cube action for the player on roll by the model, from chances[0:5]."""
+    """The equity of each cube action for the player on roll, by the model from chances[0:5]."""
     if stakes.unit == MATCH:
         return match_equities(stakes.strategy, stakes.cells, stakes.game, stakes.cube_value, stakes.owner, chances)
     return money_equities(stakes.strategy, chances, stakes.owner, stakes.is_jacoby, False)
@@ -86,7 +89,7 @@ def model_equities(stakes: CubeStakes, chances: Chances) -> CubeEquities:
 
 @kernel(borrows=True)
 def exact_equities(tables: BearoffArrays, board: Boards, owner: int) -> CubeEquities:
-    """The equity of each cube action in money play, points per unit cube, for board[slot] of an exact table."""
+    """The equity of each cube action in money play, points per unit cube, for board[slot] from an exact table."""
     cell = exact_cell(tables, board)
     now = exact_equity(tables, cell + _COLUMNS[owner])
     if owner == OPPONENT:
@@ -97,8 +100,8 @@ def exact_equities(tables: BearoffArrays, board: Boards, owner: int) -> CubeEqui
 
 @kernel(borrows=True)
 def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, source: int, chances: Chances) -> float:
-    """What board[slot] is worth to the player on roll, from its chances[0:5] and the number of the `AnswerSource` they
-    come from: cubeless equity without stakes, which compiles no model of the cube."""
+    """The value of board[slot] to the player on roll, from its chances[0:5] and their `AnswerSource` number. Without
+    stakes it is the cubeless equity, and no model of the cube is compiled."""
     if stakes is None:
         return equity_of(chances)
     if stakes.unit == CUBELESS:
@@ -110,48 +113,48 @@ def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, so
 
 @kernel(borrows=True)
 def turned_owner(owner: int) -> int:
-    """The owner of the cube as seen by the other player."""
+    """The owner code of the cube as seen by the other player."""
     if owner == CENTERED:
         return CENTERED
     return OPPONENT if owner == ON_ROLL else ON_ROLL
 
 
-NETWORK_CLASSES = ("race", "crashed", "contact")  # which network is for what, in this order everywhere
-LEAST = 256  # boards for a thread: to pack the weights of a network takes as long as 50 evaluations
-_NOT_SETTLED = -1  # no number of an `AnswerSource`
+NETWORK_CLASSES = ("race", "crashed", "contact")  # the class of position of each network, in this order everywhere
+LEAST = 256  # boards per thread: packing the weights of a network takes as long as 50 evaluations
+_NOT_SETTLED = -1  # not an `AnswerSource` number
 _FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
 
 
 class Scratch(NamedTuple):
-    """Scratch of one thread: the first layers of the last boards, and room for those that are evaluated next."""
+    """Scratch of one thread: first layers of recent boards, and room for the boards to evaluate next."""
 
-    inputs: Inputs  # [network, RECENT, input] of the last boards of each network, in units of 1/64
-    sums: Sums  # [network, RECENT, unit] of the first layer for them, in units of 2^-18
-    next_rows: NDArray[np.int64]  # [network] the first row of these two that is filled next
-    board: Boards  # [26] that is looked at
-    change_rows: Inputs  # with the next, inference.Changes
+    inputs: Inputs  # [network, RECENT, input] of each network's recent boards, in units of 1/64
+    sums: Sums  # [network, RECENT, unit] their sums of the first layer, in units of 2^-18
+    next_rows: NDArray[np.int64]  # [network] the row of these two to fill next
+    board: Boards  # [26] the current board
+    change_rows: Inputs  # this and the next field: inference.Changes
     change_values: Inputs
-    packed: Units  # later weights of the networks, one after the other: see `inference.pack_later`
-    packed_begins: NDArray[np.int64]  # [network] where those of each begin
-    is_ready: NDArray[np.bool_]  # [network] whether `make_ready` was called
-    active: Units  # with the next, inference.Gathered
+    packed: Units  # later weights of all networks: see `inference.pack_later`
+    packed_begins: NDArray[np.int64]  # [network] where the weights of each begin
+    is_ready: NDArray[np.bool_]  # [network] whether `prepare_network` was called
+    active: Units  # this and the next field: inference.Gathered
     gathered: Units
-    lanes: NDArray[np.int64]  # [lane] rows of the boards that are evaluated next
+    lanes: NDArray[np.int64]  # [lane] rows of the boards to evaluate next
     boards: Boards  # [lane, 26]
     roll_numbers: RollNumbers  # see `inputs.fill_many_inputs`
     hidden: Units  # [lane, unit]
     later: Sums  # [lane, unit]
     outputs: Chances  # [lane, 5]
     found: Chances  # [MOST_PLAYS, 5] of the OPPONENT after each play
-    sources: NDArray[np.int8]  # [MOST_PLAYS] numbers of their `AnswerSource`
+    sources: NDArray[np.int8]  # [MOST_PLAYS] their `AnswerSource` numbers
     every: NDArray[np.int64]  # [MOST_PLAYS] 0, 1, 2, ...
-    chances: Chances  # [2, 5] of the best play, and room for those of another
+    chances: Chances  # [2, 5] of the best play and of another one
 
 
 @kernel()
 def new_scratch(networks: Networks) -> Scratch:
-    """Scratch for one thread, in the sizes that these networks need."""
+    """Scratch for one thread, sized for these networks."""
     most = rounded_up(networks.shapes[:, SIZES:].max())
     begins = np.zeros(len(networks.shapes) + 1, np.int64)
     for which in range(len(networks.shapes)):
@@ -183,8 +186,8 @@ def new_scratch(networks: Networks) -> Scratch:
 
 @kernel(borrows=True)
 def packed_size(networks: Networks, which: int) -> int:
-    """How many numbers the later weights of a network are, packed. A kernel of its own, because `network_at` borrows
-    what it returns: a kernel that counts references would free it."""
+    """The number of packed later weights of a network. This is a kernel of its own because `network_at` returns a
+    borrowed value, which a kernel that counts references would free."""
     return later_size(network_at(networks, which))
 
 
@@ -201,14 +204,14 @@ def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Ev
 
 @kernel(borrows=True)
 def network_of(position_class: int) -> int:
-    """Place in NETWORK_CLASSES of the network for a class of position that is not over."""
+    """Index in NETWORK_CLASSES of the network for a class of unfinished positions."""
     return 0 if position_class <= _RACE else (1 if position_class == _CRASHED else 2)
 
 
 @kernel(inline=True)
 def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot] of this class if the rules or a table answer for it; returns the number of an
-    `AnswerSource`, or _NOT_SETTLED if a network has to."""
+    """Fills chances[0:5] for board[slot] of this class if the rules or a table answer; returns the `AnswerSource`
+    number, or _NOT_SETTLED if a network is needed."""
     if position_class == _OVER:
         fill_outcome_chances(outcome_of(board, CHECKERS), chances)
         return _SOURCE_OVER
@@ -218,7 +221,7 @@ def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chan
 
 @kernel(borrows=True)
 def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scratch: Scratch, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot], the player on roll about to roll; returns the number of an `AnswerSource`."""
+    """Fills chances[0:5] for board[slot] with the player on roll before the roll; returns the `AnswerSource` number."""
     position_class = class_of(board)
     source = fill_settled(tables, position_class, board, chances)
     if source != _NOT_SETTLED:
@@ -239,7 +242,7 @@ def set_lane(board: Boards, lane: int, scratch: Scratch) -> None:
 
 @kernel(borrows=True)
 def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
-    """Fills chances[0:5] with what `fill_lanes` found for a lane, within the rules."""
+    """Fills chances[0:5] with the outputs of `fill_lanes` for a lane, limited by the rules."""
     for item in range(5):
         chances[item] = scratch.outputs[lane, item]
     limit_chances(possible_outcomes(scratch.boards[lane]), chances)
@@ -247,17 +250,17 @@ def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None:
-    """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot] of the lanes 0:n."""
+    """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot], for the lanes 0:n."""
     network, first = network_at(networks, which), int(scratch.next_rows[which])
     if not scratch.is_ready[which]:
-        make_ready(network, which, scratch)
+        prepare_network(network, which, scratch)
     scratch.next_rows[which] = first + n if first + n + LANES <= RECENT else 0
     inputs, sums, hidden = scratch.inputs[which], scratch.sums[which], network.sizes[0]
     fill_many_inputs(network.input_set, scratch.boards, n, scratch.roll_numbers, inputs[first:])
     changes = Changes(scratch.change_rows, scratch.change_values)
     for lane in range(n):
         row = first + lane
-        nearest = nearest_recent(inputs, first_compared(network.input_set), network.inputs, first, lane)
+        nearest = nearest_recent(inputs, first_compared_input(network.input_set), network.inputs, first, lane)
         change_sums(network, inputs[nearest], sums[nearest, :hidden], inputs[row], changes, sums[row, :hidden])
         fill_first_hidden(network, sums[row, :hidden], scratch.hidden[lane])
     packed, gathered = scratch.packed[scratch.packed_begins[which] :], Gathered(scratch.active, scratch.gathered)
@@ -265,8 +268,8 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
 
 
 @kernel(borrows=True)
-def make_ready(network: NetworkArrays, which: int, scratch: Scratch) -> None:
-    """Packs the later weights of a network, and fills all rows with inputs of 0, whose sums are the biases."""
+def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> None:
+    """Packs the later weights of a network, and fills all recent rows with zero inputs, whose sums are the biases."""
     pack_later(network, scratch.packed[scratch.packed_begins[which] :])
     for row in range(RECENT):
         inputs, sums = scratch.inputs[which, row], scratch.sums[which, row]
@@ -281,8 +284,8 @@ def make_ready(network: NetworkArrays, which: int, scratch: Scratch) -> None:
 def fill_play_chances(
     networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
-    """Fills chances[0:5] for after_play[slot], a position after a play seen by the player who moved; the chances are
-    those of the OPPONENT, who is on roll. Returns the number of an `AnswerSource`."""
+    """Fills chances[0:5] for after_play[slot], a position after a play seen by the player who moved. The chances are
+    those of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
     flip_into(after_play, scratch.board)
     return fill_chances(networks, tables, scratch.board, scratch, chances)
 
@@ -299,9 +302,9 @@ def fill_all_chances(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances[row, 0:5] and sources[row] for boards[row, slot] of the rows begin:end, as `fill_chances` does, or,
-    if they `are_plays`, as `fill_play_chances` does."""
-    waiting, which = 0, 0  # boards for a network, in lanes
+    """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end: like `fill_chances`, or
+    if `are_plays`, like `fill_play_chances`."""
+    waiting, which = 0, 0  # number of boards in lanes, and their network
     for row in range(begin, end):
         if are_plays:
             flip_into(boards[row], scratch.board)
@@ -325,7 +328,7 @@ def fill_all_chances(
 
 @kernel(borrows=True)
 def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch, chances: Chances) -> None:
-    """Fills chances[row, 0:5] for the boards of the lanes 0:waiting, which are those of the rows scratch.lanes."""
+    """Fills chances[row, 0:5] for the boards in the lanes 0:waiting; their rows are in scratch.lanes."""
     if waiting > 0:
         fill_lanes(networks, which, waiting, scratch)
     for lane in range(waiting):
@@ -337,10 +340,11 @@ def choose_by_chances(
     networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch, stakes: CubeStakes | None = None
 ) -> tuple[int, int]:
     """Fills scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of the plays after[0:n, slot];
-    returns (its row, the first of equals; the number of its `AnswerSource`).
+    returns (row of the best play, its `AnswerSource` number).
 
-    The best leaves the opponent the lowest value of these stakes, as seen by it, or without stakes the lowest cubeless
-    equity; that also decides between equal values, such as after all plays that let the opponent cash.
+    The best play leaves the opponent the lowest value for these stakes, or without stakes the lowest cubeless equity.
+    Equal values, such as after all plays that let the opponent cash, are decided by cubeless equity, then the first
+    row.
     """
     fill_all_chances(networks, tables, after, 0, n, True, scratch, scratch.found, scratch.sources)
     best = lowest_of(tables, after, scratch.every[:n], scratch.found, scratch.sources, scratch.board, stakes)
@@ -359,9 +363,9 @@ def lowest_of(
     board: Boards,
     stakes: CubeStakes | None,
 ) -> int:
-    """The best play of after[row, slot] for the rows[0:n], which have the chances[row, 0:5] and sources[row]: see
+    """The best play of after[row, slot] among rows[0:n], with chances[row, 0:5] and sources[row]: see
     `choose_by_chances`. board[slot] is scratch."""
-    best, lowest, equity = int(rows[0]), 0.0, 0.0  # of the first play, once it is looked at
+    best, lowest, equity = int(rows[0]), 0.0, 0.0  # set by the first play
     for play in rows:
         if stakes is not None:
             flip_into(after[play], board)

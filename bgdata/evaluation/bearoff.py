@@ -1,4 +1,4 @@
-"""Evaluation of bearoffs and contact endgames by the tables of a warehouse, and the accuracy of the answers."""
+"""Evaluation of bearoffs and contact endgames with the tables of a warehouse, and the accuracy of the answers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
 ENDGAMES = "contact_endgame"
-SIZE = re.compile(r"(\d+)x(\d+)")  # variants: points x checkers; a folder of another name is none
-# Mean absolute, smallest and largest difference of the combined from the exact cubeless equity of the player on roll
-# where one side has all 15 checkers at home and the other 1 to 5: `tests/evaluation/test_bearoff_error.py` solves them.
+SIZE = re.compile(r"(\d+)x(\d+)")  # variants are points x checkers; other folders are ignored
+# Mean absolute, smallest and largest difference of the combined from the exact cubeless equity of the player on roll,
+# if one side has all 15 checkers at home and the other 1 to 5: `tests/evaluation/test_bearoff_error.py` solves them.
 GAMMON_STUDY = 0.000019, -0.0043, 0.0007
 GAMMON_ERROR = (
     "with gammons, 15 checkers at home against 1 to 5, its error is {:.6f} on average, {:+.4f} to {:+.4f} "
@@ -33,9 +33,9 @@ GAMMON_ERROR = (
 
 
 class BearoffEvaluator:
-    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped, never copied.
+    """Chances of the player on roll before the roll, from at most one table of each kind, memory-mapped.
 
-    `arrays` is for kernels. `error` is a `bearoff_error` table, of which only the statistics are used.
+    `arrays` is for kernels. Only the statistics of `error`, a `bearoff_error` table, are used.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class BearoffEvaluator:
         return type(self), (self.two_sided, self.one_sided, self.gammon, self.error, self.endgame)
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """Five cumulative chances, NaN where no table covers a board, and numbers of `BearoffSource` for int8[n, 26]
-        boards. Raises InvalidPositionError for another shape or type; a board that is not legal is not covered."""
+        """Five cumulative chances, NaN if no table covers the board, and `BearoffSource` numbers for int8[n, 26]
+        boards. Raises InvalidPositionError for another shape or type; illegal boards are not covered."""
         boards = np.ascontiguousarray(check_boards(boards))
         found = Evaluations(np.full((len(boards), 5), np.nan, np.float32), np.empty(len(boards), np.int8))
         fill_bearoff(self.arrays, boards, found.chances, found.sources)
@@ -67,7 +67,7 @@ class BearoffEvaluator:
 
     @cached_property
     def accuracy(self) -> Mapping[BearoffSource, str]:
-        """The error of the answers of each source, in words. Raises ManifestFormatError."""
+        """The error of each source, in words. Raises ManifestFormatError."""
         from bgdata.bearoff.tables import measured_error
 
         statements = {BearoffSource.NONE: "not covered"}
@@ -89,14 +89,14 @@ class BearoffEvaluator:
 
 
 def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> BearoffEvaluator:
-    """Map the best tables of a warehouse; it may have none. No manifest is read if each table has one version.
+    """Map the best tables of a warehouse, which may have none. Reads no manifest if each table has one version.
 
-    Contact endgames are for answers to people: recorded games and labels name the bearoff tables that made them.
+    Contact endgames are only for interactive answers: recorded games and labels name the bearoff tables that made them.
 
     The best tables are the two-sided table with the most positions, and the one-sided table with the most points that
-    has a gammon table of the same points. If none has, it is the one-sided table with the most points, and no position
-    where a side has all 15 checkers is covered. Raises CorruptFileError for a damaged table and MissingWarehouseError
-    where there is no such folder.
+    has a gammon table of the same points. If none has, the one-sided table with the most points is used, and positions
+    where a side has all 15 checkers are not covered. Raises CorruptFileError for a damaged table and
+    MissingWarehouseError for a missing folder.
     """
     warehouse.require()
     with_gammons = sizes(warehouse, "bearoff_gammon") & sizes(warehouse, "bearoff_one_sided")
@@ -111,7 +111,7 @@ def open_bearoff(warehouse: Versions, *, with_endgames: bool = False) -> Bearoff
 
 
 def sizes(warehouse: Versions, kind: str) -> set[tuple[int, int]]:
-    """(points, checkers) of every variant that has a version."""
+    """(points, checkers) of every variant with a version."""
     named = [SIZE.fullmatch(slug) for slug in warehouse.variants(kind)]
     return {(int(name[1]), int(name[2])) for name in named if name}
 
@@ -127,21 +127,21 @@ def largest(warehouse: Versions, kind: str, among: set[tuple[int, int]]) -> Tabl
 def map_tables(
     two_sided: Table | None, one_sided: Table | None, gammon: Table | None, endgame: Table | None = None
 ) -> BearoffArrays:
-    """The arrays of the given tables, mapped. Raises CorruptFileError for one of another size than it should have, and
-    InvalidParameterError for a gammon table of other points than the one-sided one."""
+    """The mapped arrays of the given tables. Raises CorruptFileError for a table of unexpected size, and
+    InvalidParameterError if the gammon table has other points than the one-sided one."""
     points, checkers = size_of(two_sided)
     race_points, gammon_points = size_of(one_sided)[0], size_of(gammon)[0]
     if gammon and gammon_points != race_points:
         raise InvalidParameterError(f"expected a gammon table of {race_points} points, got {gammon.name}")
     first_index = layout_count(gammon_points, MAX_CHECKERS - 1) if gammon else 0
     layouts = layout_count(points, checkers) if two_sided else 0
-    equities, codes = nothing(np.float32), nothing(np.uint16)  # a table has one of both
+    equities, codes = empty_array(np.float32), empty_array(np.uint16)  # a table has either
     if two_sided:
         stored = equity_array(two_sided, layouts, np.float32, np.uint16)
         equities, codes = (stored, codes) if stored.dtype == np.float32 else (equities, stored)
     most = int(endgame.folder.parent.name) if endgame else 0
     endgame_layouts = endgame_layout_count(most) if endgame else 0
-    endgames = equity_array(endgame, endgame_layouts, np.float32) if endgame else nothing(np.float32)
+    endgames = equity_array(endgame, endgame_layouts, np.float32) if endgame else empty_array(np.float32)
     return BearoffArrays(
         points, checkers, layouts, equity_limit(checkers), equities, codes,
         race_points, *race_arrays(one_sided, 0),
@@ -151,7 +151,7 @@ def map_tables(
 
 
 def size_of(table: Table | None) -> tuple[int, int]:
-    """(points, checkers) of a bearoff table, from the name of its folder; zeros for None."""
+    """(points, checkers) of a bearoff table, from the name of its folder; (0, 0) for None."""
     if table is None:
         return 0, 0
     points, _, checkers = table.folder.parent.name.partition("x")
@@ -159,7 +159,7 @@ def size_of(table: Table | None) -> tuple[int, int]:
 
 
 def equity_array(table: Table, layouts: int, *dtypes: DTypeLike) -> Array:
-    """The equities [layouts * layouts * 4] of a two-sided table or one of contact endgames, in one of these types."""
+    """The equities [layouts * layouts * 4] of a two-sided or contact endgame table, in one of these types."""
     open_array(table, "equities", (layouts, layouts, 4), *dtypes)
     return table.array("equities", scattered=True).reshape(-1)
 
@@ -168,13 +168,13 @@ def race_arrays(table: Table | None, first_index: int) -> tuple[Array, Array, Ar
     """(offsets, first_roll, chances) of a one-sided or gammon table whose row 0 has this index; empty arrays for
     None."""
     if table is None:
-        return nothing(np.uint32), nothing(np.uint8), nothing(np.float32)
+        return empty_array(np.uint32), empty_array(np.uint8), empty_array(np.float32)
     rows = layout_count(*size_of(table)) - first_index
     offsets = open_array(table, "offsets", (rows + 1,), np.uint32)
     first_roll = open_array(table, "first_roll", (rows,), np.uint8)
     return offsets, first_roll, open_array(table, "chances", (int(offsets[-1]),), np.float32)
 
 
-def nothing(dtype: DTypeLike) -> Array:
-    """An empty array, read-only as mapped ones are: kernels are compiled for one or the other."""
+def empty_array(dtype: DTypeLike) -> Array:
+    """An empty array, read-only like mapped ones, as kernels are compiled for one or the other."""
     return read_only(np.empty(0, dtype))

@@ -1,11 +1,11 @@
-"""Chances of positions in mapped tables, bearoffs and contact endgames, for arrays of boards and for other kernels.
+"""Chances of positions in mapped tables of bearoffs and contact endgames, for arrays of boards and for other kernels.
 
-Chances are exact where a two-sided table or a table of contact endgames covers both sides. Elsewhere two one-sided
-distributions are combined as if each side just raced: the player on roll rolls first, so needing n rolls it wins
-against an opponent who needs n or more, and an opponent who needs n wins against n + 1 or more. A side that still has
-all 15 checkers may lose a gammon: then its rolls until the first one is off take the place of its rolls to the end.
-Backgammons cannot happen: a checker on its own point p stands on the other side's point 25 - p, at home there from
-p = 19 on, and no one-sided table reaches beyond point 18.
+Chances are exact where a two-sided or contact endgame table covers both sides. Elsewhere two one-sided distributions
+are combined as if each side just raced: the player on roll rolls first, so if it needs n rolls it wins against an
+opponent who needs n or more, and an opponent who needs n wins against n + 1 or more. A side with all 15 checkers may
+lose a gammon: for this its rolls until the first checker is off replace its rolls to the end. Backgammons are
+impossible: a checker on its own point p is on the other side's point 25 - p, in its home board only from p = 19 on, and
+no one-sided table reaches beyond point 18.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from bgdata.game.classes import PASSED_PIPS, PositionClass
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange, read_only
 
-BLOCK = 64  # boards that one thread takes at a time
+BLOCK = 64  # boards per thread at a time
 
 
 class BearoffSource(IntEnum):
-    """Which table answers for a position."""
+    """The table that answers for a position."""
 
     NONE = 0  # a side without checkers, or beyond every table
     EXACT = 1  # the two-sided table, or that of contact endgames
@@ -42,11 +42,11 @@ _RACE = int(PositionClass.RACE)
 
 
 class BearoffArrays(NamedTuple):
-    """The tables of one warehouse, read-only; `points` of 0 and empty arrays where there is none.
+    """The tables of one warehouse, read-only; missing tables have `points` of 0 and empty arrays.
 
-    Two-sided equities are stored in one of two ways, and the other array is empty: kernels are compiled once for both.
-    A cell counts through the two-sided table, and on through the contact endgames.
-    The fields are flat because Numba's parallel loops take no nested tuples.
+    Two-sided equities are stored in `equities` or `codes`, and the other array is empty, so that kernels are compiled
+    once for both. Cells are numbered through the two-sided table, then through the contact endgames. The fields are
+    flat because Numba's parallel loops accept no nested tuples.
     """
 
     two_sided_points: int
@@ -54,19 +54,19 @@ class BearoffArrays(NamedTuple):
     two_sided_layouts: int
     two_sided_limit: float  # equity = code * limit / 32767.5 - limit
     equities: NDArray[np.float32]  # [layouts * layouts * 4] of on roll, opponent, column: cubeless is the first
-    codes: NDArray[np.uint16]  # the same
+    codes: NDArray[np.uint16]  # like `equities`
     one_sided_points: int
-    one_sided_offsets: NDArray[np.uint32]  # [positions + 1] where in `chances` a row begins
-    one_sided_first_roll: NDArray[np.uint8]  # [positions] the number of rolls its first chance is for
+    one_sided_offsets: NDArray[np.uint32]  # [positions + 1] start of each row in `chances`
+    one_sided_first_roll: NDArray[np.uint8]  # [positions] number of rolls of its first chance
     one_sided_chances: NDArray[np.float32]  # packed
-    gammon_points: int  # those of the one-sided table, or 0: no table
+    gammon_points: int  # as in the one-sided table; 0 without a gammon table
     gammon_first_index: int  # position index of row 0
     gammon_offsets: NDArray[np.uint32]
     gammon_first_roll: NDArray[np.uint8]
     gammon_chances: NDArray[np.float32]
     endgame_checkers: int
     endgame_layouts: int
-    endgames: NDArray[np.float32]  # [layouts * layouts * 4] as equities
+    endgames: NDArray[np.float32]  # [layouts * layouts * 4] like `equities`
 
 
 def _no_tables() -> BearoffArrays:
@@ -85,7 +85,7 @@ NO_TABLES = _no_tables()
 
 
 class RaceArrays(NamedTuple):
-    """Distributions of rolls until all checkers, or the first one, are off, as `tables.RaceTable` reads them."""
+    """Distributions of the rolls until all checkers, or the first one, are off, as read by `tables.RaceTable`."""
 
     offsets: NDArray[np.uint32]
     first_roll: NDArray[np.uint8]
@@ -94,7 +94,7 @@ class RaceArrays(NamedTuple):
 
 @kernel(parallel=True)
 def fill_bearoff(tables: BearoffArrays, boards: Boards, chances: Chances, sources: NDArray[np.int8]) -> None:
-    """Fills chances[row, 0:5] where covered, and every sources[row], from boards[row, slot]."""
+    """Fills chances[row, 0:5] of covered boards[row, slot], and every sources[row]."""
     for block in prange((len(boards) + BLOCK - 1) // BLOCK):
         begin = block * BLOCK
         cells = np.empty(BLOCK, np.int64)
@@ -111,8 +111,8 @@ def fill_block(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances and sources at rows begin to end - 1. cells[0:end - begin] is scratch: first all cells to be read
-    are found, then read, so that the waits for memory, by far the longest part, overlap."""
+    """Fills chances and sources of the rows begin to end - 1. cells[0:end - begin] is scratch: all cells are located
+    before any is read, so that waits for memory, which dominate, overlap."""
     for row in range(begin, end):
         source = bearoff_source(tables, boards[row])
         sources[row] = source
@@ -127,8 +127,8 @@ def fill_block(
 
 @kernel(borrows=True)
 def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances) -> int:
-    """Fills chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) from
-    board[slot], nothing where no table covers it; returns the number of a `BearoffSource`."""
+    """Fills chances[0:5] (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll) of
+    board[slot] if a table covers it; returns the `BearoffSource` number."""
     source = bearoff_source(tables, board)
     if source == _EXACT:
         fill_exact(tables, exact_cell(tables, board), chances)
@@ -139,18 +139,18 @@ def fill_bearoff_chances(tables: BearoffArrays, board: Boards, chances: Chances)
 
 @kernel(borrows=True)
 def may_cover(tables: BearoffArrays, position_class: int) -> bool:
-    """Whether a table may answer for a position of a class that is not over: quicker than to look at the board."""
+    """Whether a table may cover positions of an unfinished class; quicker than looking at the board."""
     return bool(position_class <= _RACE or tables.endgame_checkers > 0)
 
 
 @kernel(borrows=True)
 def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
-    """Which table can answer for board[slot]: the number of a `BearoffSource`. Reads no table."""
+    """The `BearoffSource` number of the table that covers board[slot]. Reads no table."""
     ours, theirs = int(board[25]), int(board[0])  # on the bar
     if ours < 0 or theirs < 0:
         return _NONE
     our_rearmost, their_rearmost = 25 * int(ours > 0), 25 * int(theirs > 0)
-    for point in range(1, 25):  # without conditions: eight points at a time, and nothing for the processor to guess
+    for point in range(1, 25):  # branchless: eight points at a time, nothing to mispredict
         count = int(board[point])
         ours += max(count, 0)
         theirs -= min(count, 0)
@@ -164,7 +164,7 @@ def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
         return _EXACT
     if not is_race or (most == MAX_CHECKERS and tables.gammon_points == 0):
         return _NONE
-    # equities of positions with gammons do not say how often who wins
+    # with gammons, equities do not determine winning chances
     if most < MAX_CHECKERS and reach <= tables.two_sided_points and most <= tables.two_sided_checkers:
         return _EXACT
     return _COMBINED if reach <= tables.one_sided_points else _NONE
@@ -172,7 +172,7 @@ def bearoff_source(tables: BearoffArrays, board: Boards) -> int:
 
 @kernel(borrows=True)
 def exact_cell(tables: BearoffArrays, board: Boards) -> int:
-    """Where an exact table holds the cubeless equity of a covered board[slot]."""
+    """The cell of the cubeless equity of a covered board[slot] in an exact table."""
     if tables.endgame_checkers:
         ours, theirs, on_roll, opponent = endgame_indexes(board)
         if max(ours, theirs) <= tables.endgame_checkers:
@@ -184,7 +184,7 @@ def exact_cell(tables: BearoffArrays, board: Boards) -> int:
 
 @kernel(borrows=True)
 def exact_equity(tables: BearoffArrays, cell: int) -> float:
-    """Equity of the player on roll in a cell of an exact table."""
+    """Equity of the player on roll from a cell of an exact table."""
     after = cell - 4 * tables.two_sided_layouts * tables.two_sided_layouts
     if after >= 0:
         return float(np.float64(tables.endgames[after]))
@@ -196,7 +196,7 @@ def exact_equity(tables: BearoffArrays, cell: int) -> float:
 
 @kernel(borrows=True)
 def fill_exact(tables: BearoffArrays, cell: int, chances: Chances) -> None:
-    """Fills chances[0:5] from a cubeless equity without gammons: the winning chance minus the losing chance."""
+    """Fills chances[0:5] from a cubeless equity without gammons: winning chance minus losing chance."""
     chances[0] = min(max(0.5 + 0.5 * exact_equity(tables, cell), 0.0), 1.0)
     chances[1:5] = 0.0
 
@@ -210,7 +210,7 @@ def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> Non
     win = np.float32(min(off_first(all_off, on_roll, all_off, opponent, 0), 1.0))
     chances[0] = win
     chances[1:5] = 0.0
-    if tables.gammon_points:  # layouts rank by checkers first: those from here on hold all 15
+    if tables.gammon_points:  # layouts rank by checkers first: from here on they have all 15
         begin = tables.gammon_first_index
         if opponent >= begin:
             chances[1] = min(np.float32(off_first(all_off, on_roll, first_off, opponent - begin, 0)), win)
@@ -221,8 +221,8 @@ def fill_combined(tables: BearoffArrays, board: Boards, chances: Chances) -> Non
 
 @kernel(borrows=True)
 def off_first(first: RaceArrays, row: int, second: RaceArrays, other_row: int, delay: int) -> float:
-    """Chance that `row` of one table needs n rolls and `other_row` of another n + delay or more: delay is 0 where
-    `first` rolls first, else 1. Summed in double precision from the most rolls down."""
+    """Chance that `row` of one table needs n rolls and `other_row` of another n + delay or more; delay is 0 if `first`
+    rolls first, else 1. Summed in double precision from the most rolls down."""
     start, other_start = np.int64(first.offsets[row]), np.int64(second.offsets[other_row])
     begin, other_begin = np.int64(first.first_roll[row]), np.int64(second.first_roll[other_row])
     n_chances: Any = np.int64(first.offsets[row + 1]) - start
@@ -238,7 +238,7 @@ def off_first(first: RaceArrays, row: int, second: RaceArrays, other_row: int, d
 
 @kernel(borrows=True)
 def layout_indexes(board: Boards, points: int) -> tuple[int, int]:
-    """Position indexes of the player on roll and of the opponent on their first `points` points: `position_index`."""
+    """Position indexes of both sides' checkers on the first `points` points, player on roll first: `position_index`."""
     index, other, above, other_above = 0, 0, 0, 0
     for column in range(1, points + 1):
         point = points + 1 - column
@@ -251,8 +251,8 @@ def layout_indexes(board: Boards, points: int) -> tuple[int, int]:
 
 @kernel(borrows=True)
 def endgame_indexes(board: Boards) -> tuple[int, int, int, int]:
-    """Checkers of the player on roll and of the opponent, and the indexes of their layouts on 24 points and the bar, of
-    any meaning where a side has more checkers than contact endgames have: `endgames.layouts.layout_rank`."""
+    """(checkers of the player on roll and of the opponent, indexes of their layouts on 24 points and the bar): see
+    `endgames.layouts.layout_rank`. The indexes are meaningless for more checkers than contact endgames have."""
     index, other = 0, 0
     ours, theirs = int(board[25]), int(board[0])
     for column in range(1, ANYWHERE + 1):

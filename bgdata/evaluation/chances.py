@@ -1,7 +1,7 @@
-"""Five cumulative chances, and who says them: networks, tables and other programs all answer in the same form.
+"""Five cumulative chances and their evaluators: networks, tables and other programs answer in the same form.
 
 `chances[0:5]` is float32: win, win_gammon, win_backgammon, lose_gammon, lose_backgammon of the player on roll, before
-the roll; a gammon includes backgammons, and a win any of them.
+the roll. A gammon includes backgammons, and a win includes both.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def turned_chances(chances: Chances) -> Chances:
 
 
 def ordered_chances(chances: NDArray[np.floating]) -> Chances:
-    """float32[n, 5]: chances limited to 0 to 1 and to their order, which rounding and unbiased estimates may leave."""
+    """float32[n, 5]: chances clipped to 0 to 1 and to their order, which rounding and unbiased estimates may
+    violate."""
     found = chances.astype(np.float32)
     win = np.clip(found[:, 0], 0, 1)
     win_gammon, lose_gammon = np.clip(found[:, 1], 0, win), np.clip(found[:, 3], 0, np.float32(1) - win)
@@ -46,14 +47,14 @@ def ordered_chances(chances: NDArray[np.floating]) -> Chances:
 
 @kernel(borrows=True)
 def equity_of(chances: Chances) -> float:
-    """Cubeless equity, in points per unit cube, of the player whose chances[0:5] these are."""
+    """Cubeless equity, in points per unit cube, of the player with these chances[0:5]."""
     equity: float = np.float32(2) * chances[0] - np.float32(1) + chances[1] + chances[2] - chances[3] - chances[4]
     return equity
 
 
 @kernel(borrows=True)
 def fill_turned(chances: Chances, turned: Chances) -> None:
-    """Fills turned[0:5] with chances[0:5] as seen by the other player; they must be different arrays."""
+    """Fills turned[0:5] with chances[0:5] as seen by the other player; the arrays must be different."""
     turned[0] = np.float32(1) - chances[0]
     turned[1], turned[2] = chances[3], chances[4]
     turned[3], turned[4] = chances[1], chances[2]
@@ -61,7 +62,7 @@ def fill_turned(chances: Chances, turned: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_outcome_chances(outcome: int, chances: Chances) -> None:
-    """Fills chances[0:5] with those of a finished game, worth `outcome` points (-3 to 3, not 0) to the player."""
+    """Fills chances[0:5] for a finished game, worth `outcome` points (-3 to 3, not 0) to the player."""
     chances[0] = np.float32(outcome > 0)
     chances[1], chances[2] = np.float32(outcome > 1), np.float32(outcome > 2)
     chances[3], chances[4] = np.float32(outcome < -1), np.float32(outcome < -2)
@@ -69,10 +70,10 @@ def fill_outcome_chances(outcome: int, chances: Chances) -> None:
 
 @kernel(borrows=True)
 def possible_outcomes(board: Boards) -> int:
-    """A set of bits: which of chances[1:5] may be above 0 on board[slot]; bit 0 for win_gammon, and so on.
+    """Bits of the chances[1:5] that may be above 0 on board[slot]; bit 0 for win_gammon, and so on.
 
-    No gammon is possible once the loser has borne off a checker, no backgammon once the sides are past each other and
-    the loser has no checker left in the winner's home board.
+    A gammon is impossible once the loser has borne off a checker; a backgammon, once contact is over and the loser has
+    left the winner's home board.
     """
     ours, theirs = int(board[25]), int(board[0])
     our_rearmost, their_rearmost = 25 * (ours > 0), 25 * (theirs > 0)
@@ -95,7 +96,7 @@ def possible_outcomes(board: Boards) -> int:
 
 @kernel(borrows=True)
 def limit_chances(possible: int, chances: Chances) -> None:
-    """Changes chances[0:5] to obey the rules: impossible chances are 0, and none is above one that includes it."""
+    """Limits chances[0:5] by the rules: impossible chances become 0, and none exceeds one that includes it."""
     chances[1] = min(chances[1], chances[0]) if possible & 1 else np.float32(0)
     chances[2] = min(chances[2], chances[1]) if possible & 2 else np.float32(0)
     chances[3] = min(chances[3], np.float32(1) - chances[0]) if possible & 4 else np.float32(0)
@@ -103,7 +104,7 @@ def limit_chances(possible: int, chances: Chances) -> None:
 
 
 class AnswerSource(IntEnum):
-    """What an answer comes from; EXACT and COMBINED have the numbers of `bearoff_kernels.BearoffSource`."""
+    """The source of an answer; EXACT and COMBINED have the numbers of `bearoff_kernels.BearoffSource`."""
 
     OVER = 0  # the rules: the game is over
     EXACT = 1  # a two-sided bearoff table, or one of contact endgames
@@ -119,20 +120,22 @@ class AnswerSource(IntEnum):
         return self <= AnswerSource.COMBINED
 
 
-LAST_FINAL = int(max(source for source in AnswerSource if source.is_final))  # for kernels: up to it, all are
+LAST_FINAL = int(
+    max(source for source in AnswerSource if source.is_final)
+)  # for kernels: sources up to this one are final
 
 
 class Evaluations(NamedTuple):
-    """One row a position, seen by the player on roll, before the roll."""
+    """One row per position, seen by the player on roll, before the roll."""
 
     chances: Chances  # [n, 5] win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
-    sources: NDArray[np.int8]  # [n] a number of `AnswerSource`
+    sources: NDArray[np.int8]  # [n] `AnswerSource` numbers
 
 
 @runtime_checkable
 class Evaluator(Protocol):
-    """Evaluates each position independently: the same position always gets the same answer, to the last bit. One that
-    also has `evaluate_ahead(boards, ply)` looks ahead by itself: see `lookahead.evaluate_ahead`."""
+    """Evaluates positions independently: the same position always gets the same answer, to the last bit. With a method
+    `evaluate_ahead(boards, ply)` it looks ahead by itself: see `lookahead.evaluate_ahead`."""
 
     @property
     def label(self) -> str:
@@ -144,7 +147,7 @@ class Evaluator(Protocol):
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """How accurate the answers of each source are, in words, as far as that is known."""
+        """The accuracy of each source in words, if known."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """Evaluations of int8[n, 26] boards. Raises InvalidPositionError for another shape or type, or an illegal

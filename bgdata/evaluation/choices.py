@@ -1,6 +1,6 @@
 """Players for kernels: a kind and its arrays, so that whole games run without returning to Python.
 
-To add a kind, add a number, its arrays in `Chooser` (empty by default), and a branch in `choose`.
+A new kind needs a number, its arrays in `Chooser` (empty by default), and a branch in `choose`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from bgdata.game.random import low_below, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel, read_only
 
 RANDOM, PUBEVAL, NETWORK = 0, 1, 2
-_NEVER = -16  # the sum of an output that says never
+_NEVER = -16  # a sum for which an output is nearly 0
 
 
 class Chooser(NamedTuple):
-    """Everything a kernel needs to choose plays; fields of other kinds keep their defaults."""
+    """All data with which a kernel chooses plays; fields of other kinds keep their defaults."""
 
     kind: int
     seed: int = 0  # RANDOM
@@ -37,11 +37,11 @@ class Chooser(NamedTuple):
 
 @runtime_checkable
 class KernelPlayer(Protocol):
-    """A `player.Player` whose choices kernels can make, too."""
+    """A `player.Player` whose choices kernels can also make."""
 
     @property
     def chooser(self) -> Chooser:
-        """Its kind and arrays; always of the same types, for any kind."""
+        """The kind and arrays of the player, of the same types for any kind."""
 
 
 def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
@@ -50,22 +50,22 @@ def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:
 
 
 def require_networks(chooser: Chooser, purpose: str) -> None:
-    """Raise UsageError unless a player has networks, for a purpose such as "to roll out"."""
+    """Raise UsageError unless a player has networks; `purpose` is such as "to roll out"."""
     if chooser.kind != NETWORK:
         raise UsageError(f"expected a player with networks {purpose}, got one that only chooses plays")
 
 
 def win_only(networks: Networks) -> Networks:
-    """The same networks without gammons: their chances to win are the same, to the last bit.
+    """The networks without gammons; their winning chances are bit for bit the same.
 
-    No kernel knows of it: the four gammon outputs of every network are fixed at nearly 0 (below a millionth), so that
-    the play with the highest equity is the one with the highest chance to win. Games that are over are worth what the
-    rules say, gammons included, which can weigh near the end of a game where plays are chosen one roll ahead.
+    The four gammon outputs of every network are fixed at nearly 0 (below a millionth), so the play with the highest
+    equity is the one with the highest winning chance, and kernels need no change. Finished games keep their points,
+    gammons included, which can matter near the end of a game if plays are chosen one roll ahead.
     """
     weights, biases = networks.weights.copy(), networks.biases.copy()
     for row in networks.shapes.tolist():
         sizes = layer_sizes(row)
-        place = row[2] + sum(below * units for below, units in pairwise([row[1], *sizes]))  # behind the last weight
+        place = row[2] + sum(below * units for below, units in pairwise([row[1], *sizes]))  # after the last weight
         bias, below = row[3] + sum(sizes), sizes[-2]
         weights[place - (OUTPUTS - 1) * below : place] = 0
         biases[bias - (OUTPUTS - 1) : bias] = _NEVER * Activation(row[ACTIVATION]).later_sum
@@ -73,22 +73,22 @@ def win_only(networks: Networks) -> Networks:
 
 
 def win_only_chooser(chooser: Chooser) -> Chooser:
-    """A player of the kind NETWORK that plays for wins alone, as at double match point. Bearoff tables answer only
-    where no gammon is possible; other races are left to the networks."""
+    """A player of the kind NETWORK that maximizes wins, as at double match point. Bearoff tables answer only if no
+    gammon is possible; the networks answer for other races."""
     return chooser._replace(networks=win_only(chooser.networks), tables=chooser.tables._replace(gammon_points=0))
 
 
 @kernel()
 def choice_scratch(chooser: Chooser) -> Scratch:
-    """Scratch that `choose` needs, for one thread."""
+    """Scratch of `choose` for one thread."""
     return new_scratch(chooser.networks)
 
 
 @kernel(borrows=True)
 def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, turn: int, scratch: Scratch) -> int:
-    """The row of after[0:n, slot], positions after each play from board[slot] still seen by the player who moved, that
-    a player chooses. A random player decides by its seed, the game and the turn, other players by the board. `scratch`
-    is from `choice_scratch`."""
+    """The row of the chosen play among after[0:n, slot], positions after each play from board[slot], seen by the player
+    who moved. A random player's choice depends on its seed, game and turn; others' on the board. `scratch` is from
+    `choice_scratch`."""
     if n == 1:
         return 0
     if chooser.kind == PUBEVAL:
@@ -97,7 +97,7 @@ def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, tu
         best, _ = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
         return best
     bits: Any = random_bits(random_stream(chooser.seed, game), turn)
-    return np.int64(low_below(bits, n))  # type: ignore[return-value]  # unsigned otherwise
+    return np.int64(low_below(bits, n))  # type: ignore[return-value]  # otherwise unsigned
 
 
 def chosen_boards(
@@ -105,8 +105,8 @@ def chosen_boards(
 ) -> Boards:
     """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, as `player.Player` returns them.
 
-    Row i is turn `turn` of game games[i], int64[n] (by default the place in the batch); random choices depend on it.
-    Raises as `batch_plays` does.
+    Row i is turn `turn` of game games[i], int64[n] (default: the row); random choices depend on it. Raises the errors
+    of `batch_plays`.
     """
     dice = check_rolls(rolls, len(check_legal_boards(boards)))
     chosen = np.empty((len(boards), 26), np.int8)
@@ -126,8 +126,8 @@ def fill_chosen(
     turn: int,
     chosen: Boards,
 ) -> None:
-    """Fills chosen[row, slot], seen by the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for rows
-    begin:end."""
+    """Fills chosen[row, slot], seen by the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for the
+    rows begin:end."""
     after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
     scratch = choice_scratch(chooser)
     for row in range(begin, end):

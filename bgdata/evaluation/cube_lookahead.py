@@ -1,15 +1,15 @@
-"""Looking ahead with the cube: what positions are worth when both sides turn it on the way, with any evaluator.
+"""Looking ahead with the cube: values of positions if both sides may double on the way, with any evaluator.
 
-Before a roll, a position has one value for each owner of the cube if it is not turned now; turning it leads to the
-value of a cube of twice the size that the other side owns. So the values of all cubes that may come are looked ahead
-together: that of a roll is the mean, over the 21 rolls, of what the position after the best reply is worth to the other
-side, which decides about the cube first. Replies are chosen by static evaluation, with the cube as it stands, and
-looked ahead to ply n - 1 for ply n. In money play a cube is worth the same, per unit, whatever it shows.
+Before a roll, a position has one value per owner of the cube, without a double now; a double leads to the value with a
+doubled cube that the other side owns. So the values of all future cubes are looked ahead together: the value of a roll
+is that of the position after the best reply to the other side, which decides about the cube first, and a position has
+the mean of the 21 rolls. Replies are chosen by static evaluation with the current cube, and evaluated at ply n - 1 for
+ply n. In money play the value per unit cube does not depend on the cube's value.
 
-Arrays of values are float64[n, level, owner code], of the player on roll, who does not double now: the cube shows
-cube_value * 2^level, and there is one level for money. Kernels take float64[level, owner code] of one position; where
-all plays are looked at, plays are worth what `play_worth` finds by any evaluator, up to rounding. Without a cube in
-the stakes values are cubeless equities.
+Arrays of values are float64[n, level, owner code], of the player on roll without a double now: the cube shows
+cube_value * 2^level, and money has one level. Kernels take float64[level, owner code] of one position. If they evaluate
+all plays, their values equal those of `play_worth` with any evaluator, up to rounding. Without a cube in the stakes,
+values are cubeless equities.
 """
 
 from __future__ import annotations
@@ -60,24 +60,24 @@ _WINDOWS = np.array([each.window for each in FILTERS], np.float64)
 
 
 class CubeTree(NamedTuple):
-    """Scratch of one thread. A depth is the number of rolls between a position and the one that is asked for."""
+    """Scratch of one thread. Depth is the number of rolls from the root position."""
 
     rolls: RollScratch
-    after: Boards  # [MOST_PLAYS, 26] after the plays of the roll to play, the OPPONENT on roll
+    after: Boards  # [MOST_PLAYS, 26] after the plays of the root's roll, the OPPONENT on roll
     worths: Values  # [MOST_PLAYS] of the opponent, as equity of this game
-    equities: Values  # [MOST_PLAYS] cubeless ones of the opponent, static
-    rows: NDArray[np.int64]  # [MOST_PLAYS] the plays that are still looked at, the best first
+    equities: Values  # [MOST_PLAYS] static cubeless equities of the opponent
+    rows: NDArray[np.int64]  # [MOST_PLAYS] the remaining plays, best first
     replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
-    places: NDArray[np.int64]  # [depth] rolls that are done
+    places: NDArray[np.int64]  # [depth] number of finished rolls
     totals: Values  # [depth, level, owner code] mean over those rolls
-    values: Values  # [level, owner code] of the position looked at last
+    values: Values  # [level, owner code] of the last position
     board: Boards  # [26]
     chances: Chances  # [5]
 
 
 @kernel()
 def new_cube_tree(networks: Networks, ply: int) -> CubeTree:
-    """Scratch for one thread that looks as far as this."""
+    """Scratch for one thread and lookahead to `ply`."""
     return CubeTree(
         new_roll_scratch(networks),
         np.empty((MOST_PLAYS, 26), np.int8),
@@ -103,7 +103,7 @@ def turned_stakes(stakes: CubeStakes) -> CubeStakes:
 
 @kernel(borrows=True)
 def single_games(stakes: CubeStakes) -> tuple[float, float]:
-    """What a single game that is lost, and one that is won, is worth to the player on roll."""
+    """(value of a lost single game, value of a won one) to the player on roll."""
     if stakes.unit != MATCH:
         return -1.0, 1.0
     cube = stakes.cube_value
@@ -111,8 +111,8 @@ def single_games(stakes: CubeStakes) -> tuple[float, float]:
 
 
 @kernel(borrows=True)
-def n_levels(stakes: CubeStakes) -> int:
-    """How many cubes may come: up to the first that decides the match for either side."""
+def level_count(stakes: CubeStakes) -> int:
+    """Number of cube values that can occur: up to the first that decides the match for either side."""
     levels = 1
     while stakes.unit == MATCH and stakes.cube_value << (levels - 1) < max(stakes.game.away, stakes.game.opponent_away):
         levels += 1
@@ -123,8 +123,8 @@ def n_levels(stakes: CubeStakes) -> int:
 def fill_static(
     tables: BearoffArrays, stakes: CubeStakes, board: Boards, chances: Chances, is_over: bool, values: Values
 ) -> bool:
-    """Fills values[level, owner code] for board[slot] from chances[0:5], by the model or, in money play, an exact
-    table; returns whether looking ahead would not improve them."""
+    """Fills values[level, owner code] for board[slot] from chances[0:5] by the model, or in money play from an exact
+    table; returns whether they are final, so that looking ahead would not improve them."""
     is_exact = not is_over and stakes.unit == MONEY and bearoff_source(tables, board) == _EXACT
     for level in range(values.shape[0]):
         cube_value = stakes.cube_value << level
@@ -143,7 +143,7 @@ def fill_static(
 
 @kernel(borrows=True)
 def fill_decided(stakes: CubeStakes, values: Values) -> None:
-    """Fills values[level, owner code] with themselves after the best cube actions of the player on roll and of the
+    """Replaces values[level, owner code] by those after the best cube actions of the player on roll and the
     opponent."""
     if stakes.unit == CUBELESS or (stakes.unit == MATCH and stakes.game.is_crawford):
         return
@@ -171,9 +171,8 @@ def fill_play_ahead(
     tree: CubeTree,
     chosen: Boards,
 ) -> None:
-    """Fills chosen[slot] with the play of dice (die, other_die) from board[slot] that is best at a ply of 1 or more, as
-    `lookahead.rank_all` chooses it by what plays are worth with the cube; of equal ones that which is statically best.
-    `stakes` are seen by the opponent."""
+    """Fills chosen[slot] with the best play of dice (die, other_die) from board[slot] at a ply of 1 or more, the choice
+    of `lookahead.rank_all` by cubeful values; of equal plays the statically best. The opponent sees `stakes`."""
     sight = Sight(networks, tables, likely)
     n, rows = fill_worths(networks, tables, stakes, board, dice, tree), tree.rows
     for depth in range(1, ply + 1):
@@ -192,30 +191,30 @@ def fill_play_ahead(
 def fill_worths(
     networks: Networks, tables: BearoffArrays, stakes: CubeStakes, board: Boards, dice: tuple[int, int], tree: CubeTree
 ) -> int:
-    """Fills tree.after, tree.worths, tree.equities and tree.rows of all plays of dice from board[slot], statically;
-    returns how many."""
+    """Fills tree.after, tree.worths, tree.equities and tree.rows with the static values of all plays of dice from
+    board[slot]; returns their number."""
     evaluation, plays = tree.rolls.evaluation, tree.rolls.after
     n = fill_plays(board, max(dice[0], dice[1]), min(dice[0], dice[1]), plays, tree.rolls.notes)
     fill_all_chances(networks, tables, plays, 0, n, True, evaluation, evaluation.found, evaluation.sources)
     for play in range(n):
         chances, source = evaluation.found[play], evaluation.sources[play]
         flip_into(plays[play], tree.after[play])
-        tree.worths[play] = in_this_game(stakes, value_of(stakes, tables, tree.after[play], source, chances))
+        tree.worths[play] = normalized_to_game(stakes, value_of(stakes, tables, tree.after[play], source, chances))
         tree.equities[play], tree.rows[play] = equity_of(chances), play
     return n
 
 
 @kernel(borrows=True)
-def in_this_game(stakes: CubeStakes, value: float) -> float:
-    """A value as equity of this game: -1 where a single game is lost, and 1 where it is won."""
+def normalized_to_game(stakes: CubeStakes, value: float) -> float:
+    """Normalizes a value to this game: -1 is a lost single game and 1 a won one."""
     lose, win = single_games(stakes)
     return 2.0 * (value - lose) / (win - lose) - 1.0
 
 
 @kernel(borrows=True)
 def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
-    """Sorts the plays tree.rows[0:n] as far as the best of them, `most` and none that is worth more to the opponent
-    than the best by a window, are its first ones; returns how many these are."""
+    """Partially sorts tree.rows[0:n] so that the best plays come first: at most `most`, each within `window` of the
+    best for the opponent; returns their number."""
     rows = tree.rows
     for place in range(min(n, most)):
         best = place
@@ -231,20 +230,20 @@ def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
 
 @kernel(borrows=True)
 def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree) -> float:
-    """What board[slot] is worth at a ply to the player on roll, before a double, as equity of this game."""
-    values = tree.values[: n_levels(stakes)]
+    """The value of board[slot] at a ply to the player on roll, before a double, normalized to this game."""
+    values = tree.values[: level_count(stakes)]
     source = fill_chances(sight.networks, sight.tables, board, tree.rolls.evaluation, tree.chances)
     if not fill_static(sight.tables, stakes, board, tree.chances, source == _SOURCE_OVER, values):
         fill_values_ahead(sight, stakes, ply, board, tree, values)
     fill_decided(stakes, values)
-    return in_this_game(stakes, values[0, stakes.owner])
+    return normalized_to_game(stakes, values[0, stakes.owner])
 
 
 @kernel(borrows=True)
 def fill_values_ahead(
     sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree, values: Values
 ) -> None:
-    """Fills values[level, owner code] for board[slot], whose static ones are not final: depth first, without
+    """Fills values[level, owner code] for board[slot], whose static values are not final: depth first, without
     recursion."""
     enter(sight, stakes, board, 0, ply, tree, values)
     depth = 0
@@ -260,7 +259,9 @@ def fill_values_ahead(
             continue
         reply = tree.replies[depth, tree.places[depth]]
         source = fill_chances(sight.networks, sight.tables, reply, tree.rolls.evaluation, tree.chances)
-        if fill_static(sight.tables, seen_at(stakes, depth + 1), reply, tree.chances, source == _SOURCE_OVER, values):
+        if fill_static(
+            sight.tables, stakes_at_depth(stakes, depth + 1), reply, tree.chances, source == _SOURCE_OVER, values
+        ):
             add_reply(stakes, depth, tree, values)
         else:
             depth += 1
@@ -268,8 +269,8 @@ def fill_values_ahead(
 
 
 @kernel(borrows=True)
-def seen_at(stakes: CubeStakes, depth: int) -> CubeStakes:
-    """The stakes as seen by who is on roll at a depth."""
+def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
+    """The stakes as seen by the player on roll at a depth."""
     return stakes if depth % 2 == 0 else turned_stakes(stakes)
 
 
@@ -277,9 +278,9 @@ def seen_at(stakes: CubeStakes, depth: int) -> CubeStakes:
 def enter(
     sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
 ) -> None:
-    """Fills tree.replies[depth, roll, slot] from board[slot], with no roll done; at the last depth also
-    tree.totals[depth, level, owner code], with all of them done. values[level, owner code] is scratch."""
-    rolls, theirs = tree.rolls, seen_at(stakes, depth + 1)
+    """Fills tree.replies[depth, roll, slot] from board[slot] and resets the finished rolls; at the last depth also
+    fills tree.totals[depth, level, owner code] for all rolls. values[level, owner code] is scratch."""
+    rolls, theirs = tree.rolls, stakes_at_depth(stakes, depth + 1)
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls, theirs)
     tree.totals[depth] = 0.0
     tree.places[depth] = 0
@@ -294,9 +295,9 @@ def enter(
 
 @kernel(borrows=True)
 def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) -> None:
-    """Fills tree.totals[depth, level, owner code] with itself plus what the next roll is worth, after which the
-    opponent has these values; one more roll is done."""
-    theirs, chance = seen_at(stakes, depth + 1), CHANCES[tree.places[depth]]
+    """Adds the value of the next roll, after which the opponent has these values, to tree.totals[depth, level, owner
+    code]; counts the roll as finished."""
+    theirs, chance = stakes_at_depth(stakes, depth + 1), CHANCES[tree.places[depth]]
     fill_decided(theirs, values)
     for level in range(values.shape[0]):
         for owner in range(OWNERS):
@@ -307,8 +308,8 @@ def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) ->
 
 
 def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
-    """Stakes and rules as numbers. Beavers are left out. Raises InvalidParameterError for rules that do not fit the
-    stakes, and InvalidScoreError for a score that the match equity table does not have."""
+    """Stakes and rules as numbers, without beavers. Raises InvalidParameterError for rules that do not fit the stakes,
+    and InvalidScoreError for a score outside the match equity table."""
     check_rules(stakes, rules)
     score, cube = stakes.score, stakes.cube
     if isinstance(score, Money) or rules.as_money:
@@ -325,15 +326,15 @@ def kernel_stakes(stakes: Stakes, rules: CubeRules) -> CubeStakes:
 
 
 def cubeful_values(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n]: what legal int8[n, 26] boards are worth at a ply to the player on roll, before a double: points per
-    unit cube, or mwc. In money play an exact table of `tables` answers where one reaches."""
+    """float64[n]: values of legal int8[n, 26] boards at a ply to the player on roll, before a double: points per unit
+    cube, or mwc. In money play an exact table of `tables` answers if it covers the position."""
     values = values_ahead(look, tables, stakes, boards, ply)
     return after_decisions(stakes, values)[:, 0, stakes.owner]
 
 
 def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
-    """The worth of plays for `lookahead.rank_all` by stakes that are seen by the opponent, who is on roll after them:
-    points per unit cube, in a match as equity of this game, -1 where a single game is lost and 1 where it is won."""
+    """Values of plays for `lookahead.rank_all`, by stakes seen by the opponent, who is on roll after them: points per
+    unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one)."""
     own = turned_stakes(theirs)
 
     def worth(boards: Boards, _found: Evaluations, ply: int) -> Values:
@@ -343,13 +344,14 @@ def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
 
 
 def play_equity(own: CubeStakes, theirs: Value) -> Value:
-    """What the opponent's values after plays are as equity of this game to the player who moves, for `own` stakes."""
+    """The opponent's values after plays, converted to the player who moves and normalized to this game for `own`
+    stakes."""
     lose, win = single_games(own)
     return 2 * (turned_values(own, theirs) - lose) / (win - lose) - 1
 
 
 def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | None]:
-    """What a play is worth as equity of this game, as `play_worth` has it, and in a match as mwc."""
+    """(equity of a play normalized to this game, as from `play_worth`; mwc in a match)."""
     lose, win = single_games(stakes)
     return equity, lose + (win - lose) * (equity + 1) / 2 if stakes.unit == MATCH else None
 
@@ -360,7 +362,7 @@ def turned_values(stakes: CubeStakes, values: Value) -> Value:
 
 
 def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n, level, owner code]: see the module."""
+    """float64[n, level, owner code]: see the module docstring."""
     found = look(boards, 0)
     values, is_final = static_values(tables, stakes, boards, found)
     open_rows = np.flatnonzero(~is_final) if ply else np.empty(0, np.int64)
@@ -371,7 +373,7 @@ def values_ahead(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: 
 
 
 def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards: Boards, ply: int) -> Values:
-    """float64[n, level, owner code]: the mean over all rolls, valued at ply - 1 after the best replies."""
+    """float64[n, level, owner code]: the mean over all rolls, at ply - 1 after the best replies."""
     theirs = turned_stakes(stakes)
     offsets, after_play = batch_plays(np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)))
     after = flip_boards(after_play)
@@ -385,8 +387,8 @@ def _mean_after_rolls(look: Look, tables: BearoffArrays, stakes: CubeStakes, boa
 
 
 def lowest_of(values: Values, equities: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[n]: the row of the lowest of values[offsets[i]:offsets[i + 1]] for each i, of equals that of the lowest
-    equity, of these the first."""
+    """int64[n]: for each i the row of the lowest of values[offsets[i]:offsets[i + 1]]; ties go to the lowest equity,
+    then the first row."""
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.lexsort((equities, values, group))[offsets[:-1]]
 
@@ -394,9 +396,8 @@ def lowest_of(values: Values, equities: NDArray[np.float32], offsets: NDArray[np
 def static_values(
     tables: BearoffArrays, stakes: CubeStakes, boards: Boards, found: Evaluations
 ) -> tuple[Values, NDArray[np.bool_]]:
-    """Values by the model from chances, or exact ones in money play; and bool[n], whether looking ahead would not
-    improve them."""
-    values = np.empty((len(boards), n_levels(stakes), OWNERS))
+    """(values by the model from chances, or exact ones in money play; bool[n], whether they are final)."""
+    values = np.empty((len(boards), level_count(stakes), OWNERS))
     is_final = np.empty(len(boards), np.bool_)
     rows = np.ascontiguousarray(boards), np.ascontiguousarray(found.chances), found.sources
     in_threads(fill_static_values, len(boards), tables, stakes, *rows, values, is_final, least=64)
@@ -423,8 +424,7 @@ def fill_static_values(
 
 
 def after_decisions(stakes: CubeStakes, values: Values) -> Values:
-    """float64[n, level, owner code]: the values with the best cube actions of the player on roll and of the
-    opponent."""
+    """float64[n, level, owner code]: the values after the best cube actions of the player on roll and the opponent."""
     decided = values.copy()
     in_threads(fill_all_decided, len(decided), stakes, decided, least=256)
     return decided
@@ -432,6 +432,6 @@ def after_decisions(stakes: CubeStakes, values: Values) -> Values:
 
 @kernel()
 def fill_all_decided(begin: int, end: int, stakes: CubeStakes, values: Values) -> None:
-    """Fills values[row, level, owner code] as `fill_decided` does, for the rows begin:end."""
+    """Applies `fill_decided` to values[row, level, owner code], for the rows begin:end."""
     for row in range(begin, end):
         fill_decided(stakes, values[row])

@@ -1,5 +1,5 @@
-"""Exact cube decisions from two-sided bearoff tables, for money and at match scores, and in races that are solved when
-they are asked for; see `equity.cube.ExactCube`."""
+"""Exact cube decisions from two-sided bearoff tables, for money and at match scores, and from races solved on demand;
+see `equity.cube.ExactCube`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 
-KEPT_CELLS = 2 * MOST_CELLS  # of solved races, and so 256 MB
-SAME_MWC = 1e-9  # tables of one name whose mwc differ by more are not the same: one was built anew, or is a file
+KEPT_CELLS = 2 * MOST_CELLS  # cells of cached races: 256 MB
+SAME_MWC = 1e-9  # tolerance of mwc for the same match equity table: tables of one name may be rebuilt or files
 
 
 class _TableCube:
-    """Exact cube decisions by a table, which is opened when it is first needed; pickled, it is only the table."""
+    """Exact cube decisions from a table, which opens on first use; a pickle only has the table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -44,7 +44,7 @@ class _TableCube:
 
 
 class MoneyBearoff(_TableCube):
-    """Exact cube decisions in money play where both sides are in the table."""
+    """Exact cube decisions in money play if the table covers both sides."""
 
     @cached_property
     def reader(self) -> TwoSidedTable:
@@ -63,8 +63,8 @@ class MoneyBearoff(_TableCube):
         stakes: Stakes,
         met: MatchEquity | None = None,  # noqa: ARG002
     ) -> CubeEquities | None:
-        """Points per unit cube. None for a match, for a position that is not in the table, and for a centered cube
-        under the Jacoby rule while a gammon is possible, since the table does not have these equities."""
+        """Points per unit cube. None for a match, for a position outside the table, and for a centered cube under the
+        Jacoby rule while a gammon is possible, as the table lacks these equities."""
         owner = stakes.cube.owner
         if not isinstance(stakes.score, Money):
             return None
@@ -90,8 +90,7 @@ class MoneyBearoff(_TableCube):
 
 
 class MoneyEndgame(MoneyBearoff):
-    """Exact cube decisions in money play where both sides have so few checkers that a table of contact endgames holds
-    them, wherever they are."""
+    """Exact cube decisions in money play for positions with few checkers anywhere, from a contact endgame table."""
 
     @cached_property
     def reader(self) -> EndgameTable:  # type: ignore[override]
@@ -107,8 +106,7 @@ class MoneyEndgame(MoneyBearoff):
 
 
 class MatchBearoff(_TableCube):
-    """Exact cube decisions in a match, at the one score and cube value of a table that was solved with one match equity
-    table."""
+    """Exact cube decisions in a match, at the score and cube value of a table solved with one match equity table."""
 
     @cached_property
     def reader(self) -> MatchTable:
@@ -121,8 +119,8 @@ class MatchBearoff(_TableCube):
         return f"exact, {self.table.name}: each mwc within {self.table.manifest.statistics['mwc_error_bound']:.2g}"
 
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
-        """mwc. None for money, for another score, cube value or match equity table, and for a position that is not in
-        the table."""
+        """The mwc. None for money, for another score, cube value or match equity table, and for a position outside the
+        table."""
         score = stakes.score
         if not isinstance(score, MatchScore) or met is None:
             return None
@@ -138,23 +136,23 @@ class MatchBearoff(_TableCube):
             return None
         if found.double_take is None or score.away <= stakes.cube.value:
             return without_double(found.no_double)
-        # a pass is rounded as what is stored is: a win that is certain is worth no less
+        # a pass is rounded like the stored values, so that a certain win is worth no less
         is_coded = reader.stored.dtype == np.uint16
         passed = round(reader.won * STEPS) / STEPS if is_coded else float(np.float32(reader.won))
         return CubeEquities(found.no_double, found.double_take, found.double_take, passed)
 
 
 class SolvedRaces:
-    """Exact cube decisions in races that no table covers, solved when they are asked for: in money play, and in a match
-    at any score and with any match equity table. Both sides must have borne off a checker, so that no gammon can be
-    lost, and solving must take less than about a second. What was solved is kept: whatever a position leads to is
-    there, whoever is on roll."""
+    """Exact cube decisions in races that no table covers, solved on demand: in money play, and in a match at any score
+    with any match equity table. Both sides must have borne off a checker, so that no gammon can be lost, and solving
+    must take less than about a second. Solved races are cached, with all positions that they lead to, for either side
+    on roll."""
 
     accuracy = "exact, solved for this position"
 
     def __init__(self, most_cells: int = MOST_CELLS) -> None:
         self.most_cells = most_cells
-        self.kept: list[_Solved] = []  # the last one first
+        self.kept: list[_Solved] = []  # most recent first
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.most_cells,)
@@ -162,7 +160,7 @@ class SolvedRaces:
     def cube_equities(self, position: Position, stakes: Stakes, met: MatchEquity | None = None) -> CubeEquities | None:
         """Points per unit cube, or mwc by `met` in a match. None for a position with contact or with all checkers of a
         side, for one that leads to too many others, and for a match without `met`. Raises InvalidScoreError for a score
-        that `met` does not have."""
+        outside `met`."""
         opponent, on_roll = position.rows
         is_race = highest(on_roll) + highest(opponent) < BAR and any(on_roll) and any(opponent)
         if not is_race or (isinstance(stakes.score, MatchScore) and met is None):
@@ -188,7 +186,7 @@ class SolvedRaces:
 
 
 class _Solved(NamedTuple):
-    """A race that was solved for stakes, seen by side 0."""
+    """A race solved for stakes, seen by side 0."""
 
     race: SolvedRace
     stakes: Stakes
@@ -196,7 +194,7 @@ class _Solved(NamedTuple):
     cube: MatchCube | None  # None for money
 
     def knows(self, stakes: Stakes, met: MatchEquity | None) -> bool:
-        """Whether it has what is worth what in a game for these stakes."""
+        """Whether its values apply to these stakes."""
         if self.cube is None:
             return not isinstance(stakes.score, MatchScore)
         if met is not self.met or not isinstance(stakes.score, MatchScore):
@@ -205,7 +203,7 @@ class _Solved(NamedTuple):
         return stakes.score in scores and self.stakes.cube.value <= stakes.cube.value
 
     def equities(self, layouts: tuple[Layout, Layout], stakes: Stakes) -> CubeEquities:
-        """The equities of the player on roll, whose layout is the first of these."""
+        """The equities of the player on roll, whose layout is the first."""
         slots = self.race.find(*layouts)
         assert slots is not None
         if self.cube is None:

@@ -1,8 +1,8 @@
-"""gnubg, the installed program: a server that stays, and a player and evaluator by servers.
+"""The installed gnubg as a player and evaluator, by server processes.
 
-The player asks for cubeless money play without the Jacoby rule. Its processes are started with the first questions and
-stay: each answers thousands of questions a second at 0-ply. gnubg's command `external` listens on a socket in the file
-system and answers one line at a time, in a tenth of a millisecond. Longer lines than ours would end it.
+The player asks for cubeless money play without the Jacoby rule. Its processes start with the first questions and stay:
+each answers thousands of questions a second at 0-ply. gnubg's command `external` listens on a Unix socket and answers
+one line at a time, in a tenth of a millisecond. Longer lines than ours would end it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from bgdata.kernel import thread_count
 from bgdata.process import when_cut_off
 
 START_SECONDS = 60  # a busy machine may take that long
-ANSWER_SECONDS = 600.0  # at 4-ply, of a busy machine
-END_SECONDS = 2  # that a process may take to end by itself
+ANSWER_SECONDS = 600.0  # at 4-ply, on a busy machine
+END_SECONDS = 2  # for a process to end by itself
 COMMANDS = """
 set jacoby off
 set evaluation chequerplay evaluation plies PLY
@@ -45,18 +45,18 @@ set evaluation chequerplay evaluation prune off
 set evaluation chequerplay evaluation noise 0
 external SOCKET
 """
-# gnubg would wait for another connection when this process is gone: what reads its input to the end ends it then
+# gnubg would outlive this process and wait for another connection, so a watcher kills it when its input ends
 WATCHED = 'exec 3<&0; { cat <&3 >/dev/null; kill $$; } 2>/dev/null & exec "$@" </dev/null >/dev/null 2>&1 3<&-'
 GAMES_FOLDERS = ("/usr/games", "/usr/local/games")  # where distributions put gnubg, often not on PATH
 
 
 def find_gnubg_tool(name: str) -> str | None:
-    """Path of `gnubg`, `makebearoff`, `makehyper` or `bearoffdump`; None where it is not installed."""
+    """Path of `gnubg`, `makebearoff`, `makehyper` or `bearoffdump`; None if it is not installed."""
     return shutil.which(name) or shutil.which(name, path=os.pathsep.join(GAMES_FOLDERS))
 
 
 def require_gnubg() -> str:
-    """Path of gnubg. Raises UnknownPlayerError where it is not installed."""
+    """Path of gnubg. Raises UnknownPlayerError if it is not installed."""
     path = find_gnubg_tool("gnubg")
     if path is None:
         raise UnknownPlayerError("expected GNU Backgammon on this machine, found none (Debian package gnubg)")
@@ -65,21 +65,20 @@ def require_gnubg() -> str:
 
 @functools.cache
 def gnubg_version() -> str:
-    """The version that gnubg prints, such as 1.07.001. Raises UnknownPlayerError where it is not installed."""
+    """The version that gnubg prints, such as 1.07.001. Raises UnknownPlayerError if it is not installed."""
     done = subprocess.run([require_gnubg(), "--version"], capture_output=True, text=True, check=False)
     found = re.search(r"\d+\.\d+\.\d+", done.stdout)
     return found[0] if found else "unknown"
 
 
 class GnubgServer:
-    """One process of gnubg at a ply, for cubeless money play without the Jacoby rule. `close` ends it, as does the end
-    of this process, however it comes. An answer may take `patience_seconds`. Raises UnknownPlayerError and
-    ExternalProgramError."""
+    """One process of gnubg at a ply, for cubeless money play without the Jacoby rule. It ends with `close` or with this
+    process. An answer may take `patience_seconds`. Raises UnknownPlayerError and ExternalProgramError."""
 
     def __init__(self, ply: int, patience_seconds: float = ANSWER_SECONDS) -> None:
         self.ply, self.patience_seconds = ply, patience_seconds
         with (
-            tempfile.TemporaryDirectory(prefix="gnubg-") as folder,  # not needed any more once it is connected
+            tempfile.TemporaryDirectory(prefix="gnubg-") as folder,  # not needed after the connection
             when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
         ):
             process, connection = _start(Path(folder), ply)
@@ -101,12 +100,12 @@ class GnubgServer:
         return chances
 
     def play(self, position: Position, roll: Roll) -> str:
-        """The play that it chooses, in its notation; nothing where there is none. Raises ExternalProgramError."""
+        """The chosen play in gnubg's notation; empty without a legal play. Raises ExternalProgramError."""
         return self._talk.ask(format_money_board(position, roll), self.patience_seconds)
 
 
 def _start(folder: Path, ply: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A process that listens, and a connection to it. Raises UnknownPlayerError and ExternalProgramError."""
+    """A listening process and a connection to it. Raises UnknownPlayerError and ExternalProgramError."""
     path = folder / "socket"
     (folder / "commands").write_text(COMMANDS.replace("PLY", str(ply)).replace("SOCKET", str(path)))
     gnubg = [require_gnubg(), "-t", "-q", "-r", "-c", str(folder / "commands")]
@@ -130,8 +129,8 @@ def _start(folder: Path, ply: int) -> tuple[subprocess.Popen[bytes], socket.sock
 def _end(process: subprocess.Popen[bytes], connection: socket.socket) -> None:
     connection.close()
     try:
-        process.communicate(timeout=END_SECONDS)  # closes its input, whereupon it is told to end
-    except subprocess.TimeoutExpired:  # it hangs, or was stopped
+        process.communicate(timeout=END_SECONDS)  # closes its input, so the watcher ends it
+    except subprocess.TimeoutExpired:  # it hangs or was stopped
         process.kill()
         process.wait()
 
@@ -141,14 +140,14 @@ Answer = TypeVar("Answer")
 
 
 class GnubgPlayer(ProgramPlayer):
-    """gnubg at a ply; `ply` counts as in gnubg: 0 is the static evaluation. An answer may take `patience_seconds`.
-    Raises UnknownPlayerError where gnubg is not installed, and later ExternalProgramError if it stops answering."""
+    """gnubg at a ply, which counts as in gnubg: 0 is the static evaluation. An answer may take `patience_seconds`.
+    Raises UnknownPlayerError if gnubg is not installed, and later ExternalProgramError if it stops answering."""
 
     def __init__(self, ply: int = 0, patience_seconds: float = ANSWER_SECONDS) -> None:
         check_program_ply("gnubg", ply)
         super().__init__(f"gnubg-{ply}ply", "gnubg")
         self.ply, self.patience_seconds = ply, patience_seconds
-        self.version = f"{gnubg_version()}-external"  # to six decimals, which scripts are not
+        self.version = f"{gnubg_version()}-external"  # six decimals, unlike gnubg's scripts
         self._servers: list[GnubgServer] = []
         self._asking = Lock()
 
@@ -167,7 +166,7 @@ class GnubgPlayer(ProgramPlayer):
         return self._ask_all(lambda server, decision: server.play(*decision), decisions)
 
     def _ask_all(self, ask: Callable[[GnubgServer, Question], Answer], questions: Sequence[Question]) -> list[Answer]:
-        """The answers in the order of the questions, from as many processes as there are threads to use."""
+        """The answers in the order of the questions, from as many processes as there are threads."""
         count = min(thread_count(), len(questions))
         if not count:
             return []
@@ -180,6 +179,6 @@ class GnubgPlayer(ProgramPlayer):
                     executor.map(lambda server, part: [ask(server, each) for each in part], self._servers, parts)
                 )
             except ExternalProgramError:
-                self._servers = []  # others will answer the next questions
+                self._servers = []  # new processes answer the next questions
                 raise
         return [answers[row % count][row // count] for row in range(len(questions))]

@@ -1,8 +1,8 @@
 """Looking ahead with any evaluator: the value of a position is the mean, over the 21 rolls, of the value after the best
 reply. Networks look ahead by themselves, in `roll_values`.
 
-Replies are chosen by static evaluation, and valued at ply n - 1 for ply n. Positions whose answers are final, by the
-rules or a table, are not looked ahead. A filter lets only the better plays of a decision reach the deeper plies.
+Replies are chosen by static evaluation, and evaluated at ply n - 1 for ply n. Positions with final answers, from the
+rules or a table, are not looked ahead. Filters let only the better plays of a decision reach the deeper plies.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from bgdata.game.dice import ROLLS
 from bgdata.game.play_kernels import batch_plays
 from bgdata.game.rolls import DICE
 
-REVISION = 2  # grows when the same question may get another answer
+REVISION = 2  # raised when an answer may change
 MOST_PLY = 3
-LIKELY = 18  # plays of a roll that networks look at, of those that PubEval scores highest
-BATCH = 128  # positions looked into at a time: bounds the memory
-MOST_ANSWERS = 1 << 16  # that a cache keeps: some 20 MB
+LIKELY = 18  # plays of a roll that networks evaluate: those with the highest PubEval scores
+BATCH = 128  # positions at a time: bounds the memory
+MOST_ANSWERS = 1 << 16  # of a cache: some 20 MB
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
-# what plays are worth, in points, to who moved: from boards after them, evaluations of these at a ply, and that ply
+# values of plays in points to the player who moved: from boards after them, their evaluations at a ply, and that ply
 Worth = Callable[[Boards, Evaluations, int], NDArray[np.floating]]
 
 
 class PlayFilter(NamedTuple):
-    """Which plays of a decision go on to the next ply: the best `keep` plays among those within `window` points of the
-    best."""
+    """The plays of a decision that go on to the next ply: the best `keep` plays within `window` points of the best."""
 
     keep: int
     window: float
@@ -46,19 +45,21 @@ FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
 
 
 class Ranked(NamedTuple):
-    """The plays of several decisions: those of decision i are rows offsets[i] to offsets[i + 1], in the order of
+    """The plays of several decisions; decision i has the rows offsets[i] to offsets[i + 1], in the order of
     `plays.legal_plays`."""
 
     offsets: NDArray[np.int64]  # [n + 1]
     boards: Boards  # [k, 26] after the play, the OPPONENT on roll
     chances: Chances  # [k, 5] of the OPPONENT
     sources: NDArray[np.int8]  # [k]
-    plies: NDArray[np.int8]  # [k] how far each was looked into
+    plies: NDArray[np.int8]  # [k] ply of each evaluation
     losses: NDArray[np.float32]  # [k] points behind the best play of the decision at that ply, 0 and up
-    worths: NDArray[np.float32]  # [k] what they are ranked by, of the player who moved: cubeless equity, unless asked
+    worths: NDArray[
+        np.float32
+    ]  # [k] values by which plays are ranked, of the player who moved: cubeless equity by default
 
     def best(self) -> NDArray[np.int64]:
-        """int64[n]: the best play of each decision: among those of the deepest ply, the first of equals."""
+        """int64[n]: the best play of each decision at the deepest ply; ties go to the first."""
         return first_largest(self._equities_at(largest_of(self.plies, self.offsets)), self.offsets)
 
     def _equities_at(self, plies: NDArray[np.int8]) -> NDArray[np.float32]:
@@ -72,10 +73,10 @@ class Ranked(NamedTuple):
 
 
 def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluations:
-    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; the source is that of the static answer. An
-    evaluator that has `evaluate_ahead(boards, ply)` looks ahead by itself: networks do, in a kernel.
+    """Evaluations of int8[n, 26] boards at a ply of 0 (static) or more; sources are those of the static answers. An
+    evaluator with a method `evaluate_ahead(boards, ply)` looks ahead by itself, as networks do in a kernel.
 
-    Raises InvalidPositionError where the evaluator does.
+    Raises InvalidPositionError if the evaluator does.
     """
     if ply and hasattr(evaluator, "evaluate_ahead"):
         by_itself: Evaluations = evaluator.evaluate_ahead(boards, ply)
@@ -92,9 +93,9 @@ def evaluate_ahead(evaluator: Evaluator, boards: Boards, ply: int) -> Evaluation
 
 
 class EvaluationCache:
-    """A `Look` that keeps at most `most` answers of ply 1 and up, and empties itself when it is full.
+    """A `Look` that caches at most `most` answers of ply 1 and up; a full cache is emptied.
 
-    The answer of an evaluator depends on the board alone, to the last bit, so a cached answer is the same as a new one.
+    An evaluator's answer depends only on the board, to the last bit, so a cached answer equals a new one.
     """
 
     def __init__(self, evaluator: Evaluator, most: int = MOST_ANSWERS) -> None:
@@ -122,21 +123,21 @@ class EvaluationCache:
 
 
 def best_replies(look: Look, boards: Boards) -> tuple[Boards, Chances]:
-    """int8[21 n, 26]: boards after the best play of each roll by static evaluation, with the opponent on roll, and
-    float32[21 n, 5] chances of the opponent."""
+    """(int8[21 n, 26] boards after the best play of each roll by static evaluation, the opponent on roll; float32[21 n,
+    5] chances of the opponent)."""
     ranked = rank_all(look, np.repeat(boards, len(DICE), axis=0), np.tile(DICE, (len(boards), 1)), 0)
     best = ranked.best()
     return ranked.boards[best], ranked.chances[best]
 
 
 def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances:
-    """float32[n, 5]: chances over all rolls, the replies chosen by static evaluation and valued at ply - 1."""
+    """float32[n, 5]: mean chances over all rolls; replies are chosen statically and evaluated at ply - 1."""
     look = partial(evaluate_ahead, evaluator)
     replies, chances = best_replies(look, boards)
     turned = turned_chances(chances if ply == 1 else look(replies, ply - 1).chances)
     own = turned.astype(np.float64).reshape(len(boards), len(DICE), 5)
     total = np.zeros((len(boards), 5))
-    for number, roll in enumerate(ROLLS):  # in this order: sums of rounded numbers depend on it
+    for number, roll in enumerate(ROLLS):  # fixed order, as sums of rounded numbers depend on it
         total += roll.weight * own[:, number]
     return (total / 36).astype(np.float32)
 
@@ -154,11 +155,10 @@ def rank_all(
     filters: Sequence[PlayFilter] = FILTERS,
     worth: Worth = cubeless_worth,
 ) -> Ranked:
-    """Every play of int8[n, 26] boards and integers[n, 2] rolls, evaluated statically, and those that pass the filters
-    at deeper plies, ranked by their worth. An only play is not looked ahead. The last filter also serves all deeper
-    plies.
+    """Every play of int8[n, 26] boards and integers[n, 2] rolls, evaluated statically, and at deeper plies if it passes
+    the filters, ranked by `worth`. A forced play is not looked ahead. The last filter serves all deeper plies.
 
-    Raises InvalidPositionError and InvalidRollError as `play_kernels.batch_plays` does.
+    Raises InvalidPositionError and InvalidRollError like `play_kernels.batch_plays`.
     """
     offsets, after_play = batch_plays(boards, rolls)
     after = flip_boards(after_play)
@@ -168,7 +168,7 @@ def rank_all(
     ranked = Ranked(offsets, after, found.chances.copy(), found.sources, plies, losses, worths)
     ranked.fill_losses()
     for depth in range(1, ply + 1):
-        rows = passing(ranked, filters[min(depth, len(filters)) - 1], depth)
+        rows = passing_plays(ranked, filters[min(depth, len(filters)) - 1], depth)
         found = look(after[rows], depth)
         ranked.chances[rows], ranked.worths[rows] = found.chances, worth(after[rows], found, depth)
         ranked.plies[rows] = depth
@@ -176,9 +176,9 @@ def rank_all(
     return ranked
 
 
-def passing(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
-    """int64[m]: the plays that the filter lets through to ply `depth`, among those evaluated at depth - 1; of equals
-    those of the higher cubeless equity. None for a decision with only one play."""
+def passing_plays(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.int64]:
+    """int64[m]: the plays that pass the filter to ply `depth`, among those evaluated at depth - 1; ties go to the
+    higher cubeless equity. None of a decision with only one play."""
     counts = np.diff(ranked.offsets)
     came = (ranked.plies == depth - 1) & np.repeat(counts > 1, counts)
     losses = np.where(came, ranked.losses, np.float32(np.inf))
@@ -189,8 +189,8 @@ def passing(ranked: Ranked, play_filter: PlayFilter, depth: int) -> NDArray[np.i
 def places_of(
     losses: NDArray[np.float32], offsets: NDArray[np.int64], then: NDArray[np.floating] | None = None
 ) -> NDArray[np.int64]:
-    """int64[k]: the place of each loss in its group losses[offsets[i]:offsets[i + 1]], 0 for the smallest; of equals,
-    for the one of the smallest `then`, and for the first of these."""
+    """int64[k]: the place of each loss in its group losses[offsets[i]:offsets[i + 1]], 0 for the smallest; ties go to
+    the smallest `then`, then the first."""
     group = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((losses, group) if then is None else (then, losses, group))  # stable
     places = np.empty(len(losses), np.int64)
@@ -199,12 +199,12 @@ def places_of(
 
 
 def largest_of(values: NDArray[Number], offsets: NDArray[np.int64]) -> NDArray[Number]:
-    """[k]: for each value the largest of its group values[offsets[i]:offsets[i + 1]]; no group is empty."""
+    """[k]: for each value the largest of its group values[offsets[i]:offsets[i + 1]]; no group may be empty."""
     largest: NDArray[Number] = np.repeat(np.maximum.reduceat(values, offsets[:-1]), np.diff(offsets))
     return largest
 
 
 def first_largest(values: NDArray[np.floating], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[n]: the row of the largest of values[offsets[i]:offsets[i + 1]] for each i, the first of equals."""
+    """int64[n]: the row of the largest of values[offsets[i]:offsets[i + 1]] for each i; ties go to the first."""
     rows = np.where(values == largest_of(values, offsets), np.arange(len(values)), len(values))
     return np.asarray(np.minimum.reduceat(rows, offsets[:-1]))

@@ -45,7 +45,7 @@ from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position, PositionLike
 from bgdata.kernel import threads
 
-DECISIONS = 256  # decisions looked into at a time: bounds the memory
+DECISIONS = 256  # decisions at a time: bounds the memory
 MONEY = Stakes(Money(is_jacoby=False))
 
 
@@ -61,29 +61,28 @@ class Evaluation:
     cubeless_equity: float
     source: AnswerSource
     ply: int
-    accuracy: str  # how far to trust it, in words
+    accuracy: str  # in words
 
 
 @dataclass(frozen=True)
 class RankedPlay:
-    """A play and its evaluation, seen by the player who moves. Where plays are ranked for stakes, it has a value with
-    the cube too: `cubeful_equity` in points per unit cube, or in a match as equity of this game, from -1 where a single
-    game is lost to 1 where it is won; and in a match the `mwc` that this is."""
+    """A play and its evaluation, seen by the player who moves. If plays are ranked for stakes, `cubeful_equity` is in
+    points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one) with its `mwc`."""
 
     play: Play
     evaluation: Evaluation
-    loss: float  # points behind the best play at the ply of its evaluation, 0 and up
+    loss: float  # points behind the best play at the same ply, 0 and up
     cubeful_equity: float | None = None
     mwc: float | None = None
 
 
 class LookaheadPlayer:
     """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are seen by the player on
-    roll, before the roll, in any notation that `Position` takes. The same question always has the same answer. A
-    pickled player is only its settings and the paths of what it maps.
+    roll, before the roll, in any notation that `Position` accepts. The same question always has the same answer. A
+    pickle only has the settings and the paths of mapped files.
 
-    A cube decision is answered by the first table of `cubes` that covers it. Raises UsageError for a ply that is not 0
-    to MOST_PLY, and for a player that only chooses plays.
+    The first table of `cubes` that covers a position answers cube decisions. Raises UsageError for a ply outside 0 to
+    MOST_PLY, and for a player that only chooses plays.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class LookaheadPlayer:
         filters: Sequence[PlayFilter] = FILTERS,
         cubes: Sequence[ExactCube] | Callable[[], Sequence[ExactCube]] = (),
     ) -> None:
-        if not hasattr(evaluator, "evaluate_many"):  # isinstance would work out its version, from all its weights
+        if not hasattr(evaluator, "evaluate_many"):  # isinstance would compute its version from all its weights
             name = getattr(evaluator, "label", type(evaluator).__name__)
             raise UsageError(f"expected an evaluator of positions, got {name}, which only chooses plays")
         self.evaluator, self.ply, self.filters, self._given_cubes = evaluator, checked_ply(ply), tuple(filters), cubes
@@ -107,7 +106,7 @@ class LookaheadPlayer:
 
     @cached_property
     def cubes(self) -> tuple[ExactCube, ...]:
-        """The tables that know cube decisions exactly, opened when a decision is first asked for."""
+        """The exact tables for cube decisions, which open on first use."""
         return tuple(self._given_cubes() if callable(self._given_cubes) else self._given_cubes)
 
     @property
@@ -118,7 +117,7 @@ class LookaheadPlayer:
     @cached_property
     def version(self) -> str:
         """A text that changes whenever the answers may have changed: the version of the evaluator, and from ply 1 on
-        that of looking ahead with these filters, and with what an evaluator that looks ahead by itself leaves out."""
+        that of the lookahead, its filters, and the plays that the evaluator skips when it looks ahead."""
         if self.ply == 0:
             return self.evaluator.version
         parts = [self.evaluator.version, REVISION, [tuple(each) for each in self.filters]]
@@ -127,19 +126,19 @@ class LookaheadPlayer:
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """How accurate the static answers of each source are, in words."""
+        """The accuracy of the static answers of each source, in words."""
         return self.evaluator.accuracy
 
     def evaluate(self, position: PositionLike) -> Evaluation:
-        """The five chances and the cubeless equity of a position, for the player on roll before the roll. A finished
-        game has the chances of its result. Raises InvalidPositionError."""
+        """The five chances and cubeless equity of a position, for the player on roll before the roll. A finished game
+        has the chances of its result. Raises InvalidPositionError."""
         board = np.array([check_has_checkers(Position(position)).board], np.int8)
         chances, sources = self._evaluate(board)
         return self._evaluation(chances[0], int(sources[0]), self.ply)
 
     def evaluate_many(self, boards: BoardsLike) -> Evaluations:
         """Chances float32[n, 5] and sources int8[n] of boards int8[n, 26], or of a list of positions in any notation.
-        Answers of ply 1 and up are cached.
+        Caches answers of ply 1 and up.
 
         Raises InvalidPositionError for another shape or type, or an illegal board.
         """
@@ -149,12 +148,12 @@ class LookaheadPlayer:
         self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> list[RankedPlay]:
         """Every legal play of a roll (at least one), the deepest ply first, and within a ply the best first: by
-        cubeless equity, or with `stakes`, those of the player who moves, by its value with the cube and the model of
-        `rules` (see `cube_lookahead`); of equal values by cubeless equity.
+        cubeless equity, or with `stakes` of the player who moves, by cubeful equity from the model of `rules` (see
+        `cube_lookahead`). Ties go to the higher cubeless equity.
 
-        Plays that pass the filters are evaluated `ply` rolls ahead, and so is an only play. Raises
-        InvalidPositionError, also for a finished game, InvalidRollError, and for stakes what
-        `cube_lookahead.kernel_stakes` raises.
+        Plays that pass the filters are evaluated `ply` rolls ahead, and so is a forced play. Raises
+        InvalidPositionError, also for a finished game, InvalidRollError, and with stakes the errors of
+        `cube_lookahead.kernel_stakes`.
         """
         from bgdata.evaluation.cube_lookahead import cubeful_figures, kernel_stakes
 
@@ -183,7 +182,7 @@ class LookaheadPlayer:
     def best_play(
         self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> RankedPlay:
-        """The best legal play of a roll: the first of `rank_plays`, which also says what is raised."""
+        """The best legal play of a roll: the first of `rank_plays`, with the same errors."""
         return self.rank_plays(position, roll, stakes, rules)[0]
 
     def decide_cube(
@@ -193,17 +192,17 @@ class LookaheadPlayer:
         rules: CubeRules = DEFAULT_RULES,
         chances: Sequence[float] | None = None,
     ) -> CubeDecision:
-        """What the player on roll should do with the cube before the roll, and how the opponent should answer a double.
-        The answer is from the first table of `cubes` that covers the position, else (or if `rules` say so) from the
-        model of `rules` and the five chances, which are given where this player has evaluated the position before.
+        """The right cube action of the player on roll before the roll, and the right answer to a double. The first
+        table of `cubes` that covers the position answers; otherwise, or if `rules` ask for it, the model of `rules`
+        from the five chances, which may be given if this player has evaluated the position before.
 
         >>> open_player("warehouse").decide_cube("4HPwATDgc/ABMA").action       # doctest: +SKIP
         <Action.NO_DOUBLE: 0>
 
-        Raises InvalidPositionError for a finished game, and what `equity.cube.decide_cube` raises.
+        Raises InvalidPositionError for a finished game, and the errors of `equity.cube.decide_cube`.
         """
         position = check_in_progress(Position(position))
-        stakes, rules = as_decided(stakes, rules)
+        stakes, rules = decision_rules(stakes, rules)
         if chances is None:
             chances = self._evaluate(np.array([position.board], np.int8)).chances[0].tolist()
         for table in () if rules.by_model else self.cubes:
@@ -213,8 +212,8 @@ class LookaheadPlayer:
         return decide_cube(chances, stakes, rules)
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """See `player.Player`; lists of positions, and of rolls such as "31", are taken as well. Raises
-        InvalidPositionError or InvalidRollError."""
+        """See `player.Player`; also accepts lists of positions, and of rolls such as "31". Raises InvalidPositionError
+        or InvalidRollError."""
         legal = board_array(boards)
         dice = dice_array(rolls, len(legal))
         chosen = np.empty((len(legal), 26), np.int8)
@@ -233,8 +232,8 @@ class LookaheadPlayer:
             return rank_all(self._look, boards, rolls, self.ply, self.filters, worth)
 
     def _worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> Worth:
-        """What the plays from a position are worth by these stakes: by the first of `cubes` that knows a play, unless
-        the rules say by the model; elsewhere by the evaluator, whose exact tables answer in money play."""
+        """Values of the plays from a position for these stakes: by the first of `cubes` that covers a play, unless the
+        rules ask for the model; otherwise by the evaluator, whose exact tables answer in money play."""
         from bgdata.evaluation.cube_lookahead import kernel_stakes, play_equity, play_worth, turned_stakes
 
         own = kernel_stakes(stakes, rules)
@@ -242,8 +241,10 @@ class LookaheadPlayer:
         modelled = play_worth(self._look, tables, turned_stakes(own))
         if rules.by_model or rules.has_beavers or own.unit == CUBELESS:
             return modelled
-        exact_stakes, exact_rules = as_decided(stakes, rules)
-        if self.exact_worth(position, exact_stakes, exact_rules) is None:  # then what it leads to is known, too
+        exact_stakes, exact_rules = decision_rules(stakes, rules)
+        if (
+            self.exact_worth(position, exact_stakes, exact_rules) is None
+        ):  # if covered, the positions after plays are covered too
             return modelled
 
         def worth(boards: Boards, found: Evaluations, ply: int) -> NDArray[np.floating[Any]]:
@@ -257,8 +258,9 @@ class LookaheadPlayer:
         return worth
 
     def exact_worth(self, position: Position, stakes: Stakes, rules: CubeRules) -> float | None:
-        """What a position is worth to the player on roll if both sides turn the cube best, by the first of `cubes` that
-        knows it: points per unit cube, or mwc. None where none does, or the game is over. Raises InvalidScoreError."""
+        """The value of a position to the player on roll with the best cube actions of both sides, by the first of
+        `cubes` that covers it: points per unit cube, or mwc. None if no table does, or the game is over. Raises
+        InvalidScoreError."""
         for table in self.cubes:
             found = table.cube_equities(position, stakes, rules.met)
             if found is not None:
@@ -266,7 +268,7 @@ class LookaheadPlayer:
         return None
 
     def _evaluation(self, chances: NDArray[np.float32], source: int, ply: int) -> Evaluation:
-        """An `Evaluation` of float32[5] chances of the player in question, evaluated at `ply`."""
+        """The `Evaluation` of float32[5] chances of one player, evaluated at `ply`."""
         who = AnswerSource(source)
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = map(float, chances)
         return Evaluation(
@@ -283,13 +285,13 @@ class LookaheadPlayer:
 
 
 def threads_for(boards: Boards) -> AbstractContextManager[None]:
-    """One thread for a single position: while other work keeps the cores busy, threads would wait for one another much
-    longer than they compute."""
+    """Uses one thread for a single position: on busy cores, threads would wait for each other much longer than they
+    compute."""
     return threads(1 if len(boards) == 1 else None)
 
 
 def checked_ply(ply: int) -> int:
-    """How many rolls a player looks ahead, as Python's integer. Raises UsageError."""
+    """The ply as a Python int. Raises UsageError."""
     with suppress(TypeError):
         (number,) = plain_integers([ply])
         if 0 <= number <= MOST_PLY:
@@ -297,9 +299,9 @@ def checked_ply(ply: int) -> int:
     raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply!r}")
 
 
-def as_decided(stakes: Stakes, rules: CubeRules) -> tuple[Stakes, CubeRules]:
-    """The stakes and rules by which a cube decision is made: those of money play for a match that is decided as if it
-    were that, so that the same tables answer. Raises InvalidParameterError."""
+def decision_rules(stakes: Stakes, rules: CubeRules) -> tuple[Stakes, CubeRules]:
+    """The stakes and rules for a cube decision: money play if the rules decide a match like money, so that the same
+    tables answer. Raises InvalidParameterError."""
     check_rules(stakes, rules)
     if rules.as_money and isinstance(stakes.score, MatchScore) and not stakes.is_crawford:
         return Stakes(MONEY.score, stakes.cube), replace(rules, met=None, as_money=False)

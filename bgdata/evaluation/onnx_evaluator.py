@@ -1,8 +1,8 @@
-"""ONNX files as evaluators, run by onnxruntime. It is in the optional extra `onnx`; nothing else here needs it.
+"""ONNX files as evaluators, run by onnxruntime from the optional extra `onnx`.
 
-A file takes `int8[N, 26]` boards of the player on roll before the roll, and gives `float32[N, 5]` chances. Or it takes
-`float32[N, k]`, the inputs of a set that its metadata names in the property `inputs`, such as `tesauro-196`: they are
-computed here. It must be whole: data in other files, and operations of other libraries, are refused.
+A file takes `int8[N, 26]` boards of the player on roll before the roll, and returns `float32[N, 5]` chances. Or it
+takes `float32[N, k]`, the inputs of a set named by the metadata property `inputs`, such as `tesauro-196`, which are
+computed here. External data files and operations of other libraries are refused.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from bgdata.game.codec import Boards
 from bgdata.kernel import thread_count
 from bgdata.store.storage import storage_errors
 
-BATCH = 1 << 10  # positions asked about at a time: bounds the memory, and fits caches
-INPUTS = "inputs"  # property of a file that takes other inputs than boards
+BATCH = 1 << 10  # positions at a time: bounds the memory, and fits caches
+INPUTS = "inputs"  # metadata property of files that do not take boards
 _FORM = "int8[N, 26] -> float32[N, 5], or float32[N, k] of a set of inputs that its metadata names"
 
 
 class OnnxEvaluator(ProgramEvaluator):
-    """A file as an evaluator of positions; the rules evaluate finished games. Pickled, it is only its path.
+    """A file as an evaluator of positions; the rules evaluate finished games. A pickle only has the path.
 
     Raises MissingFileError, UsageError for a folder or for other inputs or outputs, UnknownInputSetError,
-    CorruptFileError for what is no ONNX file, StorageError, and MissingExtraError without onnxruntime; later
-    ExternalProgramError where the file cannot be run.
+    CorruptFileError for a file that is not ONNX, StorageError, and MissingExtraError without onnxruntime; later
+    ExternalProgramError if the file cannot be run.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -44,7 +44,7 @@ class OnnxEvaluator(ProgramEvaluator):
         super().__init__(re.sub("[^A-Za-z0-9]+", "-", self.path.stem).strip("-") or "onnx", str(path))
         if not self.path.exists():
             raise MissingFileError(f"expected an ONNX file, found nothing at {path}; try: bgdata export onnx -o {path}")
-        if not self.path.is_file():  # a pipe would be waited for
+        if not self.path.is_file():  # reading a pipe would block
             what = f"the folder {path}" if self.path.is_dir() else f"{path}, which is no regular file"
             raise UsageError(f"expected an ONNX file, got {what}")
         with storage_errors("read", self.path):
@@ -79,14 +79,14 @@ class OnnxEvaluator(ProgramEvaluator):
 
 
 def open_session(path: Path, content: bytes) -> Any:
-    """A session of onnxruntime on the processor, with as many threads as kernels have, whose sums do not depend on
-    time. Raises CorruptFileError, and MissingExtraError where onnxruntime is not installed."""
+    """An onnxruntime session on the CPU with the number of kernel threads and repeatable sums. Raises CorruptFileError,
+    and MissingExtraError if onnxruntime is not installed."""
     with needing("onnx", f"to run {path}"):
         runtime: Any = import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = thread_count(), 1
     options.use_deterministic_compute, options.log_severity_level = True, 4
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other threads compute in between
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # lets other threads compute in between
     try:
         return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except MemoryError:
@@ -97,7 +97,7 @@ def open_session(path: Path, content: bytes) -> Any:
 
 
 class Form(NamedTuple):
-    """What goes into a file or comes out of it: a type, and the sizes after the number of positions."""
+    """An input or output of a file: its type, and its sizes after the number of positions."""
 
     dtype: str
     sizes: tuple[object, ...]
@@ -106,15 +106,14 @@ class Form(NamedTuple):
         return f"{'float32' if self.dtype == 'float' else self.dtype}[{', '.join(map(str, self.sizes))}]"
 
     def fits(self, dtype: str, count: int) -> bool:
-        """Whether it takes any number of rows of so many numbers of a type; outputs may leave the count open."""
+        """Whether it accepts any number of rows with `count` numbers of a type; outputs may leave the count open."""
         if self.dtype != dtype or len(self.sizes) != 2 or isinstance(self.sizes[0], int):
             return False
         return self.sizes[1] == count or not isinstance(self.sizes[1], int)
 
 
 def check_form(path: Path, session: Any) -> InputSet | None:
-    """The set of inputs that a session takes, None for boards. Raises UsageError for another form, and
-    UnknownInputSetError."""
+    """The input set of a session, None for boards. Raises UsageError for another form, and UnknownInputSetError."""
     inputs, outputs = (
         [Form(re.sub(r"tensor\((.*)\)", r"\1", each.type), tuple(each.shape)) for each in values]
         for values in (session.get_inputs(), session.get_outputs())
@@ -130,6 +129,6 @@ def check_form(path: Path, session: Any) -> InputSet | None:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of what onnxruntime says, without its own marks and the place in its source."""
+    """The first line of an onnxruntime error, without its tags and source locations."""
     marks = r"\[ONNXRuntimeError\] : \d+ : (?:[A-Z_]+ : (?=/))?|/\S+\.(?:cc|h):\d+ .*?\) (?=[A-Z])"
     return cite(re.sub(marks, "", str(error)).strip().partition("\n")[0], 160)

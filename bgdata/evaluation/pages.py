@@ -1,4 +1,4 @@
-"""Pages of one position: who says what it is worth, its plays, its rolls, and where it occurs."""
+"""Pages of one position: its evaluations, plays, rolls, and occurrences."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ LUCKY = 0.6  # points: the strongest color of a roll
 
 
 def rules_of(site: Site, asked: PositionRequest) -> CubeRules:
-    """The match equity table, and the rules of what is played for. Raises MissingTableError."""
+    """The match equity table and the rules for the stakes. Raises MissingTableError."""
     if isinstance(asked.own_stakes.score, MatchScore):
         return CubeRules(met=met_of(site, asked.options["met"]))
     return CubeRules(has_beavers=asked.has_beavers)
 
 
 def page(site: Site, request: Request) -> Page:
-    """The page of a position. JSON has under `show`, `eval`, `cube`, `probe` and `hint` what these commands print.
-    Where `play` is illegal, JSON and page say why, and have all legal plays."""
+    """The page of a position. JSON has under `show`, `eval`, `cube`, `probe` and `hint` what these commands print. If
+    `play` is illegal, page and JSON give the reason and all legal plays."""
     return answer_of(site, request.path_params["text"], request.query_params)
 
 
 def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
-    """The page of a position and of all that its address says. Raises what `PositionRequest` and the player raise, and
-    TooBusyError."""
+    """The page of a position with the parameters of its address. Raises the errors of `PositionRequest` and the player,
+    and TooBusyError."""
     asked = PositionRequest(text, given)
     if not 1 <= asked.plays <= site.limits.plays:
         raise UsageError(f"expected 1 to {site.limits.plays} plays, got {asked.plays}")
@@ -77,15 +77,15 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
         shown_ = {"asked": asked, "verdict": verdict, "position": position, "board": drawing}
         return Page("illegal.html", shown_, {"error": verdict.error, **verdict_of(verdict, verdict.legal_plays)}, 400)
     with site.player(asked.ply) as player:
-        found = answers_by(site, player, asked)
+        found = position_answers(site, player, asked)
     own, _, theirs = asked.fields["away"].partition("-")
-    # what the fields of the editor have before anybody changes them
+    # initial values of the editor's fields
     filled = {"q": asked.text if asked.match else position.id, **asked.fields, "own": own, "theirs": theirs}
     more = {
         "asked": asked,
         "position": position,
         "board": format_board_svg(position, roll=roll, play=asked.play, stakes=asked.stakes),
-        "facts": position_facts(position, asked.state),  # with what is rolled and played for, where names can hold it
+        "facts": position_facts(position, asked.state),  # with roll and stakes, in the identifiers that can hold them
         "unsaid": omission_note(asked.state),
         "source": source_words(found["evaluation"]),
         "answers": side_by_side(found["evaluation"], found["probed"], found["bare"], found["exact"]),
@@ -100,29 +100,30 @@ def answer_of(site: Site, text: str, given: Mapping[str, str]) -> Page:
 
 
 def verdict_of(verdict: Verdict | None, plays: Sequence[Play]) -> dict[str, object]:
-    """What JSON says of a play, and of all that are legal."""
+    """The JSON of a play's verdict, and of all legal plays."""
     return {"verdict": str(verdict) if verdict else None, "legal_plays": [str(play) for play in plays]}
 
 
 def warm_up(site: Site) -> None:
-    """Load the kernels that pages need, so that the first one is as quick as the others."""
+    """Load the kernels that pages need, so that the first page is as quick as others."""
     for text, roll in (("4HPwATDgc/ABMA", "31"), ("CgAAEAEAAAAAAA", "")):
         try:
             answer_of(site, text, {"roll": roll} if roll else {})
         except BgdataError:
-            return  # pages will say so
+            return  # pages will report it
 
 
-def answers_by(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> dict[str, Any]:
-    """What a player, and the tables, say of a position, as the page names it. Raises what the player raises."""
+def position_answers(site: Site, player: LookaheadPlayer, asked: PositionRequest) -> dict[str, Any]:
+    """The answers of a player and the tables for a position, by their names in the template. Raises the player's
+    errors."""
     position, roll = asked.position, asked.roll
     evaluation, bare = player.evaluate(position), site.bare_player().evaluate(position)
     found: dict[str, Any] = {
         "evaluation": evaluation,
-        "bare": bare,  # by the network alone
+        "bare": bare,  # without tables
         "is_over": evaluation.source is AnswerSource.OVER,
-        "standing": None,  # the decision at the cube as it stands
-        "failed": "",  # why there is nothing about the cube
+        "standing": None,  # the decision at the current cube
+        "failed": "",  # why there is no cube decision
         **{name: [] for name in ("probed", "cubes", "exact", "ranked", "rolls")},
     }
     if found["is_over"]:
@@ -147,7 +148,7 @@ def page_data(asked: PositionRequest, found: Mapping[str, Any]) -> dict[str, obj
     legal = asked.verdict.legal_plays if asked.verdict else legal_plays(position, roll) if roll else []
     plays = [asked.play] if asked.play else [] if found["is_over"] else legal
     standing = found["standing"]
-    smallest: dict[str, Row] = {}  # the first answer of each method is that of its smallest table
+    smallest: dict[str, Row] = {}  # the first answer of each method is from its smallest table
     for row in found["probed"]:
         smallest.setdefault(row["method"], row)
     return {
@@ -163,7 +164,7 @@ def page_data(asked: PositionRequest, found: Mapping[str, Any]) -> dict[str, obj
 
 
 def cube_states(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
-    """The decision for each place where the cube can be. Raises what `decide_cube` of the player raises."""
+    """The decision for each position of the cube. Raises the errors of `decide_cube` of the player."""
     own = asked.own_stakes
     value = max(2, own.cube.value)
     for name, cube in (
@@ -180,7 +181,7 @@ def cube_states(player: LookaheadPlayer, asked: PositionRequest, rules: CubeRule
 
 
 def table_rows(site: Site, position: Position, most: int | None = None) -> Iterator[Row]:
-    """What every table that covers a position has for it, or the smallest `most` exact and one-sided ones; nothing for
+    """The rows of every table that covers a position, or of the smallest `most` exact and one-sided ones; empty for
     other positions."""
     try:
         on_roll, opponent = checker_rows(position)
@@ -188,18 +189,18 @@ def table_rows(site: Site, position: Position, most: int | None = None) -> Itera
         return
     for find in (exact_rows, one_sided_rows):
         try:
-            yield from islice(find(kept_tables(site), on_roll, opponent), most)
+            yield from islice(find(cached_tables(site), on_roll, opponent), most)
         except BgdataError as error:
             yield {"source": site.public(error), "method": "damaged"}
 
 
-def step_of(loss: float) -> str:
-    """The word, and the color, of a loss in points."""
+def loss_step(loss: float) -> str:
+    """The word for a loss in points, which is also its color."""
     return next(word for most, word in STEPS if loss < most or most == STEPS[-1][0])
 
 
 def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]:
-    """The plays that a page shows, each with its address and its color."""
+    """The plays of a page, each with its address and color."""
     for rank, row in enumerate(ranked[: asked.plays], start=1):
         yield {
             "rank": rank,
@@ -210,15 +211,15 @@ def play_rows(asked: PositionRequest, ranked: list[RankedPlay]) -> Iterator[Row]
             "equity": row.evaluation.cubeless_equity if row.cubeful_equity is None else row.cubeful_equity,
             "mwc": row.mwc,
             "loss": row.loss,
-            "step": step_of(row.loss),
+            "step": loss_step(row.loss),
             "evaluation": row.evaluation,
         }  # fmt: skip
 
 
 def roll_rows(player: LookaheadPlayer, position: Position) -> list[Row]:
-    """What each of the 21 rolls is worth without a cube after its best play at 0-ply, and how lucky it is."""
+    """The cubeless value of each of the 21 rolls after its best play at 0-ply, and its luck."""
     board = np.array([position.board], np.int8).repeat(len(DICE), axis=0)
-    with threads(1):  # for so little, threads would wait for one another longer than they compute
+    with threads(1):  # so little work is slower with several threads
         offsets, after = batch_plays(board, DICE)
         found = player.evaluator.evaluate_many(flip_boards(after))
     values = np.maximum.reduceat(-cubeless_equities(found.chances).astype(np.float64), offsets[:-1])
@@ -236,30 +237,30 @@ def roll_rows(player: LookaheadPlayer, position: Position) -> list[Row]:
 
 
 def board(_: Site, request: Request) -> Response:
-    """The picture of a position: with a roll, and with a play as arrows."""
+    """The picture of a position with a roll, and with a play as arrows."""
     asked = PositionRequest(request.path_params["text"].removesuffix(".svg"), request.query_params)
     text = format_board_svg(asked.position, roll=asked.roll, play=asked.play, stakes=asked.stakes)
     return Response(text, media_type="image/svg+xml", headers={"cache-control": "public, max-age=3600"})
 
 
 def go(_: Site, request: Request) -> Response:
-    """To the address of what a form says: a position in any notation, or the counts of an editor by point, where these
-    were changed. Raises UsageError where both were, and what `PositionRequest` raises."""
+    """Redirect a form to the address of its position, which is a notation or the edited counts of checkers by point.
+    Raises UsageError if both were changed, and the errors of `PositionRequest`."""
     given = dict(request.query_params)
     text, is_ticked = given.pop("q", "").strip(), bool(given.pop("edit", ""))
     filled = dict(parse_qsl(given.pop("filled", "")))
     counts = [given.pop(f"p{point}", "").strip() for point in range(26)]
     is_edited = is_ticked and any(counts)
-    if not is_ticked and any(counts) and filled.get("q"):  # no longer the checkers of the notation in the form
+    if not is_ticked and any(counts) and filled.get("q"):  # the checkers of the form no longer match its notation
         before = [str(count) for count in parse_identifier(filled["q"])[0].board]
         is_edited = [count or "0" for count in counts] != before
         if is_edited and text != filled["q"]:
             raise UsageError("expected another notation or other checkers, got both; tick the box to use the checkers")
     if is_edited:
         text = ",".join(count or "0" for count in counts)
-    elif filled and text == filled.get("q"):  # the fields have what this notation says, and may say less by now
+    elif filled and text == filled.get("q"):  # the fields have the parts of this notation, perhaps edited
         text = parse_identifier(text)[0].id
-    elif filled and parse_identifier(text or "start")[1] is not None:  # it counts for more than untouched fields
+    elif filled and parse_identifier(text or "start")[1] is not None:  # a new notation overrides untouched fields
         said = ("roll", "own", "theirs", *SHORT)
         given = {
             name: value for name, value in given.items()
@@ -277,14 +278,14 @@ def go(_: Site, request: Request) -> Response:
     asked = PositionRequest(text or "start", given)
     if given.pop("flip", ""):
         return RedirectResponse(asked.flipped_with(given.get("undo", "")), 303)
-    if asked.earlier[-1:] == [asked.word]:  # nothing was changed
+    if asked.earlier[-1:] == [asked.word]:  # unchanged
         given["undo"] = BETWEEN.join(asked.earlier[:-1])
     where = position_path(asked.text.strip() if asked.match else asked.position)
     return RedirectResponse(address(where, given), 303)
 
 
-FIRST = 5  # games of a corpus that a page of occurrences leads to
-ROWS = 20  # rows of a table that it leads to
+FIRST = 5  # games of a corpus that are linked from a page of occurrences
+ROWS = 20  # rows of a table that are linked
 GAMES = f"""
 select dataset, variant, game, min(turn) as turn from turns where position_id = $id
 group by dataset, variant, game
@@ -293,8 +294,8 @@ qualify row_number() over (partition by variant order by dataset, game) <= {FIRS
 
 
 def where(site: Site, request: Request) -> Page:
-    """Where a position occurs, seen by the player on roll: in every table that names its positions, with addresses of
-    the first games and of the rows."""
+    """Occurrences of a position, seen by the player on roll, in every table that has positions, with links to the first
+    games and rows."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]
     names = sorted({shape.name for shape in shapes if any(column.name == "position_id" for column in shape.columns)})
@@ -320,8 +321,8 @@ def where(site: Site, request: Request) -> Page:
 
 
 def probe(site: Site, request: Request) -> Page:
-    """What the bearoff tables have for a position, and nothing that takes longer; JSON is that of `bgdata probe`.
-    Raises NotCoveredError where no table covers it."""
+    """The rows of the bearoff tables for a position, without long computations; JSON is that of `bgdata probe`. Raises
+    NotCoveredError if no table covers it."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     found = list(table_rows(site, asked.position, most=1))
     if not found:
@@ -330,12 +331,12 @@ def probe(site: Site, request: Request) -> Page:
     return Page("probe.html", {"asked": asked, "rows": rows, "board": partial(format_board_svg, asked.position)}, rows)
 
 
-MAP = 9  # points to go of a cube map, unless said
+MAP = 9  # default points to go of a cube map
 
 
 def cube_map(site: Site, request: Request) -> Page:
-    """The right cube action at every score up to so many points to go, with a centered cube of 1: exact where a table
-    knows it, or where solving the race takes its share of a few seconds."""
+    """The right cube action at every score up to some points to go, with a centered cube of 1: exact if a table covers
+    it, or if its share of a few seconds is enough to solve the race."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     length = whole(request.query_params, "length", MAP)
     if not 2 <= length <= 15:
@@ -374,24 +375,24 @@ METHODS = {"exact": "exact, two-sided", "combined": "one-sided, combined"}
 READERS = {"bearoff_two_sided": MoneyBearoff, "contact_endgame": MoneyEndgame}
 
 
-def kept_tables(site: Site) -> Tables:
-    """The current tables of any kind, smallest first; their manifests are read and their arrays mapped once."""
+def cached_tables(site: Site) -> Tables:
+    """The current tables of any kind, smallest first; manifests are read and arrays mapped once."""
     return site.keep("tables", lambda: cache(partial(covering, site.warehouse)))
 
 
 def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterator[Row]:
-    """What the best cube action is worth by each table that knows it, at the cube as it stands: points per unit cube in
-    money play, mwc by tables that were solved for this score, which have rows of their own, with their chances without
-    a cube, too. A damaged table has no answer in money play, where `table_rows` says so."""
+    """The value of the best cube action by each exact table, at the current cube: points per unit cube in money play;
+    in a match, mwc from tables for this score, with rows of their own that include cubeless chances. Damaged tables are
+    skipped in money play, where `table_rows` reports them."""
     stakes = asked.own_stakes
     if not isinstance(stakes.score, MatchScore):
         for kind, reader in READERS.items():
-            for table in kept_tables(site)(kind):
+            for table in cached_tables(site)(kind):
                 with suppress(BgdataError):
                     if found := reader(table).cube_equities(asked.position, stakes):
                         yield {"source": table.name, "cubeful": best_equity(found)}
         return
-    for table in kept_tables(site)("bearoff_match"):
+    for table in cached_tables(site)("bearoff_match"):
         try:
             solved = MatchBearoff(table)
             found = solved.cube_equities(asked.position, stakes, rules.met)
@@ -415,8 +416,8 @@ def exact_cubes(site: Site, asked: PositionRequest, rules: CubeRules) -> Iterato
 def side_by_side(
     evaluation: Evaluation, probed: Sequence[Row], bare: Evaluation, exact: Sequence[Row] = ()
 ) -> list[Row]:
-    """Everybody's answer, the most exact first, each with its difference from that one, and with the cube where a table
-    knows it."""
+    """All answers, the most exact first, each with its difference from the first, and cubeful values from the tables
+    that have them."""
     known = {row["source"]: row["cubeful"] for row in exact if "who" not in row}
     rows: list[Row] = [row for row in exact if "who" in row]
     rows += [

@@ -1,4 +1,4 @@
-"""Players, which choose a play for a position and a roll, and any of them by its name."""
+"""Players, which choose a play for a position and a roll, opened by name."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ GROUP = "bgdata.players"
 
 
 class CallableEvaluator(ProgramEvaluator):
-    """A Python callable as an evaluator: `module:name`, or a name that a package gives by an entry point
-    `bgdata.players`. The rules evaluate finished games. Pickled, it is only its names.
+    """A Python callable as an evaluator: `module:name`, or a name from an entry point `bgdata.players` of a package.
+    The rules evaluate finished games. A pickle only has the names.
 
-    A callable takes int8[n, 26] boards of the player on roll, before the roll, and gives float32[n, 5] chances, those
-    of `chances.CHANCES`; the same board always has the same answer. It has an attribute `version`, a text that changes
-    whenever the answers may. A function without one is never called: recipes of a warehouse that came from somebody
-    else may name any function of this machine.
+    The callable takes int8[n, 26] boards of the player on roll, before the roll, and returns float32[n, 5] chances in
+    the order of `chances.CHANCES`; the same board must always have the same answer. Its attribute `version` is a text
+    that changes whenever the answers may. A function without one is never called, because recipes of a foreign
+    warehouse may name any function of this machine.
 
-    Raises PluginError for what cannot be imported, is not callable, or has no `version`.
+    Raises PluginError for a callable that cannot be imported or called, or has no `version`.
     """
 
     def __init__(self, place: str, name: str = "") -> None:
@@ -69,7 +69,7 @@ class CallableEvaluator(ProgramEvaluator):
             return np.empty((0, len(CHANCES)), np.float32)
         try:
             chances = np.asarray(self._call(boards.copy()), np.float32)
-        except Exception as error:  # whatever a stranger's function does
+        except Exception as error:  # foreign code may raise anything
             reason = f"{type(error).__name__}: {cite(str(error))}"
             raise ExternalProgramError(f"expected chances of {self.name}, got {reason}") from error
         if chances.shape != (len(boards), len(CHANCES)):
@@ -84,7 +84,7 @@ def load_callable(place: str) -> Any:
     module, _, name = place.partition(":")
     try:
         found: Callable[[Boards], Chances] | None = getattr(import_module(module), name, None)
-    except Exception as error:  # whatever a stranger's module does
+    except Exception as error:  # foreign code may raise anything
         reason = f"{type(error).__name__}: {cite(str(error))}"
         raise PluginError(
             f"expected a module of Python for the player {cite(place)}, got {reason}; try: PYTHONPATH=its folder"
@@ -100,7 +100,7 @@ def load_callable(place: str) -> Any:
     return found
 
 
-BATCH = 1 << 14  # decisions whose plays are held at a time: bounds the memory
+BATCH = 1 << 14  # decisions at a time: bounds the memory
 
 
 class Player(Protocol):
@@ -115,13 +115,13 @@ class Player(Protocol):
         """A text that changes whenever the choices may have changed."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """int8[n, 26]: the positions after the chosen plays, with the OPPONENT on roll, for int8[n, 26] boards of the
+        """int8[n, 26]: positions after the chosen plays, with the OPPONENT on roll, for int8[n, 26] boards of the
         player on roll and int8[n, 2] rolls."""
 
 
 class RandomPlayer:
-    """Chooses each distinct play of a roll with the same chance, decided by a seed and the place in the batch; in the
-    games of `selfplay.games` by the seed, the game and the turn."""
+    """Chooses each distinct play of a roll with the same chance, by a seed and the index in the batch; in the games of
+    `selfplay.games` by seed, game and turn."""
 
     label = "random"
     version = "1"
@@ -134,11 +134,11 @@ class RandomPlayer:
 
     @property
     def chooser(self) -> Chooser:
-        """What kernels choose by: see `choices.KernelPlayer`."""
+        """The data with which kernels choose: see `choices.KernelPlayer`."""
         return Chooser(RANDOM, self.seed)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """The positions after plays chosen at random: see `Player`."""
+        """Positions after random plays: see `Player`."""
         boards = board_array(boards)
         rolls = dice_array(rolls, len(boards))
         chosen = np.empty_like(boards)
@@ -150,28 +150,29 @@ class RandomPlayer:
 
 
 class PubEval:
-    """Chooses the play with the highest score, the first of equals; weights by the position before the play."""
+    """Chooses the play with the highest score; ties go to the first. The position before the play selects the
+    weights."""
 
     label = "pubeval"
-    version = "2"  # exact scores: 1 resolved a few ties in a million choices by rounding
+    version = "2"  # exact scores; version 1 decided a few ties in a million by rounding
 
     def __repr__(self) -> str:
         return "PubEval()"
 
     @property
     def chooser(self) -> Chooser:
-        """What kernels choose by: see `choices.KernelPlayer`."""
+        """The data with which kernels choose: see `choices.KernelPlayer`."""
         return Chooser(PUBEVAL, pubeval=published_tables())
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:
-        """The positions after the chosen plays: see `player.Player`."""
+        """Positions after the chosen plays: see `player.Player`."""
         legal = board_array(boards)
         return chosen_boards(self.chooser, legal, dice_array(rolls, len(legal)))
 
 
 @kernel(parallel=True)
 def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after_play: Boards, chosen: Boards) -> None:
-    """Fills chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], by (seed, first + row)."""
+    """Fills chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], chosen by (seed, first + row)."""
     for row in prange(len(chosen)):
         count = np.uint64(offsets[row + 1] - offsets[row])
         number: Any = random_bits(random_stream(seed, first + row), 0) >> np.uint64(33)
@@ -179,12 +180,12 @@ def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after
 
 
 def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None, *, tables: bool = True) -> Player:
-    """The player of this name: one of `players.PLAYERS`, an ONNX file, a file that starts an engine of UBGI, a Python
+    """The player with this name: one of `players.PLAYERS`, an ONNX file, a file that starts a UBGI engine, a Python
     callable `module:name`, or a player of another package. With a warehouse also `network` or `network/NAME`, which
     plays with the bearoff tables of the warehouse unless `tables` is false.
 
     Raises UnknownPlayerError, MissingTableError for a missing network, UsageError if `tables` is false for a player
-    that is not a network, and what `OnnxEvaluator` raises.
+    other than a network, and the errors of `OnnxEvaluator`.
     """
     if warehouse is not None and name.partition("/")[0] == NETWORK:
         return open_network_player(name, ply, warehouse, tables=tables)
@@ -216,8 +217,8 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
 def open_player_of_version(
     name: str, ply: int, version: str, warehouse: Versions | None = None, *, tables: bool = True
 ) -> Player:
-    """The player of this name that a recipe means. Raises InvalidParameterError where it reports another version, and
-    what `open_named_player` raises."""
+    """The player of a recipe. Raises InvalidParameterError if its version here differs, and the errors of
+    `open_named_player`."""
     player = open_named_player(name, ply, warehouse, tables=tables)
     if player.version != version:
         raise InvalidParameterError(
@@ -227,13 +228,13 @@ def open_player_of_version(
 
 
 def open_named_evaluator(name: str, ply: int, warehouse: Versions, *, tables: bool = True) -> Evaluator:
-    """The player of this name, which evaluates positions. Raises UsageError for a player that only chooses plays, and
-    what `open_named_player` raises."""
+    """The evaluator with this name. Raises UsageError for a player that only chooses plays, and the errors of
+    `open_named_player`."""
     return as_evaluator(name, open_named_player(name, ply, warehouse, tables=tables))
 
 
 def as_evaluator(name: str, player: Player | Evaluator) -> Evaluator:
-    """A player of this name, which evaluates positions. Raises UsageError for one that only chooses plays."""
-    if not hasattr(player, "evaluate_many"):  # isinstance would work out its version, from all its weights
+    """The player as an evaluator. Raises UsageError if it only chooses plays; `name` names it in the error."""
+    if not hasattr(player, "evaluate_many"):  # isinstance would compute its version from all its weights
         raise UsageError(f"expected a player that evaluates positions, got {name}, which only chooses plays")
     return cast("Evaluator", player)

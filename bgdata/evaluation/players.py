@@ -1,5 +1,5 @@
-"""The players that have a name, and the files that are players: the one list for commands, kinds of datasets and
-documentation. Light to import; `player.open_named_player` opens them, and players of other packages."""
+"""Names of players, and files that are players: the only list for commands, kinds of datasets and documentation. Light
+to import; `player.open_named_player` opens them, and players of other packages."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-NETWORK = "network"  # the network that comes with bgdata; network/NAME is another one
-NETWORK_KINDS = ("network", "supervised_network")  # learned by self-play, and from labels: both play as network/NAME
-DEFAULT_NETWORK = "diverse-19"  # what plays as `network`
-# in folders <name>/<version>; docs/ship.py takes versions there, the ancestors of the default too
+NETWORK = "network"  # the default network; network/NAME is another one
+NETWORK_KINDS = ("network", "supervised_network")  # trained by self-play, and from labels: both play as network/NAME
+DEFAULT_NETWORK = "diverse-19"  # plays as `network`
+# versions are in <name>/<version>, with the ancestors of the default; docs/ship.py copies them there
 SHIPPED = Path(__file__).parent / "networks" / "versions"
-ONNX, UBGI = ".onnx", ".ubgi"  # endings of files that are players
+ONNX, UBGI = ".onnx", ".ubgi"  # endings of player files
 
 
 class NamedPlayer(NamedTuple):
@@ -20,7 +20,7 @@ class NamedPlayer(NamedTuple):
 
     opener: str  # module:class, called with the ply if the player looks ahead
     most_ply: int = 0
-    is_program: bool = False  # another program, which must be installed and evaluates positions
+    is_program: bool = False  # another program, which must be installed; it evaluates positions
 
 
 PLAYERS = {
@@ -34,10 +34,10 @@ PLAIN_PLAYERS = tuple(name for name in PLAYERS if name not in PROGRAMS)  # these
 
 
 def is_player_file(name: str) -> bool:
-    """Whether the name of a player is a file: an ONNX file, or one that starts an engine of UBGI."""
+    """Whether a player is a file: an ONNX file, or one that starts a UBGI engine."""
     return name.endswith((ONNX, UBGI))
 
 
 def is_callable(name: str) -> bool:
-    """Whether the name of a player is that of a Python callable, `module:name`."""
+    """Whether a player is a Python callable, `module:name`."""
     return re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", name, re.ASCII) is not None

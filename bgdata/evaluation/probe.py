@@ -1,4 +1,4 @@
-"""What the bearoff tables of a warehouse have for a position, as rows of data."""
+"""The values of the bearoff tables of a warehouse for a position, as rows of data."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ COLUMNS = (  # of a probe as data
     *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),
 )
 
-LEAST_CORRECTED = 5  # checkers of a side: from here on the correction helps, before the plain combination is nearer
+LEAST_CORRECTED = 5  # checkers of a side: with fewer, the combination without correction is more accurate
 
 Found = dict[str, Any]
-Tables = Callable[[str], Sequence[Table]]  # of a kind, smallest first: see `covering`
+Tables = Callable[[str], Sequence[Table]]  # from a kind to its tables, smallest first: see `covering`
 
 
 def checker_rows(position: Position) -> tuple[list[int], list[int]]:
@@ -42,8 +42,8 @@ def covering(warehouse: Versions, kind: str) -> list[Table]:
 
 
 def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """Equities and cube actions by each two-sided table and each table of contact endgames that covers the position,
-    smallest first."""
+    """Equities and cube actions of each two-sided and contact endgame table that covers the position, smallest
+    first."""
     bearoffs = map(TwoSidedTable, tables("bearoff_two_sided"))
     endgames = map(EndgameTable, tables("contact_endgame"))
     for reader in chain[TwoSidedTable | EndgameTable](bearoffs, endgames):
@@ -64,7 +64,7 @@ def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Itera
 
 
 def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
-    """The rolls of each side, and the combined chances, by each one-sided table that covers both, smallest first."""
+    """The rolls of each side and the combined chances, from each one-sided table that covers both, smallest first."""
     for table in tables("bearoff_one_sided"):
         reader = RaceTable(table)
         try:
@@ -78,7 +78,7 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
         more = gammons.get("win_gammon", 0.0) - gammons.get("lose_gammon", 0.0)
         raced = 2 * win - 1
         equities = {"cubeless": raced + more}
-        if max(sum(on_roll), sum(opponent)) >= LEAST_CORRECTED:  # less the mean excess of the leader
+        if max(sum(on_roll), sum(opponent)) >= LEAST_CORRECTED:  # subtract the mean excess of the leader
             excess = mean_excess(raced, reader.probe_wastage(on_roll), reader.probe_wastage(opponent))
             equities["corrected"] = raced - excess + more
         yield {
@@ -95,7 +95,7 @@ def one_sided_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> I
 def gammon_chances(
     tables: Tables, on_roll: list[int], opponent: list[int], ours: np.ndarray, theirs: np.ndarray
 ) -> Found:
-    """Approximate gammon chances of each side that still has all 15 checkers, and the table they come from."""
+    """Approximate gammon chances of each side that has all 15 checkers, and their table."""
     if MAX_CHECKERS not in (sum(on_roll), sum(opponent)):
         return {}
     for table in tables("bearoff_gammon"):
@@ -112,7 +112,7 @@ def gammon_chances(
 
 
 def cube_action(no_double: float, equities: Equities, verb: str = "double") -> str:
-    """The right cube action and its equity; ties double, as in gnubg's rule."""
+    """The right cube action and its equity; ties double, as in gnubg."""
     doubled = min(2 * equities.opponent_owned, 1.0)
     if doubled < no_double and not isclose(doubled, no_double, abs_tol=1e-9):
         return "too good to double" if no_double > 1 else f"no {verb}"
@@ -127,6 +127,6 @@ def off_first(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def probe_rows(position: Position, found: Iterable[Found]) -> Iterator[Found]:
-    """What tables have for a position, as rows with the same columns."""
+    """The values of all tables for a position, as rows with the same columns."""
     first = {"position_id": position.id}
     return ({name: (row | first).get(name) for name in COLUMNS} for row in found)

@@ -1,7 +1,6 @@
-"""Players by other programs: the rules evaluate finished games, the program all others, and plays in its notation are
-understood.
+"""Players by other programs: the program evaluates positions and chooses plays, the rules evaluate finished games.
 
-bgsage is one of them, through its public API. It is in the optional extra `oracles`; nothing else here needs it.
+bgsage is used through its public API, from the optional extra `oracles`.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from bgdata.game.dice import Roll, roll_of
 from bgdata.game.plays import parse_play
 from bgdata.game.position import Position
 
-ROUNDING = 1e-3  # how far chances may be out of 0 to 1, or out of their order
+ROUNDING = 1e-3  # tolerance of the range and order of chances
 
 
 class ProgramEvaluator(ABC):
-    """An `chances.Evaluator` by another program, which errors call `name`."""
+    """An evaluator by another program, which errors call `name`: see `chances.Evaluator`."""
 
     def __init__(self, label: str, name: str = "") -> None:
         self.label, self.name = label, name or label
@@ -39,10 +38,10 @@ class ProgramEvaluator(ABC):
 
     @abstractmethod
     def chances(self, boards: Boards) -> Chances:
-        """float32[n, 5]: the program's chances for int8[n, 26] boards of games that go on; n may be 0."""
+        """float32[n, 5]: the program's chances for int8[n, 26] boards of unfinished games; n may be 0."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
-        """See `chances.Evaluator`. Raises ExternalProgramError for answers that are no chances."""
+        """See `chances.Evaluator`. Raises ExternalProgramError for invalid chances."""
         boards = board_array(boards)
         outcomes = game_outcomes(boards)
         is_over = outcomes != 0
@@ -51,20 +50,20 @@ class ProgramEvaluator(ABC):
         unfinished = boards[~is_over]
         answers = self.chances(unfinished)
         check_chances(unfinished, answers, self.name)
-        chances[~is_over] = ordered_chances(answers)  # rounded ones may be out of order
+        chances[~is_over] = ordered_chances(answers)  # rounding may change their order
         return Evaluations(chances, np.where(is_over, AnswerSource.OVER, AnswerSource.PROGRAM).astype(np.int8))
 
 
 class ProgramPlayer(ProgramEvaluator):
-    """A `player.Player` by another program, which answers by plays in the usual notation."""
+    """A `player.Player` by another program, which answers with plays in standard notation."""
 
     @abstractmethod
     def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterable[str]:
-        """The plays that it chooses; no text where there is none."""
+        """The chosen plays; an empty text without a legal play."""
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """See `player.Player`. Raises ExternalProgramError if the program stops answering, or does not answer by a
-        legal play."""
+        """See `player.Player`. Raises ExternalProgramError if the program stops answering or answers with an illegal
+        play."""
         boards = board_array(boards)
         rows = zip(boards.tolist(), dice_array(rolls, len(boards)).tolist(), strict=True)
         decisions = [(Position(board), roll_of(*roll)) for board, roll in rows]
@@ -78,11 +77,11 @@ class ProgramPlayer(ProgramEvaluator):
 
 
 class BgsagePlayer(ProgramEvaluator):
-    """bgsage, by cubeless equity without the Jacoby rule. Raises UnknownPlayerError where it is not installed.
+    """bgsage, by cubeless equity without the Jacoby rule. Raises UnknownPlayerError if it is not installed.
 
-    It counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It evaluates
-    positions after a play, seen by the player who moved, so a position before the roll is passed as the one after the
-    opponent's play.
+    bgsage counts plies from 1 (its 1-ply is the static evaluation); here `ply` counts from 0 as everywhere. It
+    evaluates positions after a play, seen by the player who moved, so a position before the roll is passed as the one
+    after the opponent's play.
     """
 
     def __init__(self, ply: int = 0) -> None:
@@ -109,7 +108,7 @@ class BgsagePlayer(ProgramEvaluator):
         return turned_chances(chance_array([each.probs.to_list() for each in found]))
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """The positions after the chosen plays: see `player.Player`."""
+        """Positions after the chosen plays: see `player.Player`."""
         boards = board_array(boards)
         rolls = dice_array(rolls, len(boards))
         chosen = np.empty_like(boards)
@@ -120,19 +119,19 @@ class BgsagePlayer(ProgramEvaluator):
 
 
 def check_program_ply(name: str, ply: int) -> None:
-    """Raise UnknownPlayerError for a ply that the program of this name does not have."""
+    """Raise UnknownPlayerError for a ply that the program does not have."""
     most = PLAYERS[name].most_ply
     if not 0 <= ply <= most:
         raise UnknownPlayerError(f"expected --ply 0 to {most} for {name}, got {ply}")
 
 
 def chance_array(rows: list[list[float]]) -> Chances:
-    """float32[n, 5] of n rows of five chances; n may be 0."""
+    """float32[n, 5] from n rows of five chances; n may be 0."""
     return np.array(rows, np.float32).reshape(-1, 5)
 
 
 def check_chances(boards: Boards, chances: NDArray[np.floating], program: str, *, has_order: bool = True) -> None:
-    """Raise ExternalProgramError unless float32[n, 5] are chances of the boards, in their order if `has_order`, within
+    """Raise ExternalProgramError unless float32[n, 5] are valid chances of the boards, in order if `has_order`, within
     ROUNDING."""
     limits = ordered_chances(chances) if has_order else np.clip(chances, 0, 1)
     wrong = np.flatnonzero(~(np.abs(chances - limits) <= ROUNDING).all(axis=1))  # NaN is wrong too

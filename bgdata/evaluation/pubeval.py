@@ -3,10 +3,9 @@
 It only ranks the plays of one roll: its scores are not chances, and cannot be compared between positions. Source:
 posted to rec.games.backgammon in 1993; the weights are its 2 x 122 published numbers.
 
-Every score is an integer, so no order of adding changes which play is best. Weights have five decimals and inputs are
-multiples of a thirtieth: scores count in 1/3,000,000. The inputs of a point depend on its count alone, so a score is a
-sum of 26 table look-ups, less a constant that no choice depends on; and the candidates of one roll differ from the
-board before on a few slots only.
+Every score is an integer, so the order of addition cannot change the best play. Weights have five decimals and inputs
+are multiples of 1/30, so scores are in units of 1/3,000,000. The inputs of a point depend only on its count, so a score
+is a sum of 26 table look-ups, without a constant that no choice depends on.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
 
-ScoreTables = NDArray[np.int32]  # [2, 26, 32]: what a slot's count (its lowest five bits) is worth; contact, then race
+ScoreTables = NDArray[np.int32]  # [2, 26, 32]: score of a slot by the lowest five bits of its count; contact, then race
 NO_SCORES: ScoreTables = np.zeros((2, 26, 32), np.int32)
 
 _WEIGHT_UNIT = 100_000  # weights are integers in 1/100,000
@@ -28,10 +27,10 @@ _ONE, _HALF, _FIFTEENTH = 30, 15, 2  # inputs are integers in 1/30
 
 
 def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
-    """int32[2, 26, 32]: for float64[2, 122] published weights what each slot with a count from -15 to 15, at index
-    count & 31, adds to the score of a board seen by the side that has played, in 1/3,000,000.
+    """int32[2, 26, 32]: the score that each slot with a count from -15 to 15, at index count & 31, adds for a board
+    seen by the side that has played, in 1/3,000,000; from float64[2, 122] published weights.
 
-    Every checker still on the board counts as one not borne off, so 30 times weight 121 is missing from the sum.
+    Every checker on the board counts as not borne off, so the sum lacks the constant 30 times weight 121.
     """
     tables = NO_SCORES.copy()
     for kind, exact in enumerate((weights * _WEIGHT_UNIT).round().astype(np.int64).tolist()):
@@ -46,7 +45,7 @@ def score_tables(weights: NDArray[np.float64]) -> ScoreTables:
 
 
 def _point_score(weights: list[int], count: int) -> int:
-    """The five inputs of one point, times their weights, in 1/3,000,000."""
+    """The five inputs of one point times their weights, in 1/3,000,000."""
     blot_against, blot, made, three, more = weights
     if count < 2:
         return _ONE * (blot if count == 1 else blot_against if count == -1 else 0)
@@ -55,8 +54,8 @@ def _point_score(weights: list[int], count: int) -> int:
 
 @kernel(borrows=True)
 def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) -> int:
-    """The row of after[0:n, slot] with the highest score, the first of equals; weights by board[slot] before the play.
-    One that bears off the last checker is the best of all."""
+    """The row of after[0:n, slot] with the highest score; ties go to the first. board[slot] before the play selects the
+    weights. A play that bears off the last checker is best."""
     kind = int(is_race(board))
     best, highest, can_finish = 0, -(1 << 62), is_nearly_off(board)
     for row in range(n):
@@ -70,8 +69,8 @@ def choose_pubeval(tables: ScoreTables, board: Boards, after: Boards, n: int) ->
 
 @kernel(borrows=True)
 def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
-    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. It takes a row rather than a slice, because
-    counting references to a slice would take longer than the sum."""
+    """Sum of tables[kind, slot, count & 31] over boards[row, slot]. Takes a row instead of a slice, as counting
+    references to a slice would take longer than the sum."""
     total = np.int32(0)
     for slot in range(26):
         total += tables[kind, slot, boards[row, slot] & 31]
@@ -80,7 +79,7 @@ def score(tables: ScoreTables, kind: int, boards: Boards, row: int) -> int:
 
 @kernel(borrows=True)
 def is_race(board: Boards) -> bool:
-    """Whether the sides of board[slot] have passed each other, so that no checker can be hit any more."""
+    """Whether the sides of board[slot] have passed each other, so that no more hits are possible."""
     ours = 25
     while ours > 0 and board[ours] <= 0:
         ours -= 1
@@ -92,7 +91,7 @@ def is_race(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def is_nearly_off(board: Boards) -> bool:
-    """Whether one roll could bear off all our checkers of board[slot]: at most four of them."""
+    """Whether one roll may bear off all our checkers of board[slot]: at most four are left."""
     count = 0
     for slot in range(1, 26):
         count += max(int(board[slot]), 0)
@@ -101,7 +100,7 @@ def is_nearly_off(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def is_off(boards: Boards, row: int) -> bool:
-    """Whether boards[row, slot] has no checker of ours."""
+    """Whether boards[row, slot] has none of our checkers."""
     highest = 0
     for slot in range(1, 26):
         highest = max(highest, int(boards[row, slot]))

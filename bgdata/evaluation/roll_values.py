@@ -1,16 +1,16 @@
-"""The value of each of the 21 rolls: the basis of luck, of rollouts that subtract it, of networks that look ahead in a
-kernel, and of local volatility.
+"""The value of each of the 21 rolls: for luck, rollouts with variance reduction, networks that look ahead in a kernel,
+and local volatility.
 
-The luck of a roll is its value, that of the position after the best play, less the mean of the values of all 21 rolls,
-found by the same player at the same ply: so it averages to zero exactly, however well it plays (Zare, "A Measure of
-Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double, so there the mean is
-over the other 15 rolls.
+The value of a roll is that of the position after the best play, and its luck is this value minus the mean over all 21
+rolls, by the same player at the same ply: so luck averages to exactly zero for any quality of play (Zare, "A Measure of
+Luck" and "Hedging toward skill", GammonVillage 2000). The first roll of a game is never a double, so its mean is over
+the other 15 rolls.
 
-Luck averages to zero whichever plays are considered, and most plays of a roll need no network: PubEval, in a fraction
-of its time, selects the likely ones, by its weights for contact or for races. Values at 1-ply and 2-ply from 18 of them
+Luck averages to zero for any selection of plays, and most plays of a roll need no network: PubEval, in a fraction of
+the time, selects the likely ones with its weights for contact or for races. Values at 1-ply and 2-ply from 18 plays
 differ from those of all by 0.0007 and 0.0010 points in positions of self-play (root mean square), and in reference
-positions by 0.0037 and 0.0042, mostly in races where a backgammon is to be saved; from 12 by 0.0016 in self-play, from
-8 by 0.004; rollouts are most accurate for their time with 6 to 12.
+positions by 0.0037 and 0.0042, mostly in races where a side must save a backgammon; from 12 plays by 0.0016 in
+self-play, from 8 by 0.004. Rollouts are most accurate for their time with 6 to 12.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from bgdata.game.position_hash import Hashes, board_hash
 from bgdata.game.rolls import CHANCES, DICE, WAYS
 from bgdata.kernel import in_threads, kernel
 
-OF_LUCK = 8  # in the luck of the rolls of games
-BUCKETS = 4096  # to find positions that several rolls lead to
-FULL = 2048  # positions after which none is looked for any more
-MOST_LIKELY = 21  # plays of a roll that a recipe may ask for
+OF_LUCK = 8  # likely plays for the luck of rolls in games
+BUCKETS = 4096  # of the hash table of positions that several rolls reach
+FULL = 2048  # positions after which the table is no longer searched
+MOST_LIKELY = 21  # maximum of likely plays in a recipe
 _LOWEST, _HIGHEST, _RACE = -(1 << 62), 1 << 62, int(PositionClass.RACE)
-# by high * 6 + low - 7: the place in ROLLS
+# by high * 6 + low - 7: the index in ROLLS
 _PLACES = np.zeros(36, np.int64)
 for _place, _roll in enumerate(ROLLS):
     _PLACES[_roll.high * 6 + _roll.low - 7] = _PLACES[_roll.low * 6 + _roll.high - 7] = _place
 
 
 class LikelyPlays(NamedTuple):
-    """Which plays of a roll are evaluated: the `most` that PubEval scores highest, or all if it is 0."""
+    """The plays of a roll to evaluate: the `most` with the highest PubEval scores, or all if it is 0."""
 
     most: int
     scores: ScoreTables
@@ -61,7 +61,7 @@ ALL_PLAYS = LikelyPlays(0, NO_SCORES)
 
 
 class Sight(NamedTuple):
-    """What looks ahead, and at which plays."""
+    """The evaluator of a lookahead, and the plays it considers."""
 
     networks: Networks
     tables: BearoffArrays
@@ -69,7 +69,7 @@ class Sight(NamedTuple):
 
 
 def likely_plays(most: int = LIKELY) -> LikelyPlays:
-    """The `most` likely plays of a roll, 0: all. Raises UsageError for a number out of range."""
+    """Selects the `most` likely plays of a roll, 0: all. Raises UsageError for a number out of range."""
     if not 0 <= most <= MOST_LIKELY:
         raise UsageError(f"expected 1 to {MOST_LIKELY} likely plays of a roll, or 0 for all, got {most}")
     return LikelyPlays(most, published_tables())
@@ -82,25 +82,23 @@ class RollScratch(NamedTuple):
     after: Boards  # [MOST_PLAYS, 26] plays of one roll
     notes: Notes
     scores: NDArray[np.int64]  # [MOST_PLAYS] of PubEval
-    picked: NDArray[np.int64]  # [MOST_PLAYS] likely plays among those of one roll
-    plays: Boards  # [21 * MOST_PLAYS, 26] what is evaluated, each position once
-    hashes: Hashes  # [21 * MOST_PLAYS] of these
+    picked: NDArray[np.int64]  # [MOST_PLAYS] likely plays of one roll
+    plays: Boards  # [21 * MOST_PLAYS, 26] positions to evaluate, each once
+    hashes: Hashes  # [21 * MOST_PLAYS] hashes of `plays`
     chances: Chances  # [21 * MOST_PLAYS, 5] of the OPPONENT after each
     sources: NDArray[np.int8]  # [21 * MOST_PLAYS]
-    buckets: NDArray[np.int16]  # [BUCKETS] by the hash: one more than the row of a position, or 0
-    rows: NDArray[np.int64]  # [22 * MOST_PLAYS] of the likely plays of each roll, one roll after the other, then of all
-    # plays of the roll that is played
-    ends: NDArray[np.int64]  # [22] of each of these
+    buckets: NDArray[np.int16]  # [BUCKETS] by hash: row of a position plus 1, or 0
+    rows: NDArray[np.int64]  # [22 * MOST_PLAYS] of each roll's likely plays; then all plays of the played roll
+    ends: NDArray[np.int64]  # [22] end of each roll in `rows`
     best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
     values: Chances  # [21, 5] chances of that player after it
     mean: NDArray[np.float64]  # [5] over all rolls
-    played: Boards  # [26] after the best of all plays of the roll that is played, seen by the player who moved
-    after_played: Chances  # [5] of the OPPONENT after it
+    played: Boards  # [26] after the best play of the played roll, seen by the player who moved
+    after_played: Chances  # [5] of the OPPONENT after `played`
 
 
 class Found(NamedTuple):
-    """The arrays of `RollScratch` that `row_of` needs. It is called often, and every array that is handed over takes
-    time."""
+    """The arrays of `RollScratch` that `row_of` needs. It is called often, and every array argument takes time."""
 
     plays: Boards  # [21 * MOST_PLAYS, 26]
     hashes: Hashes  # [21 * MOST_PLAYS]
@@ -134,7 +132,7 @@ def new_roll_scratch(networks: Networks) -> RollScratch:
 
 @kernel(borrows=True)
 def roll_place(die: int, other_die: int) -> int:
-    """Place of a roll in `dice.ROLLS`."""
+    """Index of a roll in `dice.ROLLS`."""
     return int(_PLACES[die * 6 + other_die - 7])
 
 
@@ -149,8 +147,9 @@ def fill_roll_values(
     played: int = -1,
 ) -> None:
     """Fills scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
-    from all plays or the likely ones; the best by these stakes, as `answers.choose_by_chances`. If the roll at a place
-    is played, it also fills scratch.played[slot] and scratch.after_played[0:5], of the best of all its plays."""
+    from all plays or the likely ones; the best play by these stakes as in `answers.choose_by_chances`. If `played` is
+    the index of a roll, also fills scratch.played[slot] and scratch.after_played[0:5] with the best of all its
+    plays."""
     n = collect_plays(likely, board, scratch, played)
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
     fill_all_chances(networks, tables, plays, 0, n, True, scratch.evaluation, chances, sources)
@@ -160,7 +159,7 @@ def fill_roll_values(
     for roll in range(len(scratch.ends)):
         end = scratch.ends[roll]
         if begin == end:
-            continue  # the last one, if no roll is played
+            continue  # the last, if no roll is played
         rows = scratch.rows[begin:end]
         best = lowest_of(tables, plays, rows, chances, sources, scratch.evaluation.board, stakes)
         begin = end
@@ -179,8 +178,8 @@ def fill_roll_values(
 
 @kernel(borrows=True)
 def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, played: int) -> int:
-    """Fills scratch.plays[0:n, slot] with the positions to evaluate from board[slot], scratch.rows and scratch.ends
-    with where those of each roll are among them; returns n."""
+    """Fills scratch.plays[0:n, slot] with the positions to evaluate from board[slot], and scratch.rows and scratch.ends
+    with their rows for each roll; returns n."""
     for bucket in range(BUCKETS):
         scratch.buckets[bucket] = 0
     kind, can_finish, n, end, of_played = int(class_of(board) <= _RACE), is_nearly_off(board), 0, 0, 0
@@ -205,8 +204,8 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 @kernel(borrows=True)
 def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
-    """(row of board[slot] in found.plays[0:n, slot], where it is added if it is not there, rows now). When there are
-    many, all others are added."""
+    """(row of board[slot] in found.plays[0:n, slot], number of rows now). Adds the board if it is missing; with many
+    rows, without searching."""
     its_hash = board_hash(board)
     bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
     while n < FULL and found.buckets[bucket] > 0:
@@ -224,7 +223,7 @@ def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
 
 @kernel(borrows=True)
 def is_same(board: Boards, other: Boards) -> bool:
-    """Whether board[slot] and other[slot] are the same."""
+    """Whether board[slot] and other[slot] are equal."""
     difference = 0
     for slot in range(26):
         difference |= board[slot] ^ other[slot]
@@ -241,9 +240,9 @@ def pick_likely(
     scores: NDArray[np.int64],
     picked: NDArray[np.int64],
 ) -> int:
-    """Fills picked[0:k] with plays among after[0:n, slot] and returns k: with all of them if there are no more than
-    likely.most, or if that is 0, else with those of the highest scores for contact (kind 0) or a race (1), the highest
-    first, of equals the first. A play that ends the game, if one can, scores higher than all others."""
+    """Fills picked[0:k] with plays among after[0:n, slot] and returns k: all of them if likely.most is 0 or at least n,
+    otherwise those with the highest scores for contact (kind 0) or a race (1), the highest first; ties go to the first.
+    A play that ends the game has the highest score."""
     most = likely.most
     if not 0 < most < n:
         for play in range(n):
@@ -263,8 +262,8 @@ def pick_likely(
 
 @kernel(borrows=True)
 def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
-    """Mean equity over all rolls that `fill_roll_values` has filled scratch.values for, without the doubles if this is
-    the first roll of a game."""
+    """Mean equity over all rolls in scratch.values, as filled by `fill_roll_values`; without doubles for the first roll
+    of a game."""
     total, n = 0.0, 0
     for roll in range(len(DICE)):
         is_double = DICE[roll, 0] == DICE[roll, 1]
@@ -276,18 +275,18 @@ def mean_equity(scratch: RollScratch, is_opening: bool) -> float:
 
 
 class TreeScratch(NamedTuple):
-    """Scratch of one thread. A depth is the number of rolls between a position and the one that is asked for."""
+    """Scratch of one thread. Depth is the number of rolls from the root position."""
 
     rolls: RollScratch
     replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
-    places: NDArray[np.int64]  # [depth] rolls that are done
+    places: NDArray[np.int64]  # [depth] number of finished rolls
     totals: NDArray[np.float64]  # [depth, 5] chances of the player on roll over those rolls, 36 times
     turned: Chances  # [5]
 
 
 @kernel()
 def new_tree_scratch(networks: Networks, ply: int) -> TreeScratch:
-    """Scratch for one thread that looks as far as this."""
+    """Scratch for one thread and lookahead to `ply`."""
     return TreeScratch(
         new_roll_scratch(networks),
         np.empty((ply, len(WAYS), 26), np.int8),
@@ -300,10 +299,9 @@ def new_tree_scratch(networks: Networks, ply: int) -> TreeScratch:
 def evaluations_ahead(
     networks: Networks, tables: BearoffArrays, boards: Boards, ply: int, likely: LikelyPlays = ALL_PLAYS
 ) -> Evaluations:
-    """Evaluations of legal int8[n, 26] boards before the roll, at a ply of 1 or more, from all plays or the
-    `likely` ones; the source is that of the static answer. From all plays they are those of any evaluator that
-    `lookahead.evaluate_ahead` asks, to the last bit, and the same on any number of threads. Raises UsageError for a
-    lower ply."""
+    """Evaluations of legal int8[n, 26] boards before the roll, at a ply of 1 or more, from all plays or the `likely`
+    ones; sources are those of the static answers. From all plays they equal those of `lookahead.evaluate_ahead` with
+    any evaluator, to the last bit, on any number of threads. Raises UsageError for a lower ply."""
     if ply < 1:
         raise UsageError(f"expected a ply of 1 or more to look ahead, got {ply}")
     found = Evaluations(np.empty((len(boards), 5), np.float32), np.empty(len(boards), np.int8))
@@ -323,7 +321,7 @@ def fill_evaluations_ahead(
 
 @kernel(borrows=True)
 def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot] at a ply of 0 or more; returns the number of the `AnswerSource` of the static
+    """Fills chances[0:5] for board[slot] at a ply of 0 or more; returns the `AnswerSource` number of the static
     answer."""
     source = fill_chances(sight.networks, sight.tables, board, scratch.rolls.evaluation, chances)
     if ply > 0 and source > LAST_FINAL:
@@ -355,8 +353,8 @@ def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chan
 
 @kernel(borrows=True)
 def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
-    """Fills scratch.replies[depth, roll, slot] from board[slot], with no roll done; at the last depth
-    scratch.totals[depth, 0:5], with all of them done."""
+    """Fills scratch.replies[depth, roll, slot] from board[slot] and resets the finished rolls; at the last depth fills
+    scratch.totals[depth, 0:5] for all rolls."""
     rolls, total = scratch.rolls, scratch.totals[depth]
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls)
     for item in range(5):
@@ -372,8 +370,8 @@ def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratc
 
 @kernel(borrows=True)
 def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
-    """Fills scratch.totals[depth, 0:5] with itself plus what the next roll is worth, after which the opponent has these
-    chances[0:5]; one more roll is done."""
+    """Adds the value of the next roll, after which the opponent has chances[0:5], to scratch.totals[depth, 0:5]; counts
+    the roll as finished."""
     fill_turned(chances, scratch.turned)
     ways = WAYS[scratch.places[depth]]
     for item in range(5):
@@ -383,8 +381,8 @@ def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
 
 def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np.float64]:
     """float64[21, 21]: the winning chance of the player on roll after each of its rolls and each of the opponent's, by
-    static evaluations of any evaluator; both sides choose plays by cubeless equity. A game that is over stays as it
-    is. Raises InvalidPositionError for a finished game."""
+    static evaluations of any evaluator; both sides choose plays by cubeless equity. A game that ends on the way keeps
+    its result. Raises InvalidPositionError for a finished game."""
     board = np.array([check_in_progress(position).board], np.int8)
     look = partial(evaluate_ahead, evaluator)
     replies, chances = best_replies(look, board)
@@ -397,10 +395,9 @@ def chances_in_two_rolls(evaluator: Evaluator, position: Position) -> NDArray[np
 
 
 def local_volatility_by(evaluator: Evaluator, position: Position) -> float:
-    """The local volatility of a position by any evaluator: how far the winning chance will have jumped when the player
-    is on roll again, two rolls later, on average without regard to sign. Jumps are from the mean over all pairs of
-    rolls, so that they are zero on average, as the jump model (`equity.jump`) has them. Raises InvalidPositionError for
-    a finished game."""
+    """The local volatility of a position by any evaluator: the mean absolute jump of the winning chance until the
+    player is on roll again, two rolls later. Jumps are from the mean over all pairs of rolls, so that they average to
+    zero, as in the jump model (`equity.jump`). Raises InvalidPositionError for a finished game."""
     wins, weights = chances_in_two_rolls(evaluator, position), np.outer(CHANCES, CHANCES)
     return float((weights * np.abs(wins - (weights * wins).sum())).sum())
 
@@ -426,7 +423,7 @@ def new_volatility_scratch(networks: Networks) -> VolatilityScratch:
 def local_volatility(
     networks: Networks, tables: BearoffArrays, likely: LikelyPlays, board: Boards, scratch: VolatilityScratch
 ) -> float:
-    """The local volatility of board[slot] before the roll, by networks, from all plays or likely ones."""
+    """The local volatility of board[slot] before the roll, by networks, from all plays or the likely ones."""
     n, first, second, reply, wins = len(CHANCES), scratch.first, scratch.second, scratch.reply, scratch.wins
     fill_roll_values(networks, tables, likely, board, first)
     mean = 0.0

@@ -1,4 +1,4 @@
-"""Positions, plays and cube decisions as rows of data and in words, and what a game is played for."""
+"""Positions, plays and cube decisions as rows of data and in words; stakes from options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stakes:
-    """The stakes of the identifier, changed by the options that are given. Raises UsageError or InvalidScoreError."""
+    """The stakes of the identifier, overridden by the given options. Raises UsageError or InvalidScoreError."""
     given = match.stakes if match else Stakes(Money(is_jacoby=False))
     score: MatchScore | Money = given.score
     if options["away"] is not None:
@@ -40,13 +40,13 @@ def chosen_stakes(match: MatchState | None, options: Mapping[str, Any]) -> Stake
         return Stakes(score, cube)
     if value is None:
         value = cube.value if owner == cube.owner else 1 if owner == CubeOwner.CENTERED else max(2, cube.value)
-    if owner is None:  # whoever has it, else the player on roll
+    if owner is None:  # the current owner, else the player on roll
         owner = CubeOwner.CENTERED if value == 1 else cube.owner if cube.value > 1 else CubeOwner.ON_ROLL
     return Stakes(score, Cube(value, CubeOwner(owner)))
 
 
 def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
-    """The score of `3-5`: points that the player on roll and the opponent need. Raises UsageError or
+    """The score of a text such as `3-5`: points that the player on roll and the opponent need. Raises UsageError or
     InvalidScoreError."""
     found = re.fullmatch(r"(\d{1,3})-(\d{1,3})", text, re.ASCII)
     if not found:
@@ -57,16 +57,16 @@ def parse_away(text: str, *, is_crawford: bool) -> MatchScore:
 
 
 def is_cubeful(options: Mapping[str, Any]) -> bool:
-    """Whether an option of a score, of the cube or of its model is given."""
+    """Whether an option of the score, the cube or its model is given."""
     names = ("away", "cube_value", "owner", "met", "model", "index", "volatility")
     is_given = any(options[name] not in (None, "") for name in names)
     return is_given or options["crawford"] or options["as_money"] or options["jacoby"] is not None
 
 
 def left_out(match: MatchState | None, *used: str) -> str:
-    """What an identifier says of the game and an answer has no use for, as one line; empty where that is nothing.
-    `used` are parts: score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of 1 in money play is what
-    a position without a game has, and is not named."""
+    """One line with the parts of an identifier that an answer does not use; empty if there are none. `used` are parts:
+    score, cube, jacoby, beavers, roll, offer, resignation. A centered cube of 1 in money play is not named, as it is
+    the default of a position without a game."""
     if match is None:
         return ""
     cube = str(match.cube) if match.length or match.cube_value > 1 else ""
@@ -84,7 +84,7 @@ def left_out(match: MatchState | None, *used: str) -> str:
     return f"left out of what the position says: {', '.join(unused)}" if unused else ""
 
 
-PLAY_CHANCES = (  # of a table of plays, in percent
+PLAY_CHANCES = (  # columns of a table of plays, in percent
     Column("win", PERCENT, width=5, gap=3),
     Column("win_gammon", PERCENT, "g", width=5, gap=1),
     Column("win_backgammon", PERCENT, "bg", width=5, gap=1),
@@ -105,7 +105,7 @@ SOURCES = {
 
 
 def source_words(evaluation: Evaluation) -> str:
-    """`contact network, 2 plies`: the source of an evaluation, and its ply where the source is not final."""
+    """`contact network, 2 plies`: the source of an evaluation, and its ply unless the source is final."""
     who, ply = SOURCES[evaluation.source.name], evaluation.ply
     if evaluation.source.is_final:
         return who
@@ -113,8 +113,7 @@ def source_words(evaluation: Evaluation) -> str:
 
 
 def rolled_out_columns(equity: str, width: int) -> tuple[Column, ...]:
-    """The columns of a table of plays that were rolled out; `equity` is the name of that column, `width` that of a
-    play."""
+    """The columns of a table of rolled-out plays; `equity` is the name of that column, `width` the width of a play."""
     return (
         Column("rank", heading="", width=3, is_right=True),
         Column("play", width=width),
@@ -127,7 +126,7 @@ def rolled_out_columns(equity: str, width: int) -> tuple[Column, ...]:
 
 
 def play_rows(rows: Sequence[Row]) -> list[Row]:
-    """Rows of plays, the best first, as a table for people has them: the best play has no loss."""
+    """Rows of plays, best first, for a table for people: the best play has no loss."""
     best = {"loss": None, "loss_standard_error": None}
     return [
         {**row, "rank": rank, "lose": 1 - row["win"], **({} if rank > 1 else best)}
@@ -136,26 +135,26 @@ def play_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def position_facts(position: Position, match: MatchState | None) -> dict[str, str]:
-    """Its class, and by name every identifier of a position that can hold the match."""
+    """The class of a position, and by name all its identifiers that can hold the match."""
     return {"class": position_class(position).name.lower(), **possible_identifiers(position, match)}
 
 
 def position_rows(
     position: Position, match: MatchState | None, roll: Roll | None = None, plays: Sequence[Play] = ()
 ) -> list[Row]:
-    """A position as one row, or one row for each of some plays of a roll."""
+    """One row of a position, or one row per play of a roll."""
     facts: Row = position_facts(position, match) | {"pip_count": position.pip_count}
     rows = ({"roll": str(roll), "play": str(each), "next_position_id": each.next_position.id} for each in plays)
     return [{**facts, **row} for row in rows] or [facts]
 
 
 def evaluation_row(position: Position, evaluation: Evaluation) -> Row:
-    """The chances and the equity of a position, and their source."""
+    """Chances, equity and source of a position."""
     return {"position_id": position.id} | vars(evaluation)
 
 
 def ranked_rows(position: Position, roll: Roll, ranked: Sequence[RankedPlay]) -> Iterator[Row]:
-    """One row for each play of a roll, best first."""
+    """One row per play of a roll, best first."""
     first = {"position_id": position.id, "roll": str(roll)}
     return (
         first
@@ -176,14 +175,14 @@ WORDS = {
 
 
 def check_offer(match: MatchState | None, text: str) -> None:
-    """Raise UsageError for a match, named by a text, in which a beaver or raccoon waits for its answer: decisions are
-    about doubles."""
+    """Raise UsageError for a match, named by `text`, with an unanswered beaver or raccoon, as decisions are only about
+    doubles."""
     if match is not None and match.offer not in (Offer.NONE, Offer.DOUBLE):
         raise UsageError(f"expected a position before a double or its answer, got a {match.offer} in {text}")
 
 
 def best_words(decision: CubeDecision, stakes: Stakes) -> str:
-    """`double, take`, or all actions that are worth the same as the best."""
+    """`double, take`, or all actions as good as the best."""
     if not decision.may_double:
         return f"no cube decision: {decision.why_not}"
     words = " or ".join(WORDS[action.name] for action in decision.best)
@@ -191,7 +190,7 @@ def best_words(decision: CubeDecision, stakes: Stakes) -> str:
 
 
 def cube_row(position: Position, decision: CubeDecision, stakes: Stakes, evaluation: Evaluation) -> Row:
-    """A decision, and the chances behind it, as one row of data."""
+    """A decision and its chances as one row of data."""
     from bgdata.equity.curves import NEVER
 
     score = stakes.score

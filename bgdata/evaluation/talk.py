@@ -1,4 +1,4 @@
-"""Talking with another program in lines, over a socket or pipes: of bounded length, and with bounded patience."""
+"""Conversations with another program in lines, over a socket or pipes, with limited line length and waiting time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import suppress
 
 from bgdata.errors import ExternalProgramError, InvalidMessageError, cite
 
-MOST_BYTES = 4096  # of a line that makes sense
+MOST_BYTES = 4096  # of a line
 _CHUNK = 1 << 16
-_UNBLOCKED = 512  # bytes that never block where anything can be written
+_UNBLOCKED = 512  # bytes that a writable descriptor accepts without blocking
 
 
 class Talk:
     """Lines read from one file descriptor and written to another, which may be the same; it closes neither.
 
-    `name` is who is at the other end, for error messages.
+    `name` is the other side, for error messages.
     """
 
     def __init__(self, reading: int, writing: int, name: str, most_bytes: int = MOST_BYTES) -> None:
@@ -26,11 +26,11 @@ class Talk:
         self._is_ended = False
 
     def read_line(self, patience_seconds: float | None = None, prompt: str = "") -> str | None:
-        """The next line without its end and without NUL bytes, or None where the other side has ended. A `prompt` is a
-        line even though the other side does not end it.
+        """The next line without its end and without NUL bytes, or None if the other side has ended. A `prompt` counts
+        as a line although the other side does not end it.
 
-        Raises InvalidMessageError for a line that is too long or no text: it is read to its end and dropped, and none
-        of it is kept on the way. Raises ExternalProgramError if no whole line comes in time, or the last is cut off.
+        Raises InvalidMessageError for a line that is too long or not text; a long line is read to its end without
+        keeping it. Raises ExternalProgramError if no whole line comes in time, or the last line is cut off.
         """
         until = None if patience_seconds is None else time.monotonic() + patience_seconds
         is_too_long = False
@@ -46,13 +46,13 @@ class Talk:
                 return None
         end = self._unread.index(b"\n")
         line = bytes(self._unread[:end])
-        del self._unread[: end + 1]  # in place: to copy the rest for every line would take the square of what floods in
+        del self._unread[: end + 1]  # in place, as copying the rest for every line would take quadratic time
         if is_too_long or len(line) > self._most_bytes:
             raise InvalidMessageError(f"expected lines of at most {self._most_bytes} bytes, got a longer one")
         return _text(line)
 
     def write_line(self, text: str, patience_seconds: float | None = None) -> None:
-        """Say a line. Raises ExternalProgramError if the other side is gone, or does not read in time."""
+        """Write a line. Raises ExternalProgramError if the other side is gone, or does not read in time."""
         left = f"{text}\n".encode()
         try:
             while left:
@@ -63,7 +63,7 @@ class Talk:
             raise ExternalProgramError(f"expected {self.name} to listen, found it gone: {error.strerror}") from error
 
     def ask(self, text: str, patience_seconds: float | None = None) -> str:
-        """The line that answers a line. Raises ExternalProgramError."""
+        """Write a line and return the reply. Raises ExternalProgramError."""
         self.write_line(text, patience_seconds)
         try:
             answer = self.read_line(patience_seconds)
@@ -74,10 +74,10 @@ class Talk:
         return answer
 
     def _receive(self, until: float | None, patience_seconds: float | None) -> bool:
-        """Whether more has come; False at the end."""
+        """Receive bytes. Returns False at the end of the input."""
         if self._is_ended:
             return False
-        left = None if until is None else until - time.monotonic()  # what comes without end makes no line
+        left = None if until is None else until - time.monotonic()  # endless bytes without a line end must time out too
         if left is None:
             select.select([self._reading], [], [])
         elif left <= 0 or not select.select([self._reading], [], [], left)[0]:

@@ -1,7 +1,7 @@
-"""Any engine that speaks UBGI as a player, and as an evaluator if it answers `go eval`, as ours does.
+"""Any UBGI engine as a player, and as an evaluator if it answers `go eval`, as ours does.
 
-A file NAME.ubgi says how it is started, and below what it is told to set, a key and a value a line; `patience` is for
-this player alone: how many seconds it waits for a line.
+The first line of a file NAME.ubgi is the command that starts the engine; the lines below are settings, one key and
+value each. `patience` is only for this player: how many seconds it waits for a line.
 
     bgdata ubgi --network diverse-19
     engine.seed 7
@@ -36,15 +36,15 @@ from bgdata.game.codec import Boards
 from bgdata.game.dice import Roll
 from bgdata.game.position import Position
 
-PATIENCE, PATIENCE_SECONDS = "patience", 600.0  # for one line of an engine, unless its file says otherwise
-PROTOCOLS = ("0.1", "0.2")  # the versions that are spoken here; an engine that names none has the first
-MOST_LINES = 10_000  # that an engine says before it answers
+PATIENCE, PATIENCE_SECONDS = "patience", 600.0  # for one line of an engine, by default
+PROTOCOLS = ("0.1", "0.2")  # supported versions; an engine that names none has the first
+MOST_LINES = 10_000  # of an engine before its answer
 
 
 class UbgiPlayer(ProgramPlayer):
-    """The engine of a file NAME.ubgi; `ply` 1 or more asks it to look so many rolls ahead. Its process is started with
-    the first question, and ends with this one. Raises MissingFileError, and UnknownPlayerError for a file that does not
-    say what to start."""
+    """The engine of a file NAME.ubgi, which looks `ply` rolls ahead if that is 1 or more. Its process starts with the
+    first question, and ends with this process. Raises MissingFileError, and UnknownPlayerError for a file without a
+    command."""
 
     def __init__(self, path: str, ply: int = 0) -> None:
         try:
@@ -70,24 +70,24 @@ class UbgiPlayer(ProgramPlayer):
         self.patience_seconds = float(patience) if is_number else 0.0
         if not self.patience_seconds:
             raise UnknownPlayerError(f"expected {PATIENCE} SECONDS above 0 in {path}, got {cite(patience)}")
-        self._text = re.sub(rf"\n[ \t]*{PATIENCE}[ \t].*", "", text)  # no answer depends on it
+        self._text = re.sub(rf"\n[ \t]*{PATIENCE}[ \t].*", "", text)  # answers do not depend on it
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path, self.ply)
 
     @property
     def version(self) -> str:
-        """Eight hex digits that change with what the engine says of itself, and with its file."""
+        """Eight hex digits that change with the engine's name and version, and with its file."""
         said = repr([self._running().said, self._text, self.ply])
         return hashlib.sha256(said.encode()).hexdigest()[:8]
 
     @property
     def accuracy(self) -> Mapping[AnswerSource, str]:
-        """What the engine says of itself; see `chances.Evaluator`."""
+        """The engine's name and version; see `chances.Evaluator`."""
         return {AnswerSource.PROGRAM: ", ".join(self._running().said)}
 
     def chances(self, boards: Boards) -> Chances:
-        """See `ProgramEvaluator`. Raises UsageError for an engine that does not evaluate."""
+        """See `ProgramEvaluator`. Raises UsageError for an engine that cannot evaluate."""
         return chance_array([self._evaluation(Position(board)) for board in boards.tolist()])
 
     def plays(self, decisions: Sequence[tuple[Position, Roll]]) -> Iterator[str]:
@@ -112,22 +112,22 @@ class UbgiPlayer(ProgramPlayer):
         return chances
 
     def _running(self) -> _Engine:
-        """The process, started anew if the last one is gone."""
+        """The process, restarted if the last one is gone."""
         if self._engine is None or self._engine.is_gone:
             self._engine = _Engine(self.command, self._settings, self.label, self.patience_seconds)
         return self._engine
 
 
 class _Engine:
-    """A process that has shaken hands, and set what it was told to. Raises UnknownPlayerError for a command that cannot
-    be started, a version that is not spoken here or a key that it does not have, and ExternalProgramError."""
+    """A process after the handshake and its settings. Raises UnknownPlayerError for a command that cannot be started,
+    an unsupported version or a key that the engine does not have, and ExternalProgramError."""
 
     def __init__(self, command: list[str], settings: list[list[str]], name: str, patience_seconds: float) -> None:
         try:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
             )
-        except (OSError, ValueError) as error:  # ValueError: a null byte
+        except (OSError, ValueError) as error:  # ValueError for a null byte
             raise UnknownPlayerError(
                 f"expected a command that starts an engine, got {cite(command)}: {error}"
             ) from error
@@ -137,7 +137,7 @@ class _Engine:
         self.close = weakref.finalize(self, _end, process)
         self.said: list[str] = []
         self._patience_seconds = patience_seconds
-        self.go = "go role chequer"  # as version 0.1 has it
+        self.go = "go role chequer"  # as in version 0.1
         self._exchange(["ubgi"], self._handshake)
         for key, value in settings:
             try:
@@ -146,7 +146,7 @@ class _Engine:
                 raise UnknownPlayerError(f"expected an engine that has {key} {value}: {error}") from error
 
     def ask(self, lines: list[str], word: str) -> str:
-        """What stands behind the word in the answer to these lines. Raises ExternalProgramError."""
+        """The text after `word` in the answer to these lines. Raises ExternalProgramError."""
         return self._exchange(lines, lambda said: said.removeprefix(word).strip() if said.split()[0] == word else None)
 
     def _handshake(self, line: str) -> str | None:
@@ -162,8 +162,8 @@ class _Engine:
         return line if line in ("ubgiok", "readyok") else None
 
     def _exchange(self, lines: list[str], found: Callable[[str], str | None]) -> str:
-        """What `found` makes of the first answer of which it makes something. Raises ExternalProgramError."""
-        self.is_gone = True  # until it has answered: nobody knows what it would say next
+        """The first result of `found` over the lines of the answer that is not None. Raises ExternalProgramError."""
+        self.is_gone = True  # until it has answered, as the next lines are unpredictable
         for line in lines:
             self._talk.write_line(line, self._patience_seconds)
         for said in filter(None, itertools.islice(iter(self._read, None), MOST_LINES)):

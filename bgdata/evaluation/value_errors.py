@@ -1,4 +1,4 @@
-"""How far values are from what a judge says of the same positions: RMSE, MAE, bias, and what of it is the judge's."""
+"""Errors of values against a judge's values of the same positions: RMSE, MAE, bias, and the judge's own part."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class ErrorSummary(NamedTuple):
     """Errors of a player on some positions, in the unit of the values."""
 
     positions: int
-    rmse: float  # against the judge, whose own errors are part of it
-    rmse_standard_error: float  # over which positions were asked; NaN where all are from one game
+    rmse: float  # against the judge, including the judge's own errors
+    rmse_standard_error: float  # of sampling positions; NaN if all are from one game
     mae: float
-    bias: float  # mean of the player's values less the judge's
+    bias: float  # mean of the player's values minus the judge's
     judge_rmse: float  # root of the judge's mean squared standard error
 
 
 def error_summary(
     errors: NDArray[np.float64], judge_errors: NDArray[np.float64], games: NDArray[np.integer]
 ) -> ErrorSummary:
-    """The summary of float64[n] errors, the judge's standard errors of the same positions, and the numbers of the
-    games that they are from; n is not 0.
+    """The summary of float64[n] errors, n > 0, from the judge's standard errors for the same positions, and the numbers
+    of their games.
 
-    The standard error of the mean squared error is that of `clustered_standard_error`; that of its root follows by the
-    first derivative.
+    The standard error of the mean squared error is that of `clustered_standard_error`; that of its root follows from
+    the first derivative.
     """
     squares = errors**2
     rmse = sqrt(squares.mean())
@@ -43,8 +43,8 @@ def error_summary(
 
 
 def clustered_standard_error(values: NDArray[np.float64], groups: NDArray[np.integer]) -> float:
-    """Standard error of the mean of float64[n] values of which those of a group depend on one another: from the sums,
-    by group, of what the values differ from the mean. NaN for a single group."""
+    """Standard error of the mean of float64[n] values that are dependent within groups: from the sums, by group, of
+    deviations from the mean. NaN for a single group."""
     _, places = np.unique(groups, return_inverse=True)
     sums = np.bincount(places, weights=values - values.mean())
     count = len(sums)

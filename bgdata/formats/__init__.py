@@ -1,1 +1,1 @@
-"""File formats of other programs, one module each."""
+"""File formats of other programs, one module per format."""

@@ -1,12 +1,12 @@
-"""Fields of lines, the numbers in them and the rules for positions and chances, by kernels: millions of lines a second.
+"""Splits lines into fields and checks numbers, positions and chances with kernels: millions of lines a second.
 
-A number of at most 15 digits whose power of ten is within 22 is an integer times or divided by a power of ten, both
-exact in a double, so the one rounding is the right one; all others go through `float`. Beside its value each number
-has a *form*, how it was written, with which `format_number` writes the same text again.
+A number with at most 15 digits and a power of ten within 22 is an integer times or divided by a power of ten. Both are
+exact in a double, so one rounding gives the right value. Other numbers go through `float`. Each number also has a
+*form* that says how it was written; with it, `format_number` writes the same text again.
 
 The five cumulative chances `win, win_gammon, win_backgammon, lose_gammon, lose_backgammon` are of the player whose
-board it is: each at most the one that contains it, and no gammon against a side that has borne off a checker. Published
-numbers are rounded or noisy, so the rules have a `Tolerance`.
+board it is. No chance exceeds the one that contains it, and a side that has borne off a checker cannot lose a gammon.
+Published numbers are rounded or noisy, so the rules have a `Tolerance`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from bgdata.game.board import CHECKERS, Flaw
 from bgdata.game.codec import Boards, parse_key20s, parse_position_ids
 from bgdata.kernel import kernel
 
-BLANKS = 32  # separator of fields: runs of spaces and tabs
+BLANKS = 32  # the separator that is any run of spaces and tabs
 COMMA = 44
-NO_NUMBER = -128  # form of a text that is no finite number
-PLAIN = 127  # form of a number that is written as shortly as possible
+NO_NUMBER = -128  # form of a text that is not a finite number
+PLAIN = 127  # form of a number with its shortest text
 _MOST_DIGITS, _MOST_POWER, _MOST_DECIMALS = 15, 22, 100
 _POWERS = np.array([float(10**power) for power in range(_MOST_POWER + 1)])
 _HASH, _SPACE, _TAB, _PLUS, _MINUS, _POINT, _ZERO, _NINE = (ord(letter) for letter in "# \t+-.09")
@@ -40,18 +40,18 @@ CHANCE_NAMES = ("win", "win_gammon", "win_backgammon", "lose_gammon", "lose_back
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far chances may be below 0 or above 1 (`range`), or above the chance that contains them (`order`)."""
+    """How far chances may leave the range 0 to 1 (`range`), or exceed the chance that contains them (`order`)."""
 
     range: float
     order: float
 
 
-# five decimals: each is off by half a unit of the last, so that two are out of order by one unit at most; the rest is
-# for binary fractions
+# five decimals: each is off by at most half a unit of the last, so two are out of order by at most one unit. The rest
+# is for binary fractions.
 ROUNDED = Tolerance(0.0, 1.05e-5)
-# variance-reduced rollouts leave the range by noise; published ones by 0.0002, and this is many standard errors
+# variance reduction adds noise that leaves the range: by 0.0002 in published rollouts; this is many standard errors
 NOISY = Tolerance(0.05, 0.05)
-RULES = (  # what the chances of a row break, by their numbers; 0 is none
+RULES = (  # by number: the rule that the chances of a row break; 0 for none
     "expected anything",
     "expected chances from 0 to 1",
     "expected win_gammon at most win",
@@ -69,10 +69,10 @@ _NOTATIONS: dict[int, tuple[str, str, Callable[[Bytes], tuple[Boards, Bytes]]]] 
 
 
 class Fields:
-    """Fields of lines: field f is `data[starts[f]:ends[f]]`; line k has fields `first[k]` to `first[k + 1] - 1`.
+    """The fields of lines: field f is `data[starts[f]:ends[f]]`; line k has fields `first[k]` to `first[k + 1] - 1`.
 
-    They are between runs of spaces and tabs, or between commas with blanks around them taken off; a line of spaces and
-    tabs alone has none. Methods that take rows (line indexes) quarantine in `ledger` those that break a rule.
+    Fields are separated by runs of spaces and tabs, or by commas, with blanks around fields removed; a blank line has
+    no fields. Methods that take rows (line indexes) quarantine in `ledger` the rows that break a rule.
     """
 
     def __init__(self, lines: Lines, separator: int = BLANKS) -> None:
@@ -86,7 +86,7 @@ class Fields:
 
     @property
     def counts(self) -> Places:
-        """int64[lines]: number of fields of every line, 0 for a blank one."""
+        """int64[lines]: number of fields of each line, 0 for a blank line."""
         return np.diff(self.first)
 
     def letters(self, places: Places, width: int) -> Bytes:
@@ -96,11 +96,11 @@ class Fields:
         return letters
 
     def widths(self, places: Places) -> Places:
-        """int64[len(places)]: bytes of the fields."""
+        """int64[len(places)]: length of the fields in bytes."""
         return self.ends[places] - self.starts[places]
 
     def is_text(self, places: Places, text: bytes) -> NDArray[np.bool_]:
-        """bool[len(places)]: whether a field is exactly this text."""
+        """bool[len(places)]: whether a field equals this text."""
         letters = self.letters(places, len(text))
         same: NDArray[np.bool_] = (letters == np.frombuffer(text, np.uint8)).all(axis=1)
         return np.asarray(same & (self.widths(places) == len(text)))
@@ -108,7 +108,7 @@ class Fields:
     def values(self, places: Places) -> tuple[Numbers, Forms]:
         """(values, forms) of the fields at these places, in the shape of `places`.
 
-        Decimal numbers in ASCII, exponents allowed; anything else, `nan` and `inf` included, has form NO_NUMBER.
+        Accepts ASCII decimal numbers, with exponents; anything else, such as `nan` and `inf`, has form NO_NUMBER.
         """
         values = np.zeros(places.size, np.float64)
         forms = np.zeros(places.size, np.int8)
@@ -120,15 +120,16 @@ class Fields:
                 values[index], forms[index] = 0, NO_NUMBER
         return values.reshape(places.shape), forms.reshape(places.shape)
 
-    def set_comments_aside(self) -> None:
-        """Count blank lines and those whose first field begins with '#' as comments."""
+    def mark_comments(self) -> None:
+        """Mark blank lines, and lines whose first field begins with '#', as comments."""
         is_blank = self.counts == 0
         self.ledger.set_aside(np.flatnonzero(is_blank))
         filled = np.flatnonzero(~is_blank)
         self.ledger.set_aside(filled[self.data[self.starts[self.first[filled]]] == _HASH])
 
     def with_fields(self, rows: Places, expected: int, words: str = "") -> tuple[Places, Places]:
-        """(rows that have so many fields, int64[rows, expected] their places); `words` say what the fields are."""
+        """(rows with the expected number of fields, int64[rows, expected] places of the fields). `words` describes the
+        fields."""
         counts = self.counts[rows]
         for count in np.unique(counts[counts != expected]).tolist():
             self.ledger.reject(rows[counts == count], f"expected {expected} fields{words}, got {count}")
@@ -136,7 +137,7 @@ class Fields:
         return rows, self.first[rows, np.newaxis] + np.arange(expected)
 
     def boards(self, rows: Places, places: Places, width: int = 20) -> Boards:
-        """int8[rows, 26] of 20-letter keys, or of Position IDs, which have 14."""
+        """int8[rows, 26] from 20-letter keys, or with `width` 14 from Position IDs."""
         expected, words, parse = _NOTATIONS[width]
         self.ledger.reject(rows[self.widths(places) != width], f"expected a {expected}")
         boards, flaws = parse(self.letters(places, width))
@@ -144,19 +145,19 @@ class Fields:
         return boards
 
     def reject_flaws(self, rows: Places, flaws: NDArray[np.uint8], words: str) -> None:
-        """Quarantine rows whose position has a flaw; `words` name the text, such as 'position id'."""
+        """Quarantine rows whose position has a flaw; `words` names the text, such as 'position id'."""
         for flaw in np.unique(flaws[flaws != Flaw.NONE]).tolist():
             self.ledger.reject(rows[flaws == flaw], f"{Flaw(flaw).rule} in the {words}")
 
     def numbers(self, rows: Places, places: Places, names: tuple[str, ...]) -> tuple[Numbers, Forms]:
-        """(values, forms), [rows, names]."""
+        """(values, forms), both [rows, names]."""
         values, forms = self.values(places)
         for column, name in enumerate(names):
             self.ledger.reject(rows[forms[:, column] == NO_NUMBER], f"expected a number as {name}")
         return values, forms
 
     def chances(self, rows: Places, places: Places, boards: Boards, tolerance: Tolerance) -> tuple[Numbers, Forms]:
-        """(values, forms), [rows, 5], of the players whose boards these are."""
+        """(values, forms), both [rows, 5], of the players whose boards these are."""
         values, forms = self.numbers(rows, places, CHANCE_NAMES)
         self.reject_chance_flaws(rows, boards, values, tolerance)
         return values, forms
@@ -169,14 +170,14 @@ class Fields:
 
 
 def format_number(value: float, form: int = PLAIN) -> str:
-    """The text of a number: with the decimals of its form, or with six significant digits where those are exact.
+    """The text of a number: with the decimals of its form, or six significant digits where they are exact.
 
-    Text that was read comes out as it was if it has at most 15 digits, a power of ten within 22 (both as in the head of
-    this module), no redundant sign, zero in front or letter E.
+    Text that was read is reproduced if it has at most 15 digits, a power of ten within 22 (see the top of this module),
+    and no redundant sign, leading zero or letter E.
     """
     written = f".{form}f" if form >= 0 else f".{-1 - form}e"
     text = format(value, ".6g" if form == PLAIN else written)
-    return text if float(text) == value else repr(value)  # such as 12.5e3, which has too many digits before the point
+    return text if float(text) == value else repr(value)  # 12.5e3 has too many digits before the point
 
 
 @kernel(inline=True)
@@ -186,7 +187,7 @@ def _is_blank(byte: int) -> bool:
 
 @kernel()
 def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int, int, int]:
-    """(start, end, where to go on) of the field at or behind `place`; there is something left to read."""
+    """(start, end, where to continue) of the next field from `place` on; the line must have one."""
     while place < end and _is_blank(data[place]):
         place += 1
     start = place
@@ -207,7 +208,8 @@ def _next_field(data: Bytes, place: int, end: int, separator: int) -> tuple[int,
 
 @kernel(inline=True)
 def _end_of_reading(data: Bytes, start: int, end: int, separator: int) -> int:
-    """Where reading of a line ends: a comma at its end is followed by one more, empty, field; blank lines have none."""
+    """The end for reading a line: a trailing comma is followed by one more, empty, field; blank lines have no
+    fields."""
     place = start
     while place < end and _is_blank(data[place]):
         place += 1
@@ -247,14 +249,14 @@ def _fill_letters(data: Bytes, starts: Places, ends: Places, places: Places, let
 
 @kernel()
 def _fill_numbers(data: Bytes, starts: Places, ends: Places, places: Places, values: Numbers, forms: Forms) -> None:
-    """The value of a PLAIN one is left to do."""
+    """Fills values and forms; the caller parses the values of PLAIN numbers."""
     for row in range(len(places)):
         values[row], forms[row] = _number(data, starts[places[row]], ends[places[row]])
 
 
 @kernel()
 def _number(data: Bytes, start: int, end: int) -> tuple[float, int]:
-    """(value, form) of the number that data[start:end] is."""
+    """(value, form) of the number in data[start:end]."""
     is_negative = start < end and data[start] == _MINUS
     place = start + (start < end and (data[start] in (_PLUS, _MINUS)))
     mantissa, n_digits, n_significant, n_decimals = np.int64(0), 0, 0, 0
@@ -292,7 +294,8 @@ _LARGE_EXPONENT = 1 << 20
 
 @kernel()
 def _exponent(data: Bytes, start: int, end: int) -> int:
-    """The exponent that data[start:end] is, with its letter; huge ones are only huge."""
+    """The exponent in data[start:end], which should begin with the letter E; at most _LARGE_EXPONENT, and _NO_EXPONENT
+    for other text."""
     if data[start] != _SMALL_E and data[start] != _LARGE_E:
         return _NO_EXPONENT
     place = start + 1
@@ -311,7 +314,8 @@ def _exponent(data: Bytes, start: int, end: int) -> int:
 
 
 def chance_flaws(boards: Boards, chances: Numbers, tolerance: Tolerance) -> Bytes:
-    """uint8[n]: the number in RULES of every row of int8[n, 26] boards and float64[n, 5] chances of the same player."""
+    """uint8[n]: the broken rule (index of RULES, 0 for none) of each row of int8[n, 26] boards and float64[n, 5]
+    chances of the same player."""
     flaws = np.empty(len(boards), np.uint8)
     _fill_chance_flaws(boards, chances, tolerance.range, tolerance.order, flaws)
     return flaws

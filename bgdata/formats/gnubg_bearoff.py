@@ -1,10 +1,10 @@
 """gnubg's bearoff databases, read memory mapped and written byte for byte: one-sided, two-sided, hypergammon.
 
-A file is a 40-byte ASCII header and binary data, little-endian. Positions of one side have an index (the combinatorial
+A file is a 40-byte ASCII header and little-endian binary data. Positions of one side have an index (the combinatorial
 number system of `bgdata.bearoff.index`); a two-sided record is found by the index of the player on roll, then the
-opponent's. Opening maps the file and reads the header (and the last entry of an index table, which tells the size); a
-probe reads one record. Nothing but NumPy is needed. A file is written beside its place, flushed to disk and renamed; a
-failure leaves nothing behind and an old file untouched. Counts and codes may be memory maps: they are read in blocks.
+opponent's. Opening maps the file and reads the header, and of a compressed file the last index entry, which gives its
+size. A probe reads one record. Only NumPy is needed. Files are written atomically: a failure leaves an old file
+untouched and no new one. Counts and codes may be memory maps: they are read in blocks.
 Source: files made by makebearoff and makehyper of GNU Backgammon 1.07, byte for byte; no program text was used.
 """
 
@@ -36,10 +36,10 @@ from bgdata.game.integers import integer_array
 
 HEADER_BYTES = 40
 ROLLS = 32  # a distribution covers 0 to 31 rolls
-CHANCE_SCALE = 65535  # the counts of one distribution sum to this
+CHANCE_SCALE = 65535  # the sum of the counts of a distribution
 EQUITY_SCALE = 32767.5  # code 0 is equity -1, code 65535 is +1
 HYPERGAMMON_POINTS = 25  # 24 points and the bar
-HYPERGAMMON_EQUITIES = [1, 2, 4, 3]  # columns of `endgames.solver.COLUMNS` in the order of a record
+HYPERGAMMON_EQUITIES = [1, 2, 4, 3]  # columns of `endgames.solver.COLUMNS`, in the order of a record
 _MOST_EQUITY = 3  # of hypergammon
 _BLOCK = 1 << 16  # positions read at a time: bounds the memory
 _BLOCK_VALUES = 1 << 22  # values written at a time
@@ -50,11 +50,11 @@ _WEIGHTS_24_BIT = np.array([1, 1 << 8, 1 << 16])
 
 @dataclass(frozen=True)
 class BearoffHeader:
-    """What a file holds. Flags that do not belong to its kind are False.
+    """The kind and sizes of a file. Flags that its kind does not have are False.
 
     The normal variant (mean and s.d. instead of counts) always has the gammon part and is never compressed. Raises
-    InvalidParameterError for sizes that no file has; allowed are 1 to 23 points and 1 to 15 checkers a side;
-    hypergammon: 25 "points" (24 and the bar) and 1 to 3 checkers.
+    InvalidParameterError for impossible sizes; possible are 1 to 23 points and 1 to 15 checkers a side, and for
+    hypergammon 25 "points" (24 and the bar) and 1 to 3 checkers.
     """
 
     kind: Literal["one_sided", "two_sided", "hypergammon"]
@@ -78,7 +78,7 @@ class BearoffHeader:
 
     @property
     def name(self) -> str:
-        """The header without filler, as in `gnubg-TS-06-06-1`."""
+        """The header without padding, such as `gnubg-TS-06-06-1`."""
         return format_header(self).decode("ascii").rstrip("x\n")
 
     @property
@@ -88,12 +88,12 @@ class BearoffHeader:
 
     @property
     def record_count(self) -> int:
-        """Number of records: one for each position of one side, or for each pair of positions."""
+        """Number of records: one per position of one side, or per pair of positions."""
         return self.position_count ** (1 if self.kind == "one_sided" else 2)
 
     @property
     def record_bytes(self) -> int:
-        """Size of one record; for a compressed file, of one entry of its index table."""
+        """Bytes of a record; in a compressed file, of an entry of the index table."""
         if self.kind == "hypergammon":
             return 28
         if self.kind == "two_sided":
@@ -107,7 +107,7 @@ def entry_dtype(has_gammon: bool) -> np.dtype[np.void]:
     """Entry of the index table of a compressed file.
 
     `offset`: where its values begin, in values from the end of the table. `window[part]`: (number of stored values,
-    roll of the first); part 0 is bearing off, part 1 the gammon part, whose values follow those of part 0.
+    roll of the first). Part 0 is bearing off, part 1 the gammon part, whose values follow those of part 0.
     """
     return np.dtype([("offset", "<u4"), ("window", "u1", (1 + has_gammon, 2))])
 
@@ -125,9 +125,9 @@ def format_header(header: BearoffHeader) -> bytes:
 
 
 def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
-    """What a file that begins with `data` holds; `source` names it in the error.
+    """The header of a file that begins with `data`; `source` names the file in errors.
 
-    Raises CorruptFileError for fewer than 40 bytes and for a header that no file has.
+    Raises CorruptFileError for fewer than 40 bytes and for an invalid header.
     """
     if len(data) < HEADER_BYTES:
         raise CorruptFileError(f"expected a header of {HEADER_BYTES} bytes in {source}, found {len(data)} bytes")
@@ -156,7 +156,7 @@ def parse_header(data: bytes, source: str = "the header") -> BearoffHeader:
 class TwoSidedEquities(NamedTuple):
     """Equities of the player on roll before the roll, per unit cube, if it does not double now; gammons do not count.
 
-    `owned`: it owns the cube; None where the file has only cubeless equities.
+    `owned`: the player on roll owns the cube. None where the file has only cubeless equities.
     """
 
     cubeless: float
@@ -180,7 +180,7 @@ class HypergammonEvaluation(NamedTuple):
 
 
 class _BearoffFile:
-    """What all kinds of files share: path, header, and the mapped data behind the header."""
+    """What files of all kinds share: path, header, and the mapped data after the header."""
 
     def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
         self.path = path
@@ -200,7 +200,7 @@ class _BearoffFile:
         return open_gnubg_bearoff, (self.path.resolve(),)
 
     def _check_index(self, index: int) -> int:
-        """An index that the file has, as Python's integer, which does not wrap around."""
+        """The index as a Python int, which does not overflow. Raises NotCoveredError if it is out of range."""
         found = whole_index(index)
         if not 0 <= found < len(self):
             raise NotCoveredError(f"expected a position index from 0 to {len(self) - 1} in {self.path}, got {found}")
@@ -210,7 +210,7 @@ class _BearoffFile:
 class GnubgOneSided(_BearoffFile):
     """One side bearing off alone. Chances are by number of rolls, 0 to 31.
 
-    "Gammon" names the rolls until the first of 15 checkers is off; 0 rolls where fewer than 15 are on the board.
+    "Gammon" means the rolls until the first of 15 checkers is off; 0 rolls if fewer than 15 are on the board.
     """
 
     def __init__(self, path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
@@ -227,27 +227,29 @@ class GnubgOneSided(_BearoffFile):
     @property
     def moments(self) -> NDArray[np.float32]:
         """float32[positions, 4]: the records of the normal variant, a view of the file: mean and s.d. of the rolls to
-        bear everything off, and of those to bear the first of 15 checkers off. NotCoveredError for counts."""
+        bear off all checkers, and of the rolls to bear off the first of 15. Raises NotCoveredError for a file of
+        counts."""
         if not self.header.is_normal:
             raise NotCoveredError(f"expected the normal variant in {self.path}, found counts; use probe_counts")
         return self._moments
 
     def probe_counts(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
-        """uint16[32]: chance of bearing everything off in exactly n rolls, in units of 1/65535; with `is_gammon`, of
-        bearing the first of 15 checkers off.
+        """uint16[32]: chance of bearing off all checkers in exactly n rolls, in units of 1/65535; with `is_gammon`, of
+        bearing off the first of 15 checkers.
 
         Raises NotCoveredError for an index out of range, for a part that the file lacks, and for the normal variant,
-        which has no counts, and CorruptFileError for a record that does not sum to 65535.
+        which has no counts; CorruptFileError for a record that does not sum to 65535.
         """
         index = self._check_index(position_index)
         self._check_part(is_gammon)
         return np.asarray(self._counts(slice(index, index + 1), int(is_gammon))[0])
 
     def probe_chances(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.float64]:
-        """float64[32]: the chances of `probe_counts`; errors as there.
+        """float64[32]: the chances of `probe_counts`; raises the same errors.
 
-        The normal variant gives what gnubg 1.07 does: the normal density at the integers, not normalised, so values
-        can exceed 1 and their sum can differ from 1; all at the mean where the s.d. is 0.
+        For the normal variant the chances equal those of gnubg 1.07: the normal density at the integers, not
+        normalized, so values can exceed 1 and their sum can differ from 1; if the s.d. is 0, the mean has all the
+        chance.
         """
         if not self.header.is_normal:
             return self.probe_counts(position_index, is_gammon=is_gammon) / CHANCE_SCALE
@@ -259,15 +261,15 @@ class GnubgOneSided(_BearoffFile):
         return np.asarray(np.exp(-(distance**2) / 2) / (deviation * np.sqrt(2 * np.pi)))
 
     def mean_rolls(self, position_index: int) -> float:
-        """Expected number of rolls to bear everything off; errors as in `probe_counts`."""
+        """Expected number of rolls to bear off all checkers; raises the errors of `probe_counts`."""
         if self.header.is_normal:
             return float(self.moments[self._check_index(position_index), 0])
         return float(self.probe_counts(position_index) @ np.arange(ROLLS)) / CHANCE_SCALE
 
     def read_all(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16] | None]:
-        """Counts of all positions, (uint16[positions, 32], those of the gammon part or None), in memory.
+        """Counts of all positions in memory: (uint16[positions, 32], those of the gammon part or None).
 
-        Raises NotCoveredError for the normal variant (use `moments`) and CorruptFileError for a bad record.
+        Raises NotCoveredError for the normal variant (use `moments`) and CorruptFileError for an invalid record.
         """
         self._check_part(False)
         parts = np.empty((1 + self.header.has_gammon, len(self), ROLLS), np.uint16)
@@ -300,7 +302,7 @@ class GnubgOneSided(_BearoffFile):
         return counts
 
     def _scatter(self, entries: NDArray[np.void], part: int) -> NDArray[np.uint16]:
-        """uint16[entries, 32]: stored values put at their rolls; zero outside the windows and beyond the file."""
+        """uint16[entries, 32]: stored values at their rolls; zero outside the windows and past the end of the file."""
         window = entries["window"].astype(np.int64)
         length, first = window[:, part].T
         start = entries["offset"] + window[:, :part, 0].sum(axis=1)  # the second part follows the first
@@ -313,16 +315,16 @@ class GnubgOneSided(_BearoffFile):
 
 
 class GnubgTwoSided(_BearoffFile):
-    """Both sides bearing off, no contact: equities of the player on roll."""
+    """Both sides bearing off without contact: equities of the player on roll."""
 
     @property
     def codes(self) -> NDArray[np.uint16]:
-        """uint16[positions on roll, positions of the opponent, 4 or 1], a view of the file: cubeless, and if the
-        file is cubeful owned, centered, opponent_owned. Equity = code / 32767.5 - 1."""
+        """uint16[positions on roll, positions of the opponent, 4 or 1], a view of the file: cubeless; in a cubeful file
+        also owned, centered, opponent_owned. Equity = code / 32767.5 - 1."""
         return self._data.view("<u2").reshape(len(self), len(self), 4 if self.header.is_cubeful else 1)
 
     def probe(self, on_roll_index: int, opponent_index: int) -> TwoSidedEquities:
-        """Equities of one position; NotCoveredError for an index out of range."""
+        """Equities of one position. Raises NotCoveredError for an index out of range."""
         cubeless, *cubeful = self.probe_many([on_roll_index], [opponent_index])[0].tolist()
         owned, centered, opponent_owned = cubeful or (None, None, None)
         return TwoSidedEquities(cubeless, owned, centered, opponent_owned)
@@ -332,7 +334,8 @@ class GnubgTwoSided(_BearoffFile):
         on_roll_indexes: Sequence[int] | NDArray[np.integer],
         opponent_indexes: Sequence[int] | NDArray[np.integer],
     ) -> NDArray[np.float64]:
-        """float64[n, 4 or 1]: equities of n positions, columns as in `codes`; NotCoveredError for a bad index."""
+        """float64[n, 4 or 1]: equities of n positions, columns as in `codes`. Raises NotCoveredError for an index out
+        of range."""
         what = "position indexes as integers[n]"
         on_roll, opponent = integer_array(on_roll_indexes, what), integer_array(opponent_indexes, what)
         if on_roll.shape != opponent.shape:
@@ -348,11 +351,11 @@ class GnubgTwoSided(_BearoffFile):
 class GnubgHypergammon(_BearoffFile):
     """Backgammon with one to three checkers a side; the 25th point of a layout is the bar.
 
-    There are meaningless records of impossible layouts, with both sides on one point.
+    Records of impossible positions, with both sides on one point, are meaningless.
     """
 
     def probe(self, on_roll_index: int, opponent_index: int) -> HypergammonEvaluation:
-        """Evaluation of one position; NotCoveredError for an index out of range."""
+        """Evaluation of one position. Raises NotCoveredError for an index out of range."""
         on_roll, opponent = self._check_index(on_roll_index), self._check_index(opponent_index)
         size = self.header.record_bytes
         start = (on_roll * len(self) + opponent) * size
@@ -363,8 +366,7 @@ class GnubgHypergammon(_BearoffFile):
 def open_gnubg_bearoff(path: str | os.PathLike[str]) -> GnubgOneSided | GnubgTwoSided | GnubgHypergammon:
     """Map a file made by makebearoff, makehyper or the functions below.
 
-    Raises StorageError for a file that is missing or cannot be read, and CorruptFileError for an unknown header or a
-    size other than the header demands.
+    Raises StorageError for a missing or unreadable file, and CorruptFileError for an unknown header or a wrong size.
     """
     path = Path(path)
     try:
@@ -384,12 +386,12 @@ def open_gnubg_bearoff(path: str | os.PathLike[str]) -> GnubgOneSided | GnubgTwo
 
 
 def _check_size(path: Path, header: BearoffHeader, data: NDArray[np.uint8]) -> None:
-    """Raise CorruptFileError unless the data behind the header are as many bytes as the header demands."""
+    """Raise CorruptFileError unless the data after the header have the size that the header implies."""
     expected = header.record_count * header.record_bytes
     least = ""
     if header.is_compressed and data.size < expected:
-        least = "more than "  # how many bytes more stands in the part that is missing
-    elif header.is_compressed:  # the last entry of the index table says where the values end
+        least = "more than "  # the exact size is in the missing part
+    elif header.is_compressed:  # the last index entry gives the end of the values
         last = data[expected - header.record_bytes : expected].view(entry_dtype(header.has_gammon))[0]
         expected += 2 * (int(last["offset"]) + int(last["window"][:, 0].sum()))
     if data.size != expected:
@@ -411,9 +413,9 @@ def write_one_sided(
     """Write the one-sided table of 15 checkers, as `makebearoff -o` does.
 
     counts, gammon_counts: uint16[positions, 32] in index order, chance of n rolls in units of 1/65535; every row sums
-    to 65535. `gammon_counts` None leaves the gammon part out (`-g`); `compressed` False is `-c`.
-    Raises UsageError for other shapes, types or sums, TooLargeError where the values of a compressed file cannot be
-    counted in 32 bits, and StorageError where the file cannot be written.
+    to 65535. Without `gammon_counts` the file has no gammon part (`-g`); `compressed=False` is `-c`.
+    Raises UsageError for other shapes, types or sums, TooLargeError if a compressed file has more values than 32 bits
+    can count, and StorageError if the file cannot be written.
     """
     header = BearoffHeader("one_sided", points, 15, gammon_counts is not None, compressed)
     parts = [counts] if gammon_counts is None else [counts, gammon_counts]
@@ -434,8 +436,8 @@ def write_one_sided(
 def write_one_sided_normal(path: str | os.PathLike[str], points: int, moments: NDArray[np.float32]) -> None:
     """Write the normal variant, as `makebearoff -o -n` does.
 
-    moments: float32[positions, 4] in index order: mean and s.d. of the rolls to bear everything off, mean and s.d. of
-    the rolls to bear the first of 15 checkers off. Raises UsageError and StorageError as `write_one_sided`.
+    moments: float32[positions, 4] in index order: mean and s.d. of the rolls to bear off all checkers, and of the rolls
+    to bear off the first of 15. Raises UsageError and StorageError like `write_one_sided`.
     """
     header = BearoffHeader("one_sided", points, 15, has_gammon=True, is_normal=True)
     _check_array(moments, (header.position_count, 4), np.float32)
@@ -446,8 +448,8 @@ def write_two_sided(path: str | os.PathLike[str], points: int, checkers: int, co
     """Write a two-sided table, as `makebearoff -t` does.
 
     codes: uint16[positions on roll, positions of the opponent, 4 or 1], equity = code / 32767.5 - 1 of the player on
-    roll: cubeless, owned, centered, opponent_owned, or cubeless alone (`-C`). Raises UsageError for another shape or
-    type and StorageError where the file cannot be written.
+    roll: cubeless, owned, centered, opponent_owned, or only cubeless (`-C`). Raises UsageError for another shape or
+    type and StorageError if the file cannot be written.
     """
     header = BearoffHeader("two_sided", points, checkers, is_cubeful=codes.shape[-1:] == (4,))
     count = header.position_count
@@ -460,9 +462,9 @@ def write_hypergammon(
 ) -> None:
     """Write a file that gnubg reads as `hyper1.bd` to `hyper3.bd`.
 
-    chances: float32[on roll, opponent, 5] as in gnubg, equities: float32[on roll, opponent, 4]: owned, centered,
-    centered with the Jacoby rule, opponent_owned. NaN is written as zero: gnubg never reads it. Raises UsageError for
-    another shape or type and StorageError where the file cannot be written.
+    chances: float32[on roll, opponent, 5] as in gnubg; equities: float32[on roll, opponent, 4]: owned, centered,
+    centered with the Jacoby rule, opponent_owned. NaN is written as zero, in records that gnubg never reads. Raises
+    UsageError for another shape or type and StorageError if the file cannot be written.
     """
     header = BearoffHeader("hypergammon", HYPERGAMMON_POINTS, checkers)
     count = header.position_count
@@ -470,7 +472,7 @@ def write_hypergammon(
     _check_array(equities, (count, count, 4), np.float32)
 
     def records(chances: NDArray[np.float32], equities: NDArray[np.float32]) -> bytes:
-        """Of one position on roll: nine 24-bit numbers, lowest byte first, and a zero byte each."""
+        """The records of one position on roll: nine 24-bit numbers each, lowest byte first, and a zero byte."""
         shares = np.concatenate([chances, equities / (2 * _MOST_EQUITY) + 0.5], axis=1).astype(np.float64)
         numbers = np.rint(np.nan_to_num(np.clip(shares, 0, 1)) * _SCALE_24_BIT).astype("<u4")
         found = np.zeros((count, 28), np.uint8)
@@ -491,7 +493,7 @@ def _blocks(array: NDArray[Any]) -> Iterator[slice]:
 
 
 def _compressed_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
-    """The index table, then the counts from the first to the last that is not zero."""
+    """The index table, then for each part the counts from the first to the last nonzero one."""
     entries = np.empty(len(parts[0]), entry_dtype(len(parts) == 2))
     for rows in _blocks(parts[0]):
         for number, part in enumerate(parts):
@@ -513,7 +515,7 @@ def _compressed_chunks(parts: list[NDArray[np.uint16]]) -> Iterator[bytes]:
 
 
 def write_file(path: str | os.PathLike[str], header: BearoffHeader, chunks: Iterable[bytes]) -> None:
-    """Write header and chunks beside `path` and rename; StorageError names what failed."""
+    """Write header and chunks atomically. Raises StorageError."""
     path = Path(path)
     with write_beside(path, f"{header.name} to ") as file:
         file.write(format_header(header))

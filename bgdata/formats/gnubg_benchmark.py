@@ -1,14 +1,12 @@
-"""Read and write gnubg's benchmark files: `contact.bm`, `crashed.bm`, `race.bm`, decisions with rolled-out answers.
+"""Read and write gnubg's benchmark files `contact.bm`, `crashed.bm`, `race.bm`: decisions with rolled-out plays.
 
-The first field of a line says what it is: `m` a decision with its plays, `#R` the rollout of one play of the next `m`
-line, `r` the seed of the next rollout, `o`, `e`, `O` evaluations, `c` a cube rollout, `b` a best play, `s` settings,
-`#` a comment. Anything else is quarantined. Every table has the line of each
-row, so that a file can be put together again, and the *forms* of its numbers (`fields.format_number`), so that it comes
-out as it was. Numbers are float64, exactly those written.
-
-Rows are written in the order of their lines, and numbers in the form in which they were read: a file in canonical form
-(line feeds, single spaces, no blank line, numbers of at most 15 digits without a redundant sign or zero) comes out byte
-for byte, although its numbers are mixed: six significant digits in old lines, seven decimals in merged ones.
+The first field is the kind of a line: `m` a decision with its plays, `#R` the rollout of one play of the next `m` line,
+`r` the seed of the next rollout, `o`, `e`, `O` evaluations, `c` a cube rollout, `b` a best play, `s` settings, `#` a
+comment. Other lines are quarantined. Numbers are float64, exactly as written.
+Every table has the line numbers of its rows and the *forms* of its numbers (`fields.format_number`), so the file can be
+written again. A canonical file (line feeds, single spaces, no blank line, numbers of at most 15 digits without
+redundant signs or zeros) is reproduced byte for byte, although files mix forms: six significant digits in old lines,
+seven decimals in merged ones.
 Source: rows of the published files and their description; no program text was used.
 """
 
@@ -27,7 +25,7 @@ from bgdata.formats.fields import NO_NUMBER, NOISY, PLAIN, Fields, Forms, Number
 from bgdata.formats.lines import Intake, check_mask, comment_text, split_lines
 from bgdata.game.codec import Boards, format_key20s
 
-NO_SEED = int(np.iinfo(np.int64).min)  # no `r` line stands before a decision or evaluation
+NO_SEED = int(np.iinfo(np.int64).min)  # no `r` line before a decision or evaluation
 TableName = Literal["decisions", "plays", "rollouts", "evaluations", "cube_rollouts", "best_plays", "seeds"]
 _ACTIONS = (b"TG", b"D/T", b"D/D", b"ND")
 _MOST_EQUITY = 3 + NOISY.range
@@ -37,7 +35,7 @@ _USES_SEED = (b"m", b"o", b"c")
 
 
 class Text(NamedTuple):
-    """A comment or the settings in force from here on, with its line number."""
+    """A comment, or settings that hold from their line on."""
 
     line: int
     text: str
@@ -45,22 +43,22 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """Rows in file order: the first axis of every array counts them."""
+    """Rows in file order, the first axis of every array."""
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
 
     def select(self, keep: NDArray[np.bool_]) -> Self:
-        """The rows where `keep` (bool[rows]) holds."""
+        """The rows where `keep` (bool[rows]) is True."""
         return replace(self, **{field.name: getattr(self, field.name)[keep] for field in fields(self)})
 
 
 @dataclass(frozen=True)
 class BenchmarkDecisions(BenchmarkTable):
-    """`m` lines, n of them: a roll to be played. Row k has `n_plays[k]` plays, `first_plays[k]` and those behind it.
+    """`m` lines, n of them: a roll to play. Row k has `n_plays[k]` plays, from `first_plays[k]` on.
 
-    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] as written,
-    in either order; `seeds` int64[n], of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n].
+    `lines` int64[n]; `boards` int8[n, 26] of the player who has rolled, before the play; `dice` int8[n, 2] in the order
+    written; `seeds` int64[n] of the rollouts, or NO_SEED; `first_plays`, `n_plays` int64[n].
     """
 
     lines: Places
@@ -73,12 +71,12 @@ class BenchmarkDecisions(BenchmarkTable):
 
 @dataclass(frozen=True)
 class BenchmarkPlays(BenchmarkTable):
-    """The rolled-out plays of all decisions, k of them, best first in each.
+    """The rolled-out plays of all decisions, k of them, best first within a decision.
 
     `decisions` int64[k] indexes; `ranks` int64[k], 0 for the best; `boards` int8[k, 26] after the play, with the
-    OPPONENT on roll; `equities` float64[k], cubeless money, for the player who MADE the play; `losses` float64[k]: what
-    it costs against the best, at least 0; `forms` int8[k] of the number written: the equity of the best, the loss of
-    the others; `rollouts` int64[k] index of the `#R` line with its chances, or -1.
+    OPPONENT on roll; `equities` float64[k], cubeless money, for the player who MADE the play; `losses` float64[k]
+    against the best play, at least 0; `forms` int8[k] of the written number, which is the equity of the best play and
+    the loss of the others; `rollouts` int64[k] index of the `#R` line with its chances, or -1.
     """
 
     decisions: Places
@@ -95,8 +93,8 @@ class Rollouts(BenchmarkTable):
     """`#R` lines, n of them: chances after one play of the next decision.
 
     `boards` int8[n, 26] with the OPPONENT of that decision on roll, `chances` float64[n, 5] of the OPPONENT;
-    `decisions` int64[n] index of the decision, or -1 where none follows or it is quarantined. Chances are noisy: see
-    `chance_rules.NOISY`.
+    `decisions` int64[n] index of the decision, or -1 if it is missing or quarantined. Chances are noisy: see
+    `fields.NOISY`.
     """
 
     lines: Places
@@ -141,8 +139,8 @@ class CubeRollouts(BenchmarkTable):
 class BestPlays(BenchmarkTable):
     """`b` lines, n of them: the play that an evaluation prefers.
 
-    `boards` before and `play_boards` after it, int8[n, 26], `chances` float64[n, 5], in the perspectives as written
-    (no file with such a line was seen; `#R` lines have the opponent's).
+    `boards` before and `play_boards` after it, int8[n, 26], and `chances` float64[n, 5] in the perspectives as written
+    (no file with such lines was seen; `#R` lines have the opponent's).
     """
 
     lines: Places
@@ -163,7 +161,7 @@ class Seeds(BenchmarkTable):
 
 @dataclass(frozen=True)
 class Benchmark(Intake):
-    """A benchmark file; `settings` are its `s` lines, `comments` its `#` lines but for `#R`."""
+    """A benchmark file; `settings` are its `s` lines, `comments` its `#` lines without `#R`."""
 
     settings: tuple[Text, ...]
     comments: tuple[Text, ...]
@@ -176,11 +174,11 @@ class Benchmark(Intake):
     best_plays: BestPlays
 
     def quarantine(self, table: TableName, is_bad: NDArray[np.bool_], reason: str) -> Benchmark:
-        """The benchmark without the rows of a table where `is_bad` (bool[rows]) holds: their lines are quarantined for
-        that reason.
+        """The benchmark without the rows of a table where `is_bad` (bool[rows]) is True; their lines are quarantined
+        with this reason.
 
-        A bad play removes its decision, and a decision all its plays. For rules that need more than the line, such as
-        legal play. Raises UsageError for an array of another shape or type.
+        A bad play also removes its decision, and a decision all its plays. This is for rules that one line cannot
+        decide, such as legal play. Raises UsageError for an array of another shape or type.
         """
         check_mask(is_bad, len(getattr(self, table)))
         if table == "plays":
@@ -205,29 +203,29 @@ class Benchmark(Intake):
 
 
 def _renumber(indexes: Places, keep: NDArray[np.bool_]) -> Places:
-    """Places of rows after only those with `keep` are left; -1 for none and for rows that are gone."""
+    """Indexes of rows after only those with `keep` remain; -1 stays -1 and also marks removed rows."""
     numbers = np.append(np.where(keep, np.cumsum(keep) - 1, -1), -1)
     return np.asarray(numbers[indexes], np.int64)
 
 
 def parse_gnubg_benchmark(data: bytes) -> Benchmark:
-    """The tables of a benchmark file's content; bad lines are quarantined.
+    """Read the tables of a benchmark file; bad lines are quarantined.
 
-    Quarantined are: an unknown kind of line, a wrong number of fields, a key that is no legal position, a die outside 1
-    to 6, a text that is no finite number, losses that are negative or not ascending, equities outside -3 to 3, the same
-    play twice in a line, chances far outside their range or order (they are noisy), and an unknown cube action.
+    Bad lines have: an unknown kind, a wrong number of fields, a key of an illegal position, a die outside 1 to 6, a
+    number that is not finite, losses that are negative or not ascending, equities outside -3 to 3, the same play twice,
+    chances far outside their range or order (they are noisy), or an unknown cube action.
     """
     return _Reader(data).read()
 
 
 class _Reader(Fields):
-    """Knows the kinds of all lines; one method for each kind of line, which checks and returns its table."""
+    """Finds the kinds of all lines; one method per kind checks its lines and returns the table."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(split_lines(data))
         filled = np.flatnonzero(self.counts)
         first = self.first[filled]
-        self.kinds = np.zeros(len(self.counts), "S2")  # the first field if it is a known kind of line, else empty
+        self.kinds = np.zeros(len(self.counts), "S2")  # the first field if it is a known kind, else empty
         for kind in _KINDS:
             self.kinds[filled[self.is_text(first, kind)]] = kind
         is_unknown = self.kinds[filled] == b""
@@ -238,7 +236,7 @@ class _Reader(Fields):
         self.ledger.reject(filled[is_unknown], f"expected a line of {expected} or a comment")
 
     def read(self) -> Benchmark:
-        """All tables, and the links between them."""
+        """All tables, linked to each other."""
         seeds, rollouts = self._seeds(), self._rollouts()
         decisions, plays = self._decisions(seeds)
         rolled_out = self._next_decisions(rollouts.lines, decisions.lines)
@@ -260,11 +258,11 @@ class _Reader(Fields):
         )
 
     def _places(self, *kinds: bytes) -> tuple[Places, Places]:
-        """(rows, places[row, field]) of the lines of these kinds with as many fields as they have; rejects others."""
+        """(rows, places[row, field]) of the lines of these kinds; rejects lines with another number of fields."""
         return self.with_fields(np.flatnonzero(np.isin(self.kinds, kinds)), _FIELD_COUNTS[kinds[0]])
 
     def _dice(self, rows: Places, places: Places) -> NDArray[np.int8]:
-        """int8[rows, 2]; rejects rows with other than two dice from 1 to 6."""
+        """int8[rows, 2]; rejects rows without two dice from 1 to 6."""
         dice = self.letters(places.ravel(), 1).reshape(-1, 2) - np.uint8(ord("0"))
         is_die = (dice >= 1) & (dice <= 6) & (self.widths(places) == 1)
         self.ledger.reject(rows[~is_die.all(axis=1)], "expected dice from 1 to 6")
@@ -314,7 +312,7 @@ class _Reader(Fields):
         return BestPlays(rows + 1, boards, dice, play_boards, chances, forms).select(self.ledger.is_row(rows))
 
     def _decisions(self, seeds: Seeds) -> tuple[BenchmarkDecisions, BenchmarkPlays]:
-        """Both tables; the links of plays to rollouts are not there yet."""
+        """Both tables; plays are not linked to rollouts yet."""
         rows = np.flatnonzero(self.kinds == b"m")
         counts = self.counts[rows]
         is_good = (counts >= 6) & (counts % 2 == 0)
@@ -351,7 +349,7 @@ class _Reader(Fields):
         return BenchmarkPlays(owners, ranks, boards, equities, losses, forms, np.full(len(owners), -1))
 
     def _seeds_of(self, lines: Places, seeds: Seeds) -> Places:
-        """The seed in force for rows at these lines: of the `r` line above, unless another line has used it."""
+        """The seed for rows at these lines: that of the last `r` line, unless another row has used it."""
         users = np.flatnonzero(np.isin(self.kinds, _USES_SEED)) + 1
         seed_lines, values = np.append(0, seeds.lines), np.append(NO_SEED, seeds.seeds)
         latest = np.searchsorted(seeds.lines, lines)
@@ -360,7 +358,7 @@ class _Reader(Fields):
         return np.where(is_user & (seed_lines[latest] > user_before), values[latest], NO_SEED)
 
     def _next_decisions(self, lines: Places, kept: Places) -> Places:
-        """Index of the decision at the next `m` line below each of `lines`; -1 if it is not among those `kept`."""
+        """Index of the decision at the next `m` line after each of `lines`; -1 if it is not in `kept`."""
         all_lines = np.append(np.flatnonzero(self.kinds == b"m") + 1, -1)
         following = all_lines[np.searchsorted(all_lines[:-1], lines)]
         index = np.searchsorted(kept, following)
@@ -377,7 +375,7 @@ class _Reader(Fields):
 
 
 def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
-    """bool[plays]: whether the same owner has the same board elsewhere too, but for one of them."""
+    """bool[plays]: whether an earlier play of the same owner has the same board."""
     keys = np.column_stack([owners, boards]).astype(np.int64)
     order = np.lexsort(keys.T[::-1])
     is_repeated = np.zeros(len(owners), np.bool_)
@@ -386,7 +384,7 @@ def _is_repeated(owners: Places, boards: Boards) -> NDArray[np.bool_]:
 
 
 def format_gnubg_benchmark(benchmark: Benchmark) -> Iterator[bytes]:
-    """The lines of a benchmark file, one by one; the `lines` of each table must ascend.
+    """Yield the lines of a benchmark file; the `lines` of each table must ascend.
 
     Raises InvalidPositionError for an illegal board.
     """
@@ -398,7 +396,7 @@ def format_gnubg_benchmark(benchmark: Benchmark) -> Iterator[bytes]:
     choices = [f"{key} {number}" for key, number in zip(_keys(plays.boards), numbers, strict=True)]
     ends = (decisions.first_plays + decisions.n_plays).tolist()
     choices_of = [" ".join(choices[first:end]) for first, end in zip(decisions.first_plays.tolist(), ends, strict=True)]
-    tables: list[tuple[Any, list[Any]]] = [  # each with the columns of its lines
+    tables: list[tuple[Any, list[Any]]] = [  # each table with the columns of its lines
         (benchmark.seeds, [repeat("r"), benchmark.seeds.seeds.tolist()]),
         (decisions, [repeat("m"), _keys(decisions.boards), *decisions.dice.T.tolist(), choices_of]),
         (rollouts, [repeat("#R"), _keys(rollouts.boards), _numbers(rollouts.chances, rollouts.forms)]),
@@ -426,6 +424,6 @@ def _keys(boards: Boards) -> list[str]:
 
 
 def _numbers(values: Numbers, forms: NDArray[np.int8]) -> list[str]:
-    """The numbers of each row, in their forms."""
+    """The numbers of each row as text, in their forms."""
     rows = zip(values.tolist(), forms.tolist(), strict=True)
     return [" ".join(map(format_number, row, row_forms)) for row, row_forms in rows]

@@ -1,9 +1,8 @@
 """Text files by the line: open plain, .gz or .bz2, split exactly, and account for every line.
 
-Every line of a file is exactly one of three things: a row, a comment or blank line, or *quarantined* with its number,
-its text and the reason. Reading never stops at a bad line, and nothing is dropped silently. A `Ledger` keeps one
-verdict for each line, so the three counts add up by construction. Text may be saved as other systems do, in UTF-16 or
-with the line ends of old Macs; binary files of other programs are refused.
+Every line is exactly one of these: a row, a comment or blank line, or *quarantined* with its number, text and reason.
+Reading never stops at a bad line, and no line is dropped silently. A `Ledger` keeps one verdict per line, so the three
+counts add up. Text may also be in UTF-16 or have the line ends of old Macs; binary files of other programs are refused.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from bgdata.errors import BgdataError, CorruptFileError, StorageError, UsageErro
 from bgdata.formats.unpacking import cause, read_content
 from bgdata.process import when_cut_off
 
-BLOCK = 1 << 15  # lines of a block: some megabytes of text and arrays
-TEXT_LIMIT = 500  # characters of a quarantined line that are kept for people to read
+BLOCK = 1 << 15  # lines of a block: some megabytes with its arrays
+TEXT_LIMIT = 500  # characters of a quarantined line that are kept
 T = TypeVar("T")
 _UTF8_MARK = b"\xef\xbb\xbf"
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _ROW, _COMMENT, _FIRST_REASON = 0, 1, 2  # verdicts
-_PROGRAMS = (  # how binary files of matches or positions begin, and what wrote them
+_PROGRAMS = (  # first bytes of binary files of matches or positions, and their programs
     (re.compile(rb"RGMH"), "eXtreme Gammon"),
     (re.compile(rb'\{"version":"[^"]*","compression"'), "BGBlitz"),
     (re.compile(rb"OGXM"), "OpenGammon (OGXM)"),
@@ -43,7 +42,7 @@ _PROGRAMS = (  # how binary files of matches or positions begin, and what wrote 
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A line that gave no row: its number (from 1), its text as one printable line, cut if long, and what is wrong."""
+    """A line without a row: its number (from 1), its text made printable and cut if long, and the broken rule."""
 
     line: int
     text: str
@@ -55,8 +54,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """How many lines of a file gave rows, are comments, or are quarantined; `lines` is the sum of these, and `comments`
-    includes blank lines."""
+    """Numbers of lines of a file: `lines` is the sum of the others; `comments` includes blank lines."""
 
     lines: int
     rows: int
@@ -68,8 +66,8 @@ class LineCounts:
 class Lines:
     """The lines of a file: line k is `data[starts[k]:ends[k]]`, without its line feed and a carriage return before it.
 
-    A line ends at a line feed or at the end of the data; a UTF-8 byte order mark at the beginning belongs to no line.
-    `numbers` gives line k its number, from 1; None counts them in order.
+    A line ends at a line feed or at the end of the data; a UTF-8 byte order mark at the beginning is not part of a
+    line. `numbers` has the number of each line, from 1; None counts them in order.
     """
 
     data: bytes
@@ -88,13 +86,14 @@ class Lines:
         return index + 1 if self.numbers is None else int(self.numbers[index])
 
     def blocks(self) -> list[Lines]:
-        """The same lines in parts that share the data, numbered alike: one at least, small enough for caches."""
+        """The lines in parts that share the data and keep the numbers; at least one part, each small enough for
+        caches."""
         numbers = np.arange(1, len(self) + 1) if self.numbers is None else self.numbers
         places = [slice(start, start + BLOCK) for start in range(0, max(len(self), 1), BLOCK)]
         return [Lines(self.data, self.starts[rows], self.ends[rows], numbers[rows]) for rows in places]
 
     def text(self, index: int) -> str:
-        """Line `index` for people: bytes that are no UTF-8 and control characters escaped, cut at TEXT_LIMIT."""
+        """Line `index` for people: invalid UTF-8 and control characters escaped, cut at TEXT_LIMIT."""
         start, end = int(self.starts[index]), int(self.ends[index])
         letters = self.data[start : min(end, start + 4 * TEXT_LIMIT)].decode("utf-8", "backslashreplace")[:TEXT_LIMIT]
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in letters)
@@ -102,7 +101,7 @@ class Lines:
 
 
 def plain_text(data: bytes) -> bytes:
-    """The text in UTF-8 if it has a mark of UTF-16, else unchanged; with line feeds if only carriage returns end its
+    """Text as UTF-8 with line feeds: converts UTF-16 with a byte order mark, and carriage returns if nothing else ends
     lines. Invalid UTF-16 becomes U+FFFD."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         data = data.decode("utf-16", errors="replace").encode(errors="replace")
@@ -110,7 +109,7 @@ def plain_text(data: bytes) -> bytes:
 
 
 def check_is_text(data: bytes, name: str) -> None:
-    """Raise CorruptFileError for the content of a file that another program keeps in a form of its own."""
+    """Raise CorruptFileError for the content of a binary file of another program."""
     for begin, program in _PROGRAMS:
         if begin.match(data):
             raise CorruptFileError(
@@ -119,7 +118,7 @@ def check_is_text(data: bytes, name: str) -> None:
 
 
 def split_lines(data: bytes) -> Lines:
-    """The lines of a text; every byte but the mark and the line ends belongs to exactly one."""
+    """Split a text into lines; every byte except the mark and line ends is in exactly one."""
     letters = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(letters == _LINE_FEED)
     if data and letters[-1] != _LINE_FEED:
@@ -133,12 +132,12 @@ def split_lines(data: bytes) -> Lines:
 
 
 def comment_text(line: bytes) -> str:
-    """A line that is kept as text, such as a comment: bytes that are no UTF-8 become `\\xff` and so on."""
+    """A line as text, such as a comment; bytes that are not UTF-8 become `\\xff` and so on."""
     return line.rstrip(b"\r").decode("utf-8", "backslashreplace")
 
 
 def decode_text(data: bytes) -> str:
-    """Text that people wrote: UTF-8, or that of Windows (code page 1252, else Latin-1) where it is not."""
+    """Decode text written by people: UTF-8, else Windows code page 1252, else Latin-1."""
     for encoding in ("utf-8", "cp1252"):
         try:
             return data.decode(encoding)
@@ -148,7 +147,7 @@ def decode_text(data: bytes) -> str:
 
 
 def is_utf8(data: bytes) -> bool:
-    """Whether these bytes are text in UTF-8."""
+    """Whether these bytes are valid UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -157,12 +156,12 @@ def is_utf8(data: bytes) -> bool:
 
 
 class Ledger:
-    """The verdict on every line: a row, until it is set aside as a comment or rejected for a reason."""
+    """The verdict on every line: a row, unless it is marked as a comment or rejected with a reason."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self._verdicts = np.full(len(lines), _ROW, np.int32)
-        self._reasons: dict[str, int] = {}  # the verdict of each
+        self._reasons: dict[str, int] = {}  # by reason: its verdict
 
     def __repr__(self) -> str:
         counts = self.counts
@@ -170,7 +169,7 @@ class Ledger:
 
     @classmethod
     def join(cls, lines: Lines, ledgers: list[Ledger]) -> Ledger:
-        """One ledger of all lines from those of its blocks, in order."""
+        """Join the ledgers of consecutive blocks into one."""
         ledger = cls(lines)
         for number, part in enumerate(ledgers):
             verdicts = np.array([_ROW, _COMMENT, *map(ledger._verdict, part._reasons)], np.int32)
@@ -178,17 +177,17 @@ class Ledger:
         return ledger
 
     def copy(self) -> Ledger:
-        """An independent copy of the ledger."""
+        """An independent copy."""
         other = copy.copy(self)
         other._verdicts, other._reasons = self._verdicts.copy(), self._reasons.copy()
         return other
 
     def set_aside(self, indexes: NDArray[np.integer] | list[int]) -> None:
-        """Count the lines at these indexes (from 0) as comments, unless they were rejected."""
+        """Mark the lines at these indexes (from 0) as comments, unless rejected."""
         self._mark(indexes, _COMMENT)
 
     def reject(self, indexes: NDArray[np.integer] | list[int], reason: str) -> None:
-        """Quarantine the lines at these indexes (from 0); the first reason stays, and a comment stays a comment."""
+        """Quarantine the lines at these indexes (from 0); earlier reasons stay, and comments stay comments."""
         if len(indexes):
             self._mark(indexes, self._verdict(reason))
 
@@ -200,12 +199,12 @@ class Ledger:
         self._verdicts[places[self._verdicts[places] == _ROW]] = verdict
 
     def is_row(self, indexes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """bool[len(indexes)]: whether the lines at these indexes (from 0) gave a row."""
+        """bool[len(indexes)]: whether the lines at these indexes (from 0) are rows."""
         return np.asarray(self._verdicts[indexes] == _ROW)
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """int64[rows]: indexes (from 0) of the lines that gave a row, ascending."""
+        """int64[rows]: indexes (from 0) of the rows, ascending."""
         return np.flatnonzero(self._verdicts == _ROW)
 
     @property
@@ -215,14 +214,14 @@ class Ledger:
 
     @property
     def counts(self) -> LineCounts:
-        """How many lines gave a row, are comments or blank, or are quarantined."""
+        """Numbers of rows, comments (or blank lines) and quarantined lines."""
         total = len(self._verdicts)
         rows, comments = (int(np.count_nonzero(self._verdicts == verdict)) for verdict in (_ROW, _COMMENT))
         return LineCounts(total, rows, comments, total - rows - comments)
 
     @property
     def rejects(self) -> list[Quarantined]:
-        """The rejected lines in order, computed at every call."""
+        """The rejected lines in order, computed at each call."""
         places = np.flatnonzero(self._verdicts >= _FIRST_REASON).tolist()
         reasons, lines = list(self._reasons), self.lines
         found = (reasons[verdict - _FIRST_REASON] for verdict in self._verdicts[places].tolist())
@@ -231,24 +230,25 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Intake:
-    """What every reader returns: the good rows, and the ledger of all lines."""
+    """The result of every reader: good rows, and the ledger of all lines."""
 
     ledger: Ledger
 
     @property
     def counts(self) -> LineCounts:
-        """How many lines gave a row, are comments or blank, or are quarantined."""
+        """Numbers of rows, comments (or blank lines) and quarantined lines."""
         return self.ledger.counts
 
     @property
     def rejects(self) -> list[Quarantined]:
-        """The lines that gave no row, with the reasons."""
+        """The quarantined lines, with their reasons."""
         return self.ledger.rejects
 
 
 @dataclass(frozen=True)
 class RowIntake(Intake):
-    """One row a line: every array of a subclass has one entry a row; `lines` int64[n] are the line numbers, from 1."""
+    """One row per line: the first axis of every array of a subclass is rows; `lines` int64[n] are line numbers, from
+    1."""
 
     lines: NDArray[np.int64]
 
@@ -256,10 +256,10 @@ class RowIntake(Intake):
         return len(self.lines)
 
     def quarantine(self, is_bad: NDArray[np.bool_], reason: str) -> Self:
-        """The intake without the rows where `is_bad` (bool[n]) holds: they are quarantined for that reason.
+        """The intake without the rows where `is_bad` (bool[n]) is True; their lines are quarantined with this reason.
 
-        For rules that need more than the row itself, such as the class of positions that a file should have. Raises
-        UsageError for an array of another shape or type.
+        This is for rules that need more than the row, such as the class of a file's positions. Raises UsageError for an
+        array of another shape or type.
         """
         check_mask(is_bad, len(self))
         ledger = self.ledger.copy()
@@ -276,26 +276,26 @@ def check_mask(is_bad: NDArray[np.bool_], count: int) -> None:
 
 
 def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
-    """`function(block)` of every block of lines, in order, on as many threads as there are cores.
+    """`function(block)` for each block of lines, in order, with one thread per core.
 
-    Kernels and NumPy run beside each other; the result does not depend on the number of threads.
+    Kernels and NumPy run in parallel; the result does not depend on the number of threads.
     """
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(function, lines.blocks()))
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Content of a file, unpacked if it begins as gzip or bzip2 files do, whatever its name.
+    """Content of a file, unpacked if its first bytes are those of gzip or bzip2.
 
-    Raises StorageError, CorruptFileError and TooLargeError, as `unpacking.read_content` does.
+    Raises StorageError, CorruptFileError and TooLargeError, like `unpacking.read_content`.
     """
     return read_content(path)[0]
 
 
 def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
-    """Write beside `path` and rename; compressed if the name ends in .gz or .bz2, to the same bytes every time.
+    """Write a file atomically; compressed if its name ends in .gz or .bz2, always to the same bytes.
 
-    Raises StorageError where the file cannot be written.
+    Raises StorageError if the file cannot be written.
     """
     path = Path(path)
     with write_beside(path) as file, _packer(file, path.suffix) as packer:
@@ -304,9 +304,9 @@ def write_bytes(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
-    """A file to write beside `path`, which it replaces at the end; after an error only the old file is left.
+    """Open a temporary file that replaces `path` when the block ends; an error leaves only the old file.
 
-    Raises StorageError, which names `what` too, where it cannot be written.
+    Raises StorageError, which also names `what`, if it cannot be written.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
@@ -318,7 +318,7 @@ def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
     except BaseException as error:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
-        if isinstance(error, BgdataError) or not isinstance(error, OSError):  # those of what is written may be both
+        if isinstance(error, BgdataError) or not isinstance(error, OSError):  # errors of the content may be both
             raise
         raise StorageError(
             f"expected to write {what}{path}, found: {cause(error)}; "
@@ -327,7 +327,7 @@ def write_beside(path: Path, what: str = "") -> Iterator[BinaryIO]:
 
 
 def _packer(file: BinaryIO, suffix: str) -> AbstractContextManager[Any]:
-    """A file object that compresses as the suffix says; closing it leaves `file` open."""
+    """A file object that compresses by the suffix; closing it leaves `file` open."""
     if suffix == ".gz":
         return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
     return bz2.BZ2File(file, "wb") if suffix == ".bz2" else nullcontext(file)

@@ -1,9 +1,9 @@
-"""Match files in the Jellyfish format (.mat), as gnubg writes them, and as others do with slight differences.
+"""Match files in the Jellyfish format (.mat), as written by gnubg and, with slight differences, by other programs.
 
-A game is two columns of turns: the left one is player 0's. `32: 24/22 13/10` is a roll and its checker moves, the bar
-is 25 or `bar`, off is 0 or `off`, `*` hits, `(2)` moves two checkers. A roll with nothing behind it had no legal play,
-or was followed by a resignation: only the board tells. Who wins is told by the column of `Wins`. gnubg does not write
-the take behind a beaver.
+A game is two columns of turns; the left one is player 0's. `32: 24/22 13/10` is a roll and its checker moves; the bar
+is 25 or `bar`, off is 0 or `off`, `*` hits, `(2)` moves two checkers. A roll without moves had no legal play, or a
+resignation followed: only the board tells. The column of `Wins` gives the winner. gnubg leaves out the take after a
+beaver.
 Source: files that gnubg 1.07 writes and reads, and their description; no program text was used.
 """
 
@@ -33,17 +33,17 @@ from bgdata.formats.matches import (
 )
 
 _DOS_END = b"\x1a"
-_MOST_BYTES = 500  # of a line that makes sense
-_MOST_INFO_BYTES = 1 << 16  # of one with a comment or info
+_MOST_BYTES = 500  # of a line
+_MOST_INFO_BYTES = 1 << 16  # of a comment or info line
 _LEFT_WIDTH, _NAME_WIDTH = 27, 31
-_LEFT_END = 15  # with one roll in a line, the left column ends at the first gap from here on
-_RIGHT_BEGIN = 20  # a result from here on stands in the right column
+_LEFT_END = 15  # in a line with one roll, the left column ends at the first gap from here on
+_RIGHT_BEGIN = 20  # a result from here on is in the right column
 _INFO = re.compile(r';\s*\[([^"\]\s][^"\]]*)"(.*)"\]\s*')
 _LENGTH = re.compile(r"\s*(?:(\d{1,5})\s+points?\s+match|match\s+(?:of|to)\s+(\d{1,5})\s+points?)\s*", re.IGNORECASE)
 _GAME = re.compile(r"\s*Game\s+(\d{1,5})\s*", re.IGNORECASE)
 _NAMES_APART = re.compile(r"([^:]*?)\s*:\s*(\d{1,5})\s+([^:]*?)\s*:\s*(\d{1,5})")
 _NAMES_TOUCHING = re.compile(r"([^:]*?)\s*:\s*(\d{1,5})([^\s:\d][^:]*?)\s*:\s*(\d{1,5})")
-_RATING = re.compile(r",\s*\d+(?:\.\d*)?$")  # behind a name, as some servers write it before each game
+_RATING = re.compile(r",\s*\d+(?:\.\d*)?$")  # some servers write it after a name
 _SET_BY_HAND = re.compile(r"\s*;\s*Set\s+\w+\s*=", re.IGNORECASE)
 _TURNS = re.compile(r"\s*\d{1,9}\)")
 _DICE_COLON = re.compile(r"(?<!\d)\d\d:")
@@ -56,7 +56,7 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 _ROLL = re.compile(r"([1-6])([1-6]):\s*(.*)")
-_NO_ROLL = re.compile(r"00:\s*\?*|\?{2,}")  # where somebody resigned instead
+_NO_ROLL = re.compile(r"00:\s*\?*|\?{2,}")  # written before a resignation
 _NO_PLAY = re.compile(
     r"(?:can(?:no|')?t\s+move|can\s+not\s+move|no\s+(?:legal\s+)?(?:moves?|plays?)|\?{2,})?", re.IGNORECASE
 )
@@ -73,16 +73,16 @@ _FORFEITED = re.compile(r"forfeit(?:s|ed)|(?:lost|loses)\s+on\s+time", re.IGNORE
 
 
 def parse_mat(data: bytes) -> MatchFile:
-    """The matches of a .mat file's content; lines that are not understood, or stand in a wrong place, are quarantined.
+    """Read the matches of a .mat file; unknown or misplaced lines are quarantined.
 
-    Text is read as `plain_text` and `decode_text` read it; names cannot have colons, and what is not printable in them
-    becomes a blank. Headings, info lines (`; [Name "value"]`), turns and results are rows; blank lines, numbers of rows
-    without a turn, and other lines that begin with `;` or `#` are comments, but for `; Set Pos=` and the like, which
-    change the game. Info lines belong to the next match, or to the last one if it has no game yet. The mark of DOS at
-    the end of a text is dropped.
+    Text is decoded by `plain_text` and `decode_text`; names cannot have colons, and their unprintable characters become
+    blanks. Headings, info lines (`; [Name "value"]`), turns and results are rows. Comments are blank lines, numbers of
+    rows without a turn, and other lines that begin with `;` or `#`, except `; Set Pos=` and the like, which change the
+    game. Info lines belong to the next match, or to the last one if it has no game yet. The end-of-file mark of DOS is
+    dropped.
 
-    Players are those of a match's first game: if the columns are swapped later, so are turns, score and result, and if
-    a player has another name later, the first name stays. Notes say so.
+    Players are those of a match's first game: if a later game swaps the columns, its turns, score and result are
+    swapped back, and if a player is renamed, the first name stays. Notes say so.
     """
     return _Reader(plain_text(data).rstrip(_DOS_END)).read()
 
@@ -102,7 +102,7 @@ class _OpenGame:
     notes: list[Note] = field(default_factory=list)
 
     def close(self) -> Game:
-        """The game as it was read."""
+        """The finished game."""
         claim, line, units = self.claim, self.first + 1, range(self.first, self.last + 1)
         winner, points = (claim.winner, claim.points) if claim else (None, None)
         return Game(
@@ -113,7 +113,7 @@ class _OpenGame:
 
 
 class _Claim(NamedTuple):
-    """The result in a cell: who won how many points, and whether it is the loser's cell."""
+    """The result in a cell: winner, points, and whether it is the loser's cell."""
 
     line: int
     winner: int
@@ -123,18 +123,18 @@ class _Claim(NamedTuple):
 
 
 class _Reader:
-    """Reads the lines in order; the last match and its last game are open."""
+    """Reads the lines in order; the last match and its last game stay open."""
 
     def __init__(self, data: bytes) -> None:
         self.lines = split_lines(data)
         self.ledger = Ledger(self.lines)
         self.matches: list[Match] = []
         self.games: list[Game] = []  # of the open match
-        self.players: tuple[str, str] | None = None  # of the open match, as its first game calls them
-        self.info: list[tuple[str, str]] = []  # for the match that follows
-        self.heading: tuple[int, int] | None = None  # number and line index of a game whose names come next
+        self.players: tuple[str, str] | None = None  # of the open match, with the names of its first game
+        self.info: list[tuple[str, str]] = []  # of the next match
+        self.heading: tuple[int, int] | None = None  # (number, line index) of a game whose names are expected next
         self.game: _OpenGame | None = None
-        self.flaw: Flaw | None = None  # of the game that comes next
+        self.flaw: Flaw | None = None  # of the next game
 
     def read(self) -> MatchFile:
         for index in range(len(self.lines)):
@@ -143,16 +143,16 @@ class _Reader:
                 most = _MOST_INFO_BYTES if line[:1] == b";" else _MOST_BYTES
                 _expect(len(line) <= most, f"at most {most} bytes in a line")
                 self._read(index, decode_text(line).expandtabs())
-            except ValueError as error:  # ours, and Python's of letters and numbers: the line is set aside
+            except ValueError as error:  # from us, or from Python's decoding and parsing
                 self._reject(index, str(error))
         self._close_match()
         return MatchFile(self.ledger, tuple(self.matches))
 
     def _reject(self, index: int, reason: str) -> None:
-        """Quarantine a line, and with it its game; a line after a result belongs to none."""
+        """Quarantine a line and its game; a line after a result belongs to no game."""
         self.ledger.reject([index], reason)
         flaw = Flaw(index + 1, reason)
-        if self.heading:  # what should have been its names
+        if self.heading:  # this line should have been its names
             number, first = self.heading
             self._open_game(_OpenGame(number, first, index, flaw=flaw))
             return
@@ -163,10 +163,10 @@ class _Reader:
             self.flaw = flaw
 
     def _read(self, index: int, text: str) -> None:
-        """One line; ValueError says what was expected."""
+        """Read one line. ValueError says what was expected."""
         if found := _INFO.fullmatch(_without_unprintable(text)):
             pair = found[1].rstrip(), found[2]
-            if self.matches and not (self.games or self.game):  # the heading of its match stands before it
+            if self.matches and not (self.games or self.game):  # after the heading of its match
                 self.matches[-1] = replace(self.matches[-1], info=(*self.matches[-1].info, pair))
             else:
                 self.info.append(pair)
@@ -174,11 +174,11 @@ class _Reader:
             raise ValueError(BY_HAND)
         elif not text.strip() or text.lstrip()[0] in ";#":
             self.ledger.set_aside([index])
-        else:  # after the number of a game come names
+        else:  # names follow the number of a game
             self._read_row(index, _without_unprintable(text) if self.heading else text)
 
     def _read_row(self, index: int, text: str) -> None:
-        """A line that is no info or comment: it must be printable."""
+        """Read a line other than info or comment; it must be printable."""
         _expect(text.isprintable(), "printable text")
         if found := _LENGTH.fullmatch(text):
             self._close_match()
@@ -194,7 +194,7 @@ class _Reader:
             self._read_names(index, text)
 
     def _read_names(self, index: int, text: str) -> None:
-        """The line of names and scores below the number of a game; long names run into the second column."""
+        """Read the names and scores below the number of a game; long names run into the second column."""
         found = _NAMES_APART.fullmatch(text.strip()) or _NAMES_TOUCHING.fullmatch(text.strip())
         if self.heading is None or found is None:
             raise ValueError(
@@ -221,7 +221,7 @@ class _Reader:
         if all(map(_is_same_name, swapped, self.players)):
             return True, [f"the columns of {players} are swapped in this game"]
         numbers = [game.number for game in self.games]
-        if not numbers or number > max(numbers):  # the next game, with one of the two: the other has another name
+        if not numbers or number > max(numbers):  # the next game of one of them: the other player was renamed
             for is_swapped, pair in ((False, names), (True, swapped)):
                 for player in (0, 1):
                     if _is_same_name(pair[player], self.players[player]):
@@ -236,7 +236,7 @@ class _Reader:
         self.game, self.heading, self.flaw = game, None, None
 
     def _add_cells(self, index: int, cells: list[tuple[int, str]]) -> None:
-        """Add a line of turns, of a result, or of both; the number of a row alone is a blank line."""
+        """Add a line with turns, a result, or both; the number of a row alone is a blank line."""
         if not cells:
             self.ledger.set_aside([index])
             return
@@ -281,7 +281,8 @@ def _expect(is_so: bool, words: str) -> None:
 
 
 def _merge_claims(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
-    """The result of two cells: if only the points differ, the winner's count. Raises ValueError for other results."""
+    """Combine the results of two cells; if only the points differ, the winner's cell counts. Raises ValueError for
+    contradictions."""
     is_same = before.points == said.points
     if before.winner != said.winner or not (is_same or before.is_loss != said.is_loss):
         raise ValueError(f"expected one result of the game, that of line {before.line}")
@@ -292,17 +293,17 @@ def _merge_claims(before: _Claim, said: _Claim, notes: list[str]) -> _Claim:
 
 
 def _without_unprintable(text: str) -> str:
-    """The text with a blank for each character that is not printable, such as a no-break space."""
+    """Replace unprintable characters, such as no-break spaces, by blanks."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _is_same_name(name: str, player: str) -> bool:
-    """Whether two names are one, capitals and a rating aside."""
+    """Whether two names are the same, ignoring case and ratings."""
     return _RATING.sub("", name).casefold() == _RATING.sub("", player).casefold()
 
 
 def _cells(text: str) -> list[tuple[int, str]]:
-    """(column, text) of the cells of a line that are not empty."""
+    """(column, text) of the nonempty cells of a line."""
     if _RESULT.fullmatch(text):
         return [(int(len(text) - len(text.lstrip()) >= _RIGHT_BEGIN), text)]
     number = _TURNS.match(text)
@@ -320,7 +321,7 @@ def _cells(text: str) -> list[tuple[int, str]]:
 
 
 def _turns(cell: str, player: int, notes: list[str]) -> list[Turn]:
-    """The turn of a cell, perhaps with a resignation after a roll. Raises ValueError."""
+    """The turns of a cell: one, and perhaps a resignation after it. Raises ValueError."""
     if found := _ROLL.fullmatch(cell):
         dice, rest = (int(found[1]), int(found[2])), found[3].strip()
         if _NO_PLAY.fullmatch(rest):
@@ -349,14 +350,14 @@ def _checker_moves(text: str) -> tuple[RecordedMove, ...]:
         found = _STEPS.fullmatch(part)
         if found is None:
             raise ValueError("expected checker moves such as 24/18, bar/21* or 6/off(2)")
-        texts = found[2][1:].split("/")  # steps of one checker: 24/20*/18 are two
+        texts = found[2][1:].split("/")  # steps of one checker: 24/20*/18 has two
         points = [_point(found[1]), *(_point(text.rstrip("*")) for text in texts)]
         if points[0] == OFF_POINT or max(points) > BAR_POINT or sorted(set(points), reverse=True) != points:
             raise ValueError("expected checker moves from a higher point to a lower one")
         hits = [text.endswith("*") for text in texts]
         steps = [RecordedMove(*move) for move in zip(points, points[1:], hits, strict=False)]
         moves += steps
-        for _ in range(1, int(found[3] or 1)):  # the checkers after the first find nothing left to hit
+        for _ in range(1, int(found[3] or 1)):  # only the first checker hits
             moves += [step._replace(is_hit=False) for step in steps]
     if len(moves) > 4:
         raise ValueError("expected at most 4 checker moves")
@@ -368,11 +369,11 @@ def _point(text: str) -> int:
 
 
 def format_mat(match: Match) -> Iterator[bytes]:
-    """The lines of a .mat file, laid out as gnubg does; what gnubg wrote of finished games comes out byte for byte.
+    """Yield the lines of a .mat file in gnubg's layout; finished games that gnubg wrote are reproduced byte for byte.
 
-    Set-ups and resignations, which the format cannot say, are left out, as is a winner of unknown points; a ROLL is a
-    roll without a play. Info is cut so that its line can be read again. Raises UsageError for names of players that
-    could not be read again, such as empty ones or those with colons, and for a game that begins with a cube above 1.
+    Leaves out what the format cannot express: set-ups, resignations, and winners of unknown points. A ROLL becomes a
+    roll without a play. Info is cut so that its line can be read. Raises UsageError for unreadable names of players,
+    such as empty ones or ones with colons, and for a game that begins with a cube above 1.
     """
     if match.games or any(match.players):
         _check_names(match.players)
@@ -386,7 +387,7 @@ def format_mat(match: Match) -> Iterator[bytes]:
         begin, end = f'; [{name} "'.encode(errors="replace"), b'"]\n'
         whole = " ".join(value.splitlines()).encode(errors="replace")
         cut = whole[: _MOST_INFO_BYTES - len(begin) - len(end)]
-        yield begin + cut.decode(errors="ignore").encode() + end  # no half of a letter
+        yield begin + cut.decode(errors="ignore").encode() + end  # not cut inside a letter
     yield ("\n" * bool(match.info) + f" {match.length} point match\n\n").encode()
     for game in match.games:
         yield _game_text(match.players, game).encode()
@@ -396,7 +397,7 @@ def _check_names(players: tuple[str, str]) -> None:
     text = f" 0 point match\n{_game_text(players, Game(1, (0, 0)))}"
     matches = parse_mat(text.encode(errors="replace")).matches
     read = [match.players for match in matches if match.games]
-    is_named = all(name.strip() for name in players)  # gnubg reads no others
+    is_named = all(name.strip() for name in players)  # gnubg needs names
     if not is_named or len(matches) > 1 or read != [(players[0].strip(), players[1].strip())]:
         raise UsageError(f"expected names of players that a .mat file can hold, got {players[0]!r} and {players[1]!r}")
 
@@ -409,7 +410,7 @@ _CUBE_WORDS = {TurnKind.DOUBLE: "Doubles", TurnKind.BEAVER: "Beavers"}
 def _game_text(players: tuple[str, str], game: Game) -> str:
     """Heading, rows of two cells, result, blank line."""
     names = [f"{name} : {score}" for name, score in zip(players, game.score, strict=True)]
-    gap = " " * (len(names[0]) >= _NAME_WIDTH and names[1][0].isdigit())  # else the score would run into the name
+    gap = " " * (len(names[0]) >= _NAME_WIDTH and names[1][0].isdigit())  # otherwise the score would run into the name
     text = f" Game {game.number}\n {names[0]:<{_NAME_WIDTH}}{gap}{names[1]}\n"
     turns = _written_turns(game)
     column, row = 1, 0  # of the last cell written
@@ -425,7 +426,7 @@ def _game_text(players: tuple[str, str], game: Game) -> str:
 
 
 def _written_turns(game: Game) -> list[Turn]:
-    """The turns that have a cell; the take of a beaver by the player who doubled first is a blank one."""
+    """The turns that have a cell. The take of a beaver by the player who doubled first has a blank one."""
     turns = [turn for turn in game.turns if turn.kind not in (TurnKind.SETUP, TurnKind.RESIGN)]
     written: list[Turn] = []
     doubler = None
@@ -439,7 +440,7 @@ def _written_turns(game: Game) -> list[Turn]:
 
 
 def _result(game: Game, column: int, is_passed: bool) -> str:
-    """The result, after a last cell in this column."""
+    """The line of the result; `column` is that of the last cell."""
     new_line = "\n" * (column == 0)
     if game.winner is None or game.points is None:
         return new_line

@@ -1,8 +1,8 @@
-"""Recorded matches: what .mat, .sgf and other records have in common, as written, before they are replayed.
+"""Recorded matches as written in .mat, .sgf and other files, before they are replayed.
 
-Player 0 is the left column of a .mat file, drawn on top by gnubg, white in .sgf; player 1 is the other. Points are
-counted by the player who moves: 1 to 24, 25 is the bar, 0 is off. No board is known here, so illegal plays are found
-when the game is replayed; `MatchFile.quarantine_games` then removes it.
+Player 0 is the left column of a .mat file, on top in gnubg, white in .sgf; player 1 is the other. Points are counted by
+the player who moves: 1 to 24, 25 is the bar, 0 is off. Records have no boards, so illegal plays are found only by
+replaying a game; `MatchFile.quarantine_games` then removes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BY_HAND = "expected a game from the start position without changes by hand"
 
 
 class TurnKind(StrEnum):
-    """What a player did. A beaver, raccoon and so on turns a double back at once: each is a BEAVER."""
+    """The act of a player. Beavers and raccoons both redouble at once: each is a BEAVER."""
 
     PLAY = "play"
     ROLL = "roll"  # rolled, and the game ended without a play
@@ -29,11 +29,11 @@ class TurnKind(StrEnum):
     TAKE = "take"
     PASS = "pass"
     RESIGN = "resign"
-    SETUP = "setup"  # somebody changed the position, dice or cube by hand
+    SETUP = "setup"  # position, dice or cube changed by hand
 
 
 class RecordedMove(NamedTuple):
-    """One checker, from a point to a point of the player who moves it; `is_hit` None where the format does not say."""
+    """A move of one checker, in the points of its player; `is_hit` is None if the format does not say."""
 
     from_point: int
     to_point: int
@@ -44,9 +44,10 @@ class RecordedMove(NamedTuple):
 class Turn:
     """One act of one player.
 
-    `dice` in the order written, for a PLAY or ROLL; `checker_moves` in the order written, which has no meaning, several
-    steps of one checker maybe as one (none: no legal play, or in .mat files perhaps a resignation after the roll);
-    `cube_value` the stake that a DOUBLE or BEAVER offers, where known; `text` what else was written; `line` from 1.
+    `dice` of a PLAY or ROLL, in the order written. `checker_moves` in the order written, which has no meaning; they may
+    join several steps of one checker. Without moves there was no legal play, or in .mat files perhaps a resignation
+    after the roll. `cube_value` is the stake that a DOUBLE or BEAVER offers, if known; `text` is the rest of the text;
+    `line` counts from 1.
     """
 
     player: int
@@ -59,14 +60,14 @@ class Turn:
 
 
 class Flaw(NamedTuple):
-    """Why a game cannot be replayed: the reason, and the line that has it, from 1 (0: none of its turns)."""
+    """Why a game cannot be replayed, and in which line, from 1 (0: no line of a turn)."""
 
     line: int
     reason: str
 
 
 class Note(NamedTuple):
-    """What was repaired or read leniently, and in which line, from 1."""
+    """A repair or lenient reading, and its line, from 1."""
 
     line: int
     text: str
@@ -74,15 +75,15 @@ class Note(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """One game; `number` counts from 1, `score` is that before the game, of player 0 and player 1.
+    """One game; `number` counts from 1, `score` is that of player 0 and player 1 before the game.
 
-    `winner` and `points` (those won, cube included) are None for a game that was not finished, `points` alone for a
-    resignation that does not say for how many; `is_crawford` is None where the format does not say. `units` are the
-    indexes of the game's lines in the ledger of its file (for .sgf: of its game tree). `flaw` is the first line of the
-    game that was not understood: such a game cannot be replayed.
-    `cube_value` is that before the first turn, above 1 after automatic doubles. `line` is the line that the game
-    begins on, `result_line` that of the result; `wins_match` is whether the record says that this game decides the
-    match, and `notes` say what was read leniently.
+    `winner` and `points` (won, cube included) are None for an unfinished game; only `points` is None for a resignation
+    of unknown size. `is_crawford` is None if the format does not say. `units` are the indexes of the game's lines in
+    the ledger of its file (for .sgf: of its game tree). `flaw` is the first invalid line of the game, which then cannot
+    be replayed.
+    `cube_value` is that before the first turn, above 1 after automatic doubles. `line` is the first line of the game,
+    `result_line` that of the result; `wins_match` is whether the record says that the game decides the match; `notes`
+    list lenient readings.
     """
 
     number: int
@@ -105,15 +106,15 @@ class Game:
         return self.winner is not None and self.points is not None
 
 
-JACOBY = ("Jacoby", "On")  # as XG writes it among the info lines of a .mat file
+JACOBY = ("Jacoby", "On")  # as in info lines of XG's .mat files
 NO_CRAWFORD = ("Crawford", "Off")
-VARIATION = "Variation"  # as gnubg writes it there
+VARIATION = "Variation"  # as in info lines of gnubg
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """Games of the same two players; `length` 0 is a money session. `info` has (name, value) pairs as written, and
-    `JACOBY` where a file says that in a way of its own."""
+    `JACOBY` if the file gives that rule in another way."""
 
     players: tuple[str, str]
     length: int
@@ -122,21 +123,21 @@ class Match:
 
     @property
     def is_jacoby(self) -> bool:
-        """Whether the record says that the Jacoby rule is in force, in money play."""
+        """Whether the record says that the Jacoby rule applies, in money play."""
         return not self.length and any((name, value.capitalize()) == JACOBY for name, value in self.info)
 
     @property
     def variation(self) -> str | None:
-        """The game that the record names if it is another one than backgammon, such as Nackgammon; else None."""
+        """The name of a game other than backgammon, such as Nackgammon; else None."""
         named = [value.strip() for name, value in self.info if name.lower() == VARIATION.lower()]
         return next((name for name in named if name.lower() not in ("", "backgammon")), None)
 
 
 def breaks(match: Match) -> list[tuple[Note, ...]]:
-    """For each game, notes of what is missing before or after it: games, a result, points between the scores, the end
-    of the match.
+    """Notes, by game, of what is missing before or after it: games, a result, points between scores, the end of the
+    match.
 
-    With any, a match is not the sum of its games. A session whose games all begin at 0-0 keeps no score.
+    With any of them, the match is not the sum of its games. A session whose games all begin at 0-0 keeps no score.
     """
     found: list[tuple[Note, ...]] = []
     before: Game | None = None
@@ -170,7 +171,7 @@ def _break_before(match: Match, before: Game | None, game: Game) -> str | None:
 
 
 def score_after(game: Game) -> tuple[int, int]:
-    """The score behind a game whose result is known."""
+    """The score after a game with a known result."""
     own, other = game.score
     points = game.points or 0
     return (own, other + points) if game.winner else (own + points, other)
@@ -183,10 +184,10 @@ class MatchFile(Intake):
     matches: tuple[Match, ...]
 
     def quarantine_games(self, check: Callable[[Match, Game], Game | Flaw]) -> MatchFile:
-        """The file with the games that `check` returns. Where it returns a flaw, the line that has it is quarantined
-        for its reason, and the other lines of the game refer to that line.
+        """The file with the games that `check` returns. If it returns a flaw, the line of the flaw is quarantined with
+        its reason, and the other lines of the game refer to that line.
 
-        For rules that need the board, such as legal play; see `Game.flaw` too.
+        This is for rules that need the board, such as legal play; see also `Game.flaw`.
         """
         ledger, matches = self.ledger.copy(), []
         for match in self.matches:

@@ -1,17 +1,17 @@
-"""Match equity tables as gnubg reads them, XML files, and as eXtreme Gammon and Snowie keep them (.met), INI text.
+"""Match equity tables in gnubg's XML, and in the INI files (.met) of eXtreme Gammon and Snowie.
 
-In XML, of the form that met.dtd describes, pre-Crawford `row i`, `me j` is the chance of the row's player when it has i
-points to go and the opponent j; the first row and column are the Crawford game. Post-Crawford `me n` is that of the
-trailer, n-away against 1-away; a file has one such row for both players, or one for each, `player` 0 (of the rows) and
-1. Instead of numbers a file may have parameters of a formula (types zadeh and mec): they are read, and nothing is
-computed from them. Chances that gnubg extrapolates beyond the length of a file are not part of it.
+In XML, as met.dtd describes it, pre-Crawford `row i`, `me j` is the chance of the row's player at i-away against
+j-away; the first row and column are the Crawford game. Post-Crawford `me n` is the trailer's, n-away against 1-away; a
+file has one such row for both players, or one each, for `player` 0 (of the rows) and 1. Types zadeh and mec have
+parameters of a formula instead of chances: they are read, but not evaluated. Chances that gnubg extrapolates beyond the
+length of a file are not part of it.
 
-    [Current]           Name, Version, Description
-    [PostCrawford]      Size=3, Data=0.50 0.49 0.32: of the trailer, 1-away, 2-away ... against 1-away
-    [PreCrawford]       Size=3, 1=0.50 0.68 0.75: of the player who has 1, 2, 3 to go, against 1-away, 2-away ...
+    [Current]             Name, Version, Description
+    [PostCrawford]        Size=3, Data=0.50 0.49 0.32: of the trailer, 1-away, 2-away ... against 1-away
+    [PreCrawford]         Size=3, 1=0.50 0.68 0.75: of the player at 1, 2, 3-away, against 1-away, 2-away ...
 
-Both players have the same chances there. Source: the published met.dtd in words, the files of Debian's gnubg-data, and
-such INI files; no program text was used.
+In INI files both players have the same chances. Source: the published met.dtd in words, the files of Debian's
+gnubg-data, and such INI files; no program text was used.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from bgdata.errors import InvalidElementError, UsageError
 from bgdata.formats.lines import Intake, Ledger, Lines, decode_text, is_utf8, plain_text, split_lines
 
 MOST_AWAY = 64
-MOST_DEPTH = 100  # of elements in elements
-ROUNDED = 0.0025  # how far a table for equal players may be from it: printed ones are rounded
-SUM = 1e-9  # how far chances at 1-away 1-away may be from it
+MOST_DEPTH = 100  # nested elements
+ROUNDED = 0.0025  # tolerance of symmetry: printed tables are rounded
+SUM = 1e-9  # tolerance of a sum of 1, at 1-away 1-away
 FORMS = ("explicit", "zadeh", "mec")
 _NUMBER = re.compile(r"\d*\.?\d+(?:[eE][-+]?\d+)?|\d+\.", re.ASCII)
 _TAG = re.compile(rb"<")
@@ -42,15 +42,14 @@ _ENTRY = re.compile(r"(\w+)\s*=\s*(.*)")
 _CHANCE = re.compile(r"\d*\.?\d+|\d+\.", re.ASCII)
 _HEADING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[;#][^\n]*\n\s*)*\[")
 _INFO, _POST, _PRE = "current", "postcrawford", "precrawford"
-Section = dict[str, tuple[int, str]]  # (line number, text) by name, in small letters
+Section = dict[str, tuple[int, str]]  # (line number, text) by lower-case name
 
 
 @dataclass(frozen=True)
 class MetTable:
     """The content of a file. Chances are float64 mwc of player 0: `before` [n, n] by (away - 1, opponent_away - 1),
-    None where it has parameters; `post_crawford` and `opponent_post_crawford` [m] of either player when it trails.
-
-    `parameters` are those of formulas, by the table (pre_crawford, post_crawford_both, ...) and name.
+    None if the file has parameters; `post_crawford` and `opponent_post_crawford` [m] of each player as the trailer.
+    `parameters` of formulas are by table (pre_crawford, post_crawford_both, ...) and name.
     """
 
     name: str
@@ -61,7 +60,7 @@ class MetTable:
     post_crawford: NDArray[np.float64] | None
     opponent_post_crawford: NDArray[np.float64] | None
     parameters: Mapping[str, Mapping[str, float]]
-    notice: str  # who made it and how it may be copied: the comments of the file
+    notice: str  # the comments of the file, with author and licence
 
     @property
     def is_symmetric(self) -> bool:
@@ -71,7 +70,7 @@ class MetTable:
 
 @dataclass(frozen=True)
 class MetFile(Intake):
-    """The table of a file, None if the file has none or an invalid one."""
+    """The table of a file; None if it is missing or invalid."""
 
     table: MetTable | None
 
@@ -88,15 +87,15 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Its text, without that of its children and without space around it."""
+        """The text of this element, without that of children, stripped."""
         return "".join(self.texts).strip()
 
     def children_named(self, name: str) -> list[Element]:
-        """All children of this name."""
+        """All children with this name."""
         return [child for child in self.children if child.name == name]
 
     def child(self, name: str) -> Element:
-        """The only child of this name. Raises InvalidElementError."""
+        """The only child with this name. Raises InvalidElementError."""
         found = self.children_named(name)
         if len(found) != 1:
             raise InvalidElementError(f"expected one <{name}> in <{self.name}>, found {len(found)}", self.line)
@@ -104,11 +103,11 @@ class Element:
 
 
 def parse_met(data: bytes) -> MetFile:
-    """The table of a file's content: INI if it begins with a section in brackets, else XML.
+    """Read the table of a file: INI if it begins with a section in brackets, else XML.
 
-    If it is invalid, all its lines are quarantined: one for the reason, the others refer to it. Lines of chances are
-    rows, all others comments; lines before and after a table in XML that are not `#` comments are quarantined. In a
-    file without line feeds, carriage returns end the lines.
+    If it is invalid, all its lines are quarantined: one with the reason, the others refer to it. Lines of chances are
+    rows, all others comments; in XML, lines before and after the table that are not `#` comments are quarantined.
+    Without line feeds, carriage returns end the lines.
     """
     text = plain_text(data)
     is_ini = _HEADING.match(text) is not None
@@ -134,12 +133,12 @@ def parse_met(data: bytes) -> MetFile:
 
 
 def format_met(table: MetTable) -> list[bytes]:
-    """The lines of a file. Each chance is the shortest decimal that gives the float64 back.
+    """The lines of a file. Each chance is the shortest decimal that gives the same float64.
 
-    gnubg 1.07 takes over all but the last post-Crawford chance, of as many points to go as a match has, which it makes
-    up; no match comes there.
+    gnubg 1.07 reads all but the last post-Crawford chance, at as many points to go as the match has, which it makes up;
+    no match reaches that score.
 
-    Raises UsageError for a table of parameters, and for a notice that cannot stand in a comment.
+    Raises UsageError for a table of parameters, and for a notice that an XML comment cannot hold.
     """
     before, own, other = table.before, table.post_crawford, table.opponent_post_crawford
     if before is None or own is None or other is None:
@@ -176,8 +175,8 @@ def format_met(table: MetTable) -> list[bytes]:
 
 
 def _extent(lines: Lines) -> tuple[int, int]:
-    """The lines from the first that begins a tag to that of the last `</met>`, or to the last of all: (first, one past
-    the last); equal where there are none."""
+    """(first line, one past the last line) from the first tag to the last `</met>`, or to the end; equal if there are
+    none."""
     begin = next(_lines_with(_TAG, lines), None)
     if begin is None or lines[begin].lstrip()[:1] != b"<":
         return 0, 0
@@ -186,7 +185,7 @@ def _extent(lines: Lines) -> tuple[int, int]:
 
 
 def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
-    """The lines that have it, but for `#` comments."""
+    """The lines that match, without `#` comments."""
     for match in pattern.finditer(lines.data):
         index = int(np.searchsorted(lines.starts, match.start(), "right")) - 1
         if not lines[index].lstrip().startswith(b"#"):
@@ -196,9 +195,8 @@ def _lines_with(pattern: re.Pattern[bytes], lines: Lines) -> Iterator[int]:
 def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
     """(elements, comments) of a document in order, the outermost element first.
 
-    Nothing outside of the document is read, and entities are refused, so that a file cannot open other files or grow
-    without limit. Text that is neither UTF-8 nor in the encoding that the document names is read as ISO-8859-1.
-    Raises InvalidElementError.
+    Nothing outside of the document is read, and entities are refused, so a file cannot open other files or grow without
+    limit. Text that is neither UTF-8 nor in the declared encoding is read as ISO-8859-1. Raises InvalidElementError.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -232,13 +230,13 @@ def parse_elements(data: bytes) -> tuple[list[Element], list[str]]:
         raise InvalidElementError(reason, error.lineno) from error
     except InvalidElementError:
         raise
-    except (LookupError, ValueError) as error:  # of a codec that is not one of text
+    except (LookupError, ValueError) as error:  # the codec is not one of text
         raise InvalidElementError(f"expected an encoding that is known, found: {error}", 1) from error
     return elements, comments
 
 
 def _xml_table(lines: Lines, begin: int, end: int) -> tuple[MetTable, set[int]]:
-    """(the table of a <met> in some lines, the lines of its chances). Raises InvalidElementError."""
+    """(table, lines of chances) of a <met> in some lines. Raises InvalidElementError."""
     elements, comments = parse_elements(lines.data[lines.starts[begin] : lines.ends[end - 1]].lstrip())
     root, rows = elements[0], {begin + each.line - 1 for each in elements if each.name in ("me", "parameter")}
     if root.name != "met":
@@ -311,7 +309,7 @@ def _post_crawford(
 
 
 def unequal_score(before: NDArray[np.float64]) -> tuple[int, str] | None:
-    """(row, score) where the players' chances differ most, None if they are the same up to rounding."""
+    """(row, score) where the players' chances differ most; None if they are equal up to rounding."""
     gaps = np.abs(before + before.T - 1)
     if gaps.max() <= ROUNDED:
         return None
@@ -348,7 +346,7 @@ def _number(element: Element) -> float:
 
 
 def _ini_sections(lines: Lines) -> dict[str, Section]:
-    """The sections by name, in small letters. Raises InvalidElementError."""
+    """The sections by lower-case name. Raises InvalidElementError."""
     sections: dict[str, Section] = {}
     section: Section = {}
     for number in range(1, len(lines) + 1):
@@ -365,7 +363,7 @@ def _ini_sections(lines: Lines) -> dict[str, Section]:
 
 
 def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
-    """(the table of a file, the lines of its chances). Raises InvalidElementError."""
+    """(table, lines of chances) of an INI file. Raises InvalidElementError."""
     sections = _ini_sections(lines)
     if _PRE not in sections or _POST not in sections:
         raise InvalidElementError("expected sections [PreCrawford] and [PostCrawford]", 1)
@@ -400,7 +398,7 @@ def _ini_table(lines: Lines) -> tuple[MetTable, set[int]]:
 
 
 def _ini_chances(section: Section, name: str) -> NDArray[np.float64]:
-    """The chances of an entry, with spaces between them. Raises InvalidElementError."""
+    """The chances of an entry, separated by spaces. Raises InvalidElementError."""
     number, text = section.get(name, (1, ""))
     if not text:
         raise InvalidElementError(f"expected chances in {name.capitalize()}=", number)

@@ -1,17 +1,16 @@
-"""Files with one position a line: training data of gnubg and wildbg, bgsage's rollouts, lists of positions.
+"""Files with one position per line: training data of gnubg and wildbg, bgsage's rollouts, lists of positions.
 
 * gnubg (`contact-train-data`, ...): a 20-letter key and five cumulative chances with five decimals, so that two may be
   out of order by 0.00001; comments begin with '#'. The second half of the key's bits is the player on roll.
 * wildbg: CSV files with a Position ID and five chances. Values within 0.00001 of 0 or 1 were snapped to them. Published
-  sets 0009, 0010, 0012 and 0015 have wrong IDs where the opponent had checkers on the bar: these look borne off. Where
-  a gammon was possible the rule "no gammon against a side with a checker off" finds such rows; others cannot be told
-  from good ones.
-* bgsage: boards of 26 integers, which are ours, with five chances, or JSON lines. Both are POST-PLAY: the board is that
-  of the player who has just played, the opponent is to roll, and the chances are those of the player who has played;
-  cube entries are positions before the roll, stored as the post-play boards of the opponent of the player on roll.
-  Variance reduction leaves chances a little below 0 or above 1: the raw values are kept.
-* Lists have a position in any notation in each line, or in the first column of a CSV file, with or without a heading,
-  as wildbg's benchmark positions. Other columns are ignored.
+  sets 0009, 0010, 0012 and 0015 have wrong IDs if the opponent had checkers on the bar: these look borne off. If a
+  gammon was possible, the rule "no gammon against a side with a checker off" finds such rows; others look valid.
+* bgsage: boards of 26 integers like ours, with five chances, or JSON lines. Both are POST-PLAY: board and chances are
+  those of the player who has just played, and the opponent is to roll; cube entries are positions before the roll,
+  stored as the post-play boards of the opponent of the player on roll. Variance reduction leaves chances a little below
+  0 or above 1: the raw values are kept.
+* Lists have a position in any notation per line, or in the first column of a CSV file, with or without a heading, like
+  wildbg's benchmark positions. Other columns are ignored.
 
 Chances are of the player whose board it is. Source: the published files and their descriptions; no program text was
 used.
@@ -49,10 +48,10 @@ HEADING = "position_id"
 WILDBG_HEADING = f"{HEADING},win,win_g,win_bg,lose_g,lose_bg"
 _SLOTS = 26  # of a board
 _BLOCK = 1 << 16  # rows written at a time: bounds the memory
-_HUGE = 1e300  # larger is no number that anyone meant, and an integer might not fit a double
+_HUGE = 1e300  # larger numbers are errors, and integers might not fit a double
 _INTEGER = re.compile(r"\s*-?\d+\s*", re.ASCII)
 _KEYS = ("board", "equity", "se", "probs")  # of JSON lines
-_PLAIN = {  # what names that say how an entry was made may say, in small letters; others are set aside
+_PLAIN = {  # allowed values, in lower case, of names that describe an entry
     "eval_level": ("rollout",),
     "tier": ("rollout",),
     "cube_owner": ("none",),
@@ -62,11 +61,11 @@ _PLAIN = {  # what names that say how an entry was made may say, in small letter
 
 @dataclass(frozen=True)
 class PositionRows(RowIntake):
-    """The rows of a file in its order, n of them, with `boards` int8[n, 26].
+    """The rows of a file in order, n of them, with `boards` int8[n, 26].
 
-    `chances` [n, 5] of the player whose board it is, float32 of training data, float64 as written of rollouts; [n, 0]
+    `chances` [n, 5] of the player whose board it is: float32 for training data, float64 as written for rollouts; [n, 0]
     for a list. gnubg's files have `comment_index` int32[n], the nearest comment above the row as an index of
-    `comments`, -1 for none; JSON lines `equities` float64[n] of the same player, and their `standard_errors`.
+    `comments`, -1 for none. JSON lines have `equities` float64[n] of the same player and their `standard_errors`.
     """
 
     boards: Boards
@@ -78,11 +77,11 @@ class PositionRows(RowIntake):
 
 
 def parse_gnubg_training(data: bytes) -> PositionRows:
-    """The rows of a training file's content; bad lines are quarantined.
+    """Read a training file of gnubg; bad lines are quarantined.
 
-    Quarantined are: other than six fields, a key that is no legal position, a chance that is no number or outside
-    0 to 1, a chance above the one that contains it by more than 0.00001 (1 - win contains lose_gammon), and a gammon
-    chance of more than 0.00001 against a side that has borne off a checker.
+    Bad lines have: other than six fields, a key of an illegal position, a chance that is not a number or outside 0 to
+    1, a chance above the one that contains it by more than 0.00001 (1 - win contains lose_gammon), or a gammon chance
+    of more than 0.00001 against a side that has borne off a checker.
     """
     lines = split_lines(data)
     blocks = map_blocks(_parse_block, lines)
@@ -100,19 +99,19 @@ def parse_gnubg_training(data: bytes) -> PositionRows:
 
 def _parse_block(lines: Lines) -> PositionRows:
     fields = Fields(lines)
-    fields.set_comments_aside()
+    fields.mark_comments()
     return _labelled_rows(fields, " (key and five chances)", 20)
 
 
 def parse_wildbg_csv(data: bytes) -> PositionRows:
-    """The rows of a training file's content; bad lines are quarantined.
+    """Read a training file of wildbg; bad lines are quarantined.
 
-    The heading may be missing; it counts as a comment. With a heading of other columns every row is quarantined.
-    Otherwise quarantined are: other than six fields, an ID that is no legal position, and chances that are no numbers
-    or break a rule, as in `parse_gnubg_training`.
+    The heading is optional and counts as a comment. With other columns in the heading every row is quarantined.
+    Otherwise bad lines have: other than six fields, an ID of an illegal position, chances that are not numbers or break
+    a rule, as in `parse_gnubg_training`.
     """
     fields = Fields(split_lines(data), COMMA)
-    fields.set_comments_aside()
+    fields.mark_comments()
     first, expected = fields.ledger.rows[:1], WILDBG_HEADING.encode().split(b",")
     columns = [column.strip(b" \t") for column in fields.lines[int(first[0])].split(b",")] if first.size else []
     if columns == expected:
@@ -123,7 +122,7 @@ def parse_wildbg_csv(data: bytes) -> PositionRows:
 
 
 def _labelled_rows(fields: Fields, words: str, width: int) -> PositionRows:
-    """Rows of a position, in so many letters, and five chances."""
+    """Rows of a position with `width` letters and five chances."""
     ledger = fields.ledger
     rows, places = fields.with_fields(ledger.rows, 6, words)
     boards = fields.boards(rows, places[:, 0], width)
@@ -133,13 +132,13 @@ def _labelled_rows(fields: Fields, words: str, width: int) -> PositionRows:
 
 
 def parse_bgsage_rollouts(data: bytes) -> PositionRows:
-    """The rows of a rollout file's content, 26 integers and five chances a line; bad lines are quarantined.
+    """Read a rollout file of bgsage, 26 integers and five chances per line; bad lines are quarantined.
 
-    Quarantined are: other than 31 fields, a board that is not legal, chances that are no numbers, outside their range
-    or out of order by more than noise explains (`fields.NOISY`).
+    Bad lines have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or
+    order by more than noise explains (`fields.NOISY`).
     """
     fields = Fields(split_lines(data))
-    fields.set_comments_aside()
+    fields.mark_comments()
     ledger = fields.ledger
     rows, places = fields.with_fields(ledger.rows, _SLOTS + 5, " (a board and five chances)")
     values, forms = fields.values(places[:, :_SLOTS])
@@ -153,11 +152,11 @@ def parse_bgsage_rollouts(data: bytes) -> PositionRows:
 
 
 def parse_bgsage_entries(data: bytes) -> PositionRows:
-    """The entries of a JSON lines file's content; bad lines are quarantined.
+    """Read the entries of bgsage's JSON lines; bad lines are quarantined.
 
-    A line is an object with `board` (26 integers), `equity`, `se` (at least 0) and `probs` (5); other names are passed
-    over, but for `eval_level`, `tier`, `cube_owner` and `jacoby`: none may say other than a rollout to the end,
-    cubeless and without the Jacoby rule. The other rules are those of `parse_bgsage_rollouts`.
+    A line is an object with `board` (26 integers), `equity`, `se` (at least 0) and `probs` (5). Other names are
+    ignored, except `eval_level`, `tier`, `cube_owner` and `jacoby`, which must describe a full rollout, cubeless and
+    without the Jacoby rule. The other rules are those of `parse_bgsage_rollouts`.
     """
     fields = Fields(split_lines(data))
     ledger, lines = fields.ledger, fields.lines
@@ -167,7 +166,7 @@ def parse_bgsage_entries(data: bytes) -> PositionRows:
     for row, index in enumerate(rows.tolist()):
         try:
             values[row] = _entry(lines[index])
-        except ValueError as error:  # of `_entry`
+        except ValueError as error:  # from `_entry`
             ledger.reject([index], str(error))
     boards = values[:, :_SLOTS].astype(np.int8)
     fields.reject_flaws(rows, board_flaws(boards), "board")
@@ -179,7 +178,7 @@ def parse_bgsage_entries(data: bytes) -> PositionRows:
 
 
 def _entry(line: bytes) -> list[float]:
-    """Board, equity, standard error and chances of one line; ValueError says what was expected."""
+    """Board, equity, standard error and chances of one line. ValueError says what was expected."""
     try:
         entry = json.loads(line)
         values = [entry[key] for key in _KEYS]
@@ -201,7 +200,7 @@ def _entry(line: bytes) -> list[float]:
 
 
 def _is_list(values: Any, length: int, *types: type) -> bool:
-    """Whether this is a list of so many finite numbers of these types."""
+    """Whether this is a list of `length` finite numbers of these types."""
     return (
         isinstance(values, list)
         and len(values) == length
@@ -210,13 +209,13 @@ def _is_list(values: Any, length: int, *types: type) -> bool:
 
 
 def parse_position_list(data: bytes) -> PositionRows:
-    """The positions of a list's content; lines whose first column is none of `identifiers.FORMATS` are quarantined.
+    """Read a list of positions; lines whose first column has none of `identifiers.FORMATS` are quarantined.
 
-    26 integers may have commas between them. Text is read as `plain_text` reads it. Blank lines, those that begin with
-    '#', and a first line that begins with `position_id` count as comments.
+    26 integers may have commas between them. Text is decoded by `plain_text`. Blank lines, lines that begin with '#',
+    and a first line that begins with `position_id` count as comments.
     """
     fields = Fields(split_lines(plain_text(data)), COMMA)
-    fields.set_comments_aside()
+    fields.mark_comments()
     lines, ledger = fields.lines, fields.ledger
     rows = ledger.rows
     if rows.size and fields.is_text(fields.first[rows[:1]], HEADING.encode())[0]:
@@ -236,7 +235,8 @@ def parse_position_list(data: bytes) -> PositionRows:
 
 
 def _first_column(line: str) -> str:
-    """The text before the first comma; of integers the first 26, and of a board in brackets all up to its end."""
+    """The text before the first comma; of integers the first 26, and of a board in brackets the text up to the closing
+    one."""
     text = line.strip()
     if (end := {"[": "]", "(": ")"}.get(text[:1])) and end in text:
         return text.partition(end)[0] + end
@@ -251,12 +251,12 @@ def format_gnubg_training(
     comment_index: NDArray[np.int32] | None = None,
     comments: Sequence[str] = (),
 ) -> Iterator[bytes]:
-    """The lines of a training file, in chunks; what was read from a canonical file comes out byte for byte.
+    """Yield the lines of a training file of gnubg, in chunks; a canonical file is reproduced byte for byte.
 
     boards int8[n, 26], chances float32[n, 5]. Canonical: line feeds, single spaces, five decimals, no blank line. A
-    chance that five decimals do not give back is written as the shortest text that does. Comments stand above the first
-    row with their index or a higher one, those that no row needs at the end.
-    Raises InvalidPositionError for an illegal board and UsageError for arrays or comments that do not fit.
+    chance that five decimals do not reproduce is written as the shortest text that does. Comments are written above the
+    first row with their index or a higher one; unused ones at the end.
+    Raises InvalidPositionError for an illegal board and UsageError for arrays or comments that do not match.
     """
     index = np.full(len(boards), -1, np.int32) if comment_index is None else comment_index
     if chances.shape != (len(boards), 5) or index.shape != (len(boards),):
@@ -285,7 +285,7 @@ def _format(
 
 
 def _records(boards: Boards, chances: NDArray[np.float32]) -> bytes:
-    """The lines of some rows, each value with five decimals unless those do not give it back."""
+    """The lines of some rows: five decimals for each value, or more if needed."""
     keys = format_key20s(boards).tolist()
     is_short = ((np.rint(chances * 1e5) / 1e5).astype(np.float32) == chances).all(axis=1)
     wide = chances.astype(np.float64).tolist()
@@ -296,18 +296,18 @@ def _records(boards: Boards, chances: NDArray[np.float32]) -> bytes:
 
 
 def _shortest(chance: np.float32) -> bytes:
-    """Five decimals, or if they do not give the value back the shortest text that does."""
+    """Five decimals; if they do not reproduce the value, the shortest text that does."""
     for text in (f"{chance:.5f}", str(chance)):
         if np.float32(float(text)) == chance:
             return text.encode()
-    return repr(float(chance)).encode()  # a shortest text so close to the middle that rounding twice misses
+    return repr(float(chance)).encode()  # rounding twice misses near the middle of two floats
 
 
 def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[bytes]:
-    """The lines of a training file, heading first: boards int8[n, 26], chances float32[n, 5].
+    """Yield the lines of a training file of wildbg, heading first: boards int8[n, 26], chances float32[n, 5].
 
-    Each chance is the shortest decimal that gives the float32 back, without an exponent, as wildbg writes them.
-    Raises InvalidPositionError for an illegal board and UsageError for chances of another shape.
+    Each chance is the shortest decimal that gives the same float32, without an exponent, as wildbg writes it. Raises
+    InvalidPositionError for an illegal board and UsageError for chances of another shape.
     """
     if chances.shape != (len(boards), 5):
         raise UsageError(f"expected chances for {len(boards)} boards, got {list(chances.shape)}")
@@ -319,9 +319,9 @@ def format_wildbg_csv(boards: Boards, chances: NDArray[np.float32]) -> Iterator[
 
 
 def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iterator[bytes]:
-    """The lines of a rollout file: boards int8[n, 26], chances float64[n, 5].
+    """Yield the lines of a rollout file of bgsage: boards int8[n, 26], chances float64[n, 5].
 
-    Chances have four decimals, as many as the published files, or all they need. Raises InvalidPositionError for an
+    Chances have four decimals, as in the published files, or as many as they need. Raises InvalidPositionError for an
     illegal board and UsageError for chances of another shape.
     """
     if chances.shape != (len(boards), 5):
@@ -336,7 +336,7 @@ def format_bgsage_rollouts(boards: Boards, chances: NDArray[np.float64]) -> Iter
 
 
 def format_position_list(boards: Boards, *, heading: bool = False) -> Iterator[bytes]:
-    """The lines of a list, one Position ID each, below the heading `position_id` if wanted; boards int8[n, 26].
+    """Yield the lines of a list: optional heading `position_id`, then one Position ID each; boards int8[n, 26].
 
     Raises InvalidPositionError for an illegal board.
     """

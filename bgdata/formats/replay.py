@@ -1,4 +1,4 @@
-"""Games replayed from their record: the position before every turn, with a check that every play was legal."""
+"""Replays recorded games: the position before every turn, and a check that every play is legal."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.plays import Play, find_play, legal_plays
 from bgdata.game.position import START, Position
 
-MOST_CUBE = 1 << 20  # nobody plays for more
-MOST_POINTS = (1 << 15) - 1  # nor longer
+MOST_CUBE = 1 << 20  # larger cubes are errors
+MOST_POINTS = (1 << 15) - 1  # of a match; larger numbers are errors
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """A turn, and `position` and `cube` before it, as the player on roll sees them.
+    """A turn, and `position` and `cube` before it as seen by the player on roll.
 
-    For a take or pass the player on roll is the one who doubled; for a resignation it is the player who is to act.
+    For a take or pass the player on roll is the one who doubled; for a resignation, the player to act.
     """
 
     turn: Turn
@@ -44,10 +44,10 @@ class ReplayedTurn:
 
 @dataclass(frozen=True)
 class ReplayedGame:
-    """A whole game: its turns, and the value of the cube after the last one. Only accepted doubles count.
+    """A replayed game: its turns, and the value of the cube after the last one. Only accepted doubles count.
 
-    `game` is the record, with the points that were won, and notes of what was repaired; `full_points` are the points
-    that it was worth, at least, if the match lacked fewer.
+    `game` is the record with the points won, and notes of repairs; `full_points` are the points the game was worth, at
+    least, without the limit of the match.
     """
 
     turns: list[ReplayedTurn]
@@ -58,7 +58,7 @@ class ReplayedGame:
 
 @dataclass(frozen=True)
 class ReplayedFile(MatchFile):
-    """Matches of games that can be replayed: `replays` has the turns of each by the first of its `units`."""
+    """Matches of games that can be replayed: `replays` has the turns of each game by the first of its `units`."""
 
     replays: dict[int, list[ReplayedTurn]]
 
@@ -79,7 +79,7 @@ def replay_file(file: MatchFile) -> ReplayedFile:
 
 
 def replay_game(match: Match, game: Game) -> ReplayedGame:
-    """All turns of a game from the start position. Raises InvalidGameError, which names the line, for a broken rule."""
+    """All turns of a game from the start position. Raises InvalidGameError, which names the line of the broken rule."""
     found = _replay(match, game)
     if isinstance(found, Flaw):
         raise InvalidGameError(found.reason if found != game.flaw else f"{found.reason}, in line {found.line}")
@@ -87,7 +87,7 @@ def replay_game(match: Match, game: Game) -> ReplayedGame:
 
 
 def _replay(match: Match, game: Game) -> ReplayedGame | Flaw:
-    """The replayed game, or why it cannot be replayed."""
+    """The replayed game, or the flaw that prevents it."""
     if game.flaw:
         return game.flaw
     if reason := _record_flaw(match, game):
@@ -96,7 +96,7 @@ def _replay(match: Match, game: Game) -> ReplayedGame | Flaw:
     try:
         turns = [state.play_turn(turn) for turn in game.turns]
         if state.is_beavered and state.ending is None and game.winner is not None:
-            state.accept()  # .mat files do not write the take of a beaver
+            state.accept()  # .mat files leave out the take of a beaver
         points = state.points_won()
     except InvalidGameError as error:
         return Flaw(state.line, str(error))
@@ -105,7 +105,7 @@ def _replay(match: Match, game: Game) -> ReplayedGame | Flaw:
 
 
 def _record_flaw(match: Match, game: Game) -> str | None:
-    """What is wrong with a game before any turn."""
+    """The flaw of a game's record before any turn."""
     if match.variation:
         return f"expected backgammon, got a record of {cite(match.variation)}"
     if max(game.number, match.length, *game.score, game.points or 0) > MOST_POINTS:
@@ -126,11 +126,11 @@ class _State:
     def __init__(self, match: Match, game: Game) -> None:
         self.match, self.game = match, game
         self.position = START
-        self.on_roll: int | None = None  # known with the first turn
+        self.on_roll: int | None = None  # known from the first turn on
         self.cube = Cube(game.cube_value)
         self.line = 0  # of the last error
         self.notes: list[Note] = []
-        self.answers: int | None = None  # who is to answer a double or beaver
+        self.answers: int | None = None  # the player who answers a double or beaver
         self.is_beavered = False
         self.ending: Turn | None = None  # a pass or resignation
         self.unplayed: Turn | None = None  # a roll without checker moves although there are several legal plays
@@ -149,7 +149,7 @@ class _State:
         if self.ending is not None or is_over(self.position):
             raise self.error(turn, "expected no turn after the end of the game")
         if self.is_beavered and turn.kind in (TurnKind.PLAY, TurnKind.ROLL):
-            self.accept()  # .mat files do not write the take of a beaver
+            self.accept()  # .mat files leave out the take of a beaver
         before = (self.on_roll, self.position, self.cube)
         play = None
         match turn.kind:
@@ -164,7 +164,9 @@ class _State:
                 if self.game.is_crawford:
                     raise self.error(turn, "expected no double in the Crawford game")
                 self.offer(turn, 2 * self.cube.value)
-            case TurnKind.BEAVER:  # the other side turns the cube at once and keeps it, or the first one turns it again
+            case (
+                TurnKind.BEAVER
+            ):  # the other side redoubles and keeps the cube, or the first side answers with a raccoon
                 if turn.player != self.answers or self.match.length:
                     raise self.error(turn, "expected a beaver in answer to a double in money play")
                 self.offer(turn, 4 * self.cube.value)
@@ -178,17 +180,17 @@ class _State:
                 if turn.player != self.answers:
                     raise self.error(turn, "expected a pass of a double")
                 self.ending = turn
-            case TurnKind.RESIGN:  # either side may offer it at any time
+            case TurnKind.RESIGN:  # either side may resign at any time
                 self.ending = turn
         if turn is self.unplayed:
             turn = replace(turn, kind=TurnKind.ROLL)
         return ReplayedTurn(turn, *before, play=play)
 
     def play(self, turn: Turn) -> Play | None:
-        """Make the checker moves of a roll; the only legal play need not be written. None if there are several: the
-        game has to end there."""
+        """Make the checker moves of a roll. An only legal play may be left out; with several legal plays the result is
+        None, and the game must end there."""
         plays = legal_plays(self.position, self.roll(turn))
-        says_no_move = any(letter.isalpha() for letter in turn.text)  # `????` does not
+        says_no_move = any(letter.isalpha() for letter in turn.text)  # except `????`
         if not turn.checker_moves and len(plays) > 1:
             self.unplayed = turn
             if says_no_move:
@@ -214,7 +216,7 @@ class _State:
         return roll_of(*turn.dice)
 
     def offer(self, turn: Turn, stake: int) -> None:
-        """Check the stake that is offered; the other side is to answer."""
+        """Check the offered stake; the other side answers next."""
         if turn.cube_value not in (None, stake):
             raise self.error(turn, f"expected a {turn.kind} to {stake}, got {turn.cube_value}")
         if stake > MOST_CUBE:
@@ -227,7 +229,7 @@ class _State:
         self.answers, self.is_beavered = None, False
 
     def points_won(self) -> int | None:
-        """The points that were won, None if the record does not say. Raises InvalidGameError for impossible points."""
+        """The points won; None if the record does not say. Raises InvalidGameError for impossible points."""
         game, winner = self.game, self.game.winner
         if winner is None or game.points is None:
             return game.points
@@ -252,11 +254,11 @@ class _State:
         return points
 
     def count_points(self, points: int) -> int:
-        """How many of these points count: no more than the winner lacks in the match."""
+        """How many of these points count in the match: at most as many as the winner needs."""
         return min(points, self.match.length - self.game.score[self.game.winner or 0]) if self.match.length else points
 
     def full_points(self, points: int | None) -> int | None:
-        """The least that a game was worth in which so many points counted."""
+        """The least value of a game in which this many points counted."""
         if points is None or self.game.winner is None:
             return None
         _, sizes = self.possible_ends(self.game.winner)
@@ -264,17 +266,17 @@ class _State:
         return points if points in full else next(each for each in full if self.count_points(each) == points)
 
     def possible_ends(self, winner: int) -> tuple[int, set[int]]:
-        """(winner, possible sizes: 1 to 3) by the last position; `winner` if only the record tells it."""
+        """(winner, possible sizes, 1 to 3) by the last position; `winner` is used if only the record has it."""
         outcome = game_outcome(self.position)
         if outcome:
             sizes = {abs(outcome), 1} if not self.match.length else {abs(outcome)}  # 1: the Jacoby rule
             return ((self.on_roll or 0) if outcome > 0 else 1 - (self.on_roll or 0)), sizes
-        if self.ending is None:  # the record stops: somebody has resigned
+        if self.ending is None:  # the record stops: one side has resigned
             return winner, {1, 2, 3}
         return 1 - self.ending.player, {1} if self.ending.kind is TurnKind.PASS else {1, 2, 3}
 
     def proven_points(self, possible: set[int]) -> tuple[int, str] | None:
-        """(points, proof) of a resignation of impossible size, None without proof."""
+        """(points, proof) of a resignation of impossible size; None without proof."""
         game, match = self.game, self.match
         following = next((other for other in match.games if other.number == game.number + 1), None)
         for points in sorted(possible):
@@ -286,11 +288,11 @@ class _State:
         return None
 
     def note(self, turn: Turn, text: str) -> None:
-        """Keep a note on a turn."""
+        """Add a note on a turn."""
         self.notes.append(Note(turn.line, text))
 
     def error(self, turn: Turn, reason: str) -> InvalidGameError:
-        """A broken rule at a turn."""
+        """The error for a rule broken by a turn."""
         self.line = turn.line
         return InvalidGameError(f"{reason}, in line {turn.line}: {self.match.players[turn.player]} {turn.kind}")
 

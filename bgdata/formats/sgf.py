@@ -2,8 +2,8 @@
 
 White is player 0, black player 1. A turn is a property `W` or `B`: dice and letter pairs such as `42qusu` (from, to),
 `double`, `take` or `drop`. Letters are points, `a` white's 1-point, `x` white's 24-point, `y` the bar, `z` off. A
-`double` that answers a double is a beaver; a resignation stands in the result alone. Analysis is not taken over:
-`parse_sgf_nodes` has it. Source: files that gnubg 1.07 saves, and their description; no program text was used.
+`double` that answers a double is a beaver; only the result shows a resignation. Analysis is left out; `parse_sgf_nodes`
+returns it. Source: files that gnubg 1.07 saves, and their description; no program text was used.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from bgdata.formats.matches import (
     TurnKind,
 )
 
-Node = dict[str, list[str]]  # the values of every property, in the order written, without escapes
+Node = dict[str, list[str]]  # by property: its values in order, unescaped
 
 _VALUE = rb"\[(?:[^\]\\]|\\.)*+\]"
 _PIECE = re.compile(rb"(?P<value>" + _VALUE + rb")|(?P<other>[^()\[\s]++)|[()\[]", re.DOTALL)
-_NEXT = re.compile(rb"\n\(\s*+;\s*+(?:FF|GM)\[")  # a game begins a line; variations of one begin with no such property
-_INTO_NEXT = re.compile(_NEXT.pattern + rb"[^\]]*+\]\Z")  # a value whose end belongs to the next game
-# the values are not possessive: Python 3.11.2 then takes the beginning of a value that does not end for one more
+_NEXT = re.compile(rb"\n\(\s*+;\s*+(?:FF|GM)\[")  # games begin a line; variations lack these properties
+_INTO_NEXT = re.compile(_NEXT.pattern + rb"[^\]]*+\]\Z")  # a value that runs into the next game
+# the values are not possessive: in Python 3.11.2 the beginning of an unfinished value would match as another value
 _TOKEN = re.compile(
     rb"[\s(]++|(?P<node>;)|(?P<end>\))|(?P<name>[A-Za-z]++)(?P<values>(?:\s*+" + _VALUE + rb")+)", re.DOTALL
 )
@@ -41,7 +41,7 @@ _VALUES = re.compile(_VALUE, re.DOTALL)
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _PLAY = re.compile(r"([1-6])([1-6])((?:[a-y][a-xz]){0,4})")
 _RESULT = re.compile(r"([WB])\+(\d{1,9})(R?)")
-_RESIGNED = re.compile(r"([WB])\+R(?:esign)?")  # it is not said for how many points
+_RESIGNED = re.compile(r"([WB])\+R(?:esign)?")  # for unknown points
 _UNKNOWN_RESULTS = ("", "?", "Void")
 _GNUBG = "GNU Backgammon"
 _PLAYERS = {"W": 0, "B": 1, "w": 0, "b": 1}
@@ -50,11 +50,11 @@ _NOT_INFO = {"FF", "GM", "CA", "AP", "MI", "PW", "PB", "RU", "RE", "CV", "GS", *
 
 
 def parse_sgf(data: bytes) -> MatchFile:
-    """The matches of an .sgf file's content: of each tree the main line. The ledger counts game trees, not lines.
+    """Read the matches of an .sgf file: the main line of each tree. The ledger counts game trees, not lines.
 
-    A tree is quarantined if it does not end, is no game of backgammon, or has a node or turn that is not understood;
-    so is text between trees. Trees of the same players, length, Jacoby rule and ascending game numbers are one match.
-    Text is read as `plain_text` reads it.
+    A tree is quarantined if it does not end, is not a game of backgammon, or has an invalid node or turn; text between
+    trees is quarantined too. Consecutive trees with the same players, length and Jacoby rule and ascending game numbers
+    are one match. Text is decoded by `plain_text`.
     """
     trees = _split_trees(plain_text(data))
     ledger = Ledger(trees)
@@ -62,7 +62,7 @@ def parse_sgf(data: bytes) -> MatchFile:
     for index in range(len(trees)):
         try:
             match = _match(parse_sgf_nodes(trees[index]), index, trees.number(index))
-        except ValueError as error:  # ours, and Python's of letters and numbers: the tree is set aside
+        except ValueError as error:  # from us, or from Python's decoding and parsing
             ledger.reject([index], str(error))
             continue
         before = matches[-1] if matches else None
@@ -78,9 +78,9 @@ def parse_sgf(data: bytes) -> MatchFile:
 
 
 def _split_trees(data: bytes) -> Lines:
-    """The game trees, numbered by the lines they begin on; text between them is a piece of its own.
+    """Split into game trees, numbered by their first lines, and pieces of text between them.
 
-    A tree that does not end does so where the next game begins a line, even within a value that goes on into it.
+    A tree without an end stops where the next game begins a line, even inside an unfinished value.
     """
     spans: list[tuple[int, int]] = []
     depth, start = 0, 0
@@ -98,7 +98,7 @@ def _split_trees(data: bytes) -> Lines:
             continue
         if depth == 0:
             start = piece.start()
-        if piece[0] == b"[":  # a value that does not end: nor does anything behind it
+        if piece[0] == b"[":  # an unfinished value: the rest does not end either
             depth = 1
             break
         if piece[0] == b"(":
@@ -149,7 +149,7 @@ def _match(nodes: list[Node], index: int, line: int) -> Match:
     for node in nodes:
         turns.add(node, is_root=node is root)
     winner, points = turns.result(root.get("RE"))
-    is_told = "RU" in root or root.get("AP", [""])[0].startswith(_GNUBG)  # gnubg leaves RU out where no rule is on
+    is_told = "RU" in root or root.get("AP", [""])[0].startswith(_GNUBG)  # gnubg leaves out RU if no rule applies
     rules = ":".join(root.get("RU", [])).split(":")
     is_crawford = "CrawfordGame" in rules if is_told else None
     game = Game(
@@ -177,10 +177,10 @@ class _Turns:
         self.turns: list[Turn] = []
         self.line = line
         self.cube_value = 1
-        self.offered: int | None = None  # by a double that has no answer yet
+        self.offered: int | None = None  # by an unanswered double
 
     def add(self, node: Node, *, is_root: bool) -> None:
-        """The turn of a node, if it is one."""
+        """Add the turn of a node, if it has one."""
         for name in ("W", "B"):
             for value in node.get(name, []):
                 self.turns.append(replace(self._turn(_PLAYERS[name], value), line=self.line))
@@ -211,7 +211,7 @@ class _Turns:
         raise ValueError("expected turns such as 31hefe, double, take and drop")
 
     def result(self, values: list[str] | None) -> tuple[int | None, int | None]:
-        """(winner, points) of the result, None where it is not known; a resignation becomes the loser's last turn."""
+        """(winner, points) of the result, None where unknown; a resignation becomes the loser's last turn."""
         if values is None or values[0] in _UNKNOWN_RESULTS:
             return None, None
         resigned, found = _RESIGNED.fullmatch(values[0]), _RESULT.fullmatch(values[0])
@@ -224,7 +224,7 @@ class _Turns:
 
 
 def _checker_moves(player: int, letters: str) -> tuple[RecordedMove, ...]:
-    """Checker moves of letter pairs, in the points of the player."""
+    """Checker moves from letter pairs, in the points of the player."""
     ends, places = {"y": BAR_POINT, "z": OFF_POINT}, [ord(letter) - ord("a") for letter in letters]
     points = [
         ends.get(letter, 24 - place if player else place + 1) for letter, place in zip(letters, places, strict=True)

@@ -1,7 +1,7 @@
-"""Files read once: decompressed in a stream, within limits, and hashed on the way, both compressed and uncompressed.
+"""Reads files once: decompresses in a stream, within limits, and hashes compressed and uncompressed bytes on the way.
 
-Five kilobytes can unpack to gigabytes, so pieces are bounded, and their sum is limited: by size, and, beyond what any
-machine has room for, by its ratio to the file. Environment variables, which the errors name, raise the limits.
+Five kilobytes can unpack to gigabytes, so pieces are small and their total is limited: by size, and beyond FREE_BYTES
+also by the ratio to the file. Environment variables, which the errors name, raise the limits.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import BinaryIO
 from bgdata.errors import BgdataError, CorruptFileError, StorageError, TooLargeError, UsageError
 
 CHUNK_BYTES = 1 << 18
-FREE_BYTES = 1 << 24  # content that a file of any size may have: short texts that repeat themselves pack well
+FREE_BYTES = 1 << 24  # the ratio is not checked up to this size: short repetitive texts compress well
 MOST_BYTES = 1 << 32  # of content; the published training files have hundreds of megabytes
 MOST_RATIO = 200  # of content to file; published files have 3 to 10
 BYTES_VARIABLE, RATIO_VARIABLE = "BGDATA_MOST_UNPACKED_BYTES", "BGDATA_MOST_UNPACKED_RATIO"
-HEAD_BYTES = 512  # that tell archives apart
+HEAD_BYTES = 512  # enough to recognize archives
 
 _GZIP, _BZIP2 = "gzip", "bzip2"
-_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows the level: a block, or the end of an empty file
-_ARCHIVES = (  # what text never begins with, and where
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # after the level: a block, or the end of an empty file
+_ARCHIVES = (  # (offset, bytes, format): text never has these bytes there
     (0, b"PK\x03\x04", "a zip archive"),
     (0, b"PK\x05\x06", "an empty zip archive"),
     (257, b"ustar", "a tar archive"),
@@ -43,7 +43,7 @@ _ARCHIVES = (  # what text never begins with, and where
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What a file is: its size, the SHA-256 of its bytes and of its unpacked content, and the day it was changed."""
+    """Facts of a file: size, SHA-256 of its bytes and of its unpacked content, and modification day."""
 
     bytes: int
     sha256: str
@@ -52,11 +52,11 @@ class FileFacts:
 
 
 def read_content(path: str | os.PathLike[str]) -> tuple[bytes, FileFacts]:
-    """(content, facts) of a file that is read once, unpacked if it begins as gzip or bzip2 files do, whatever its name.
+    """(content, facts) of a file that is read once, unpacked if its first bytes are those of gzip or bzip2.
 
-    Raises StorageError for a file that is missing or cannot be read, CorruptFileError for packed data that are
-    truncated, damaged or followed by something else, and for archives and files packed twice, TooLargeError for more
-    content than is allowed, and UsageError for a limit that is no number.
+    Raises StorageError for a missing or unreadable file, CorruptFileError for compressed data that are truncated,
+    damaged or followed by other data, and for archives and files compressed twice, TooLargeError for content beyond the
+    limits, and UsageError for an invalid limit.
     """
     buffer = io.BytesIO()
     facts = unpack(path, buffer.write)
@@ -64,7 +64,7 @@ def read_content(path: str | os.PathLike[str]) -> tuple[bytes, FileFacts]:
 
 
 def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> FileFacts:
-    """Pass the content of a file to `take`, piece by piece; errors as in `read_content`."""
+    """Pass the content of a file to `take`, piece by piece; raises the errors of `read_content`."""
     with _reading(path), Path(path).open("rb") as file:
         source, content = _Source(file, path), hashlib.sha256()
         for piece in _limit_pieces(_pieces(source), source):
@@ -76,7 +76,7 @@ def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> Fil
 
 @contextmanager
 def _reading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors of the system become StorageErrors."""
+    """Turn OSErrors into StorageErrors."""
     try:
         yield
     except BgdataError:
@@ -94,7 +94,7 @@ class _Source:
         self.count = 0
 
     def chunk(self) -> bytes:
-        """The next bytes, none at the end."""
+        """The next bytes, empty at the end."""
         with _reading(self.path):
             data = self._file.read(CHUNK_BYTES)
         self.sha256.update(data)
@@ -103,7 +103,7 @@ class _Source:
 
 
 class _GzipUnpacker:
-    """One gzip stream, with checksum and length, by the methods of `bz2.BZ2Decompressor`."""
+    """One gzip stream, with checksum and length checked; same methods as `bz2.BZ2Decompressor`."""
 
     def __init__(self) -> None:
         self._unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -114,14 +114,14 @@ class _GzipUnpacker:
         unpacker = self._unpacker
         piece = unpacker.decompress(unpacker.unconsumed_tail + data, max_length)
         self.eof, self.unused_data = unpacker.eof, unpacker.unused_data
-        # after a piece as long as allowed, more may be waiting inside
+        # after a piece of maximum length, more may be waiting inside
         self.needs_input = not self.eof and len(piece) < max_length and not unpacker.unconsumed_tail
         return piece
 
 
 def _pieces(source: _Source) -> Iterator[bytes]:
-    """The content, in pieces of at most CHUNK_BYTES. Raises CorruptFileError, also where it begins as no text does: an
-    archive, or something packed twice."""
+    """The content, in pieces of at most CHUNK_BYTES. Raises CorruptFileError, also if it begins like an archive or a
+    file compressed twice."""
     data = source.chunk()
     packing = packing_of(data)
     head = b""
@@ -141,7 +141,7 @@ def _pieces(source: _Source) -> Iterator[bytes]:
 
 
 def _streams(source: _Source, data: bytes, packing: str) -> Iterator[bytes]:
-    """The content of all packed streams; only zeros may follow gzip, which pad tapes."""
+    """The content of all compressed streams; gzip may be followed by zeros, which pad tapes."""
     try:
         while data:
             unpacker = _GzipUnpacker() if packing == _GZIP else bz2.BZ2Decompressor()
@@ -165,14 +165,14 @@ def _streams(source: _Source, data: bytes, packing: str) -> Iterator[bytes]:
 
 
 def packing_of(head: bytes) -> str | None:
-    """The compression of a file that begins with these bytes; None for anything else."""
+    """The compression of a file that begins with these bytes, or None."""
     if head.startswith(b"\x1f\x8b\x08"):
         return _GZIP
     return _BZIP2 if head.startswith(b"BZh") and head[4:10] in _BZIP2_BLOCKS else None
 
 
 def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
-    """The pieces, as long as they are no more than is allowed. Raises TooLargeError."""
+    """Pass on the pieces while their total is within the limits. Raises TooLargeError."""
     most, ratio = limit(BYTES_VARIABLE, MOST_BYTES), limit(RATIO_VARIABLE, MOST_RATIO)
     count = 0
     for piece in pieces:
@@ -180,18 +180,18 @@ def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
         if count > most:
             raise TooLargeError(
                 f"expected at most {most:,} bytes of content in {source.path}, found more; "
-                f"if that is meant, set {BYTES_VARIABLE} to what it may have"
+                f"to allow it, set {BYTES_VARIABLE} to a larger number"
             )
         if count > max(FREE_BYTES, ratio * source.count):
             raise TooLargeError(
                 f"expected at most {ratio:,} times as much content as file in {source.path}, found {count:,} bytes and "
-                f"more in {source.count:,}; if that is meant, set {RATIO_VARIABLE} to how many times it may be"
+                f"more in {source.count:,}; to allow it, set {RATIO_VARIABLE} to a larger number"
             )
         yield piece
 
 
 def limit(variable: str, default: int) -> int:
-    """A limit, from an environment variable or the default. Raises UsageError."""
+    """A limit from an environment variable, or the default. Raises UsageError."""
     text = os.environ.get(variable, str(default))
     try:
         return int(float(text))
@@ -200,5 +200,5 @@ def limit(variable: str, default: int) -> int:
 
 
 def cause(error: Exception) -> str:
-    """The message of the system or a library, in lower case."""
+    """The message of an error of the system or a library, in lower case."""
     return (getattr(error, "strerror", None) or str(error)).lower()

@@ -97,7 +97,7 @@ def import_files(
     """Import files, and all files in folders, as one version of a kind. Raises UsageError for a computed kind,
     MissingFileError, NoRowsError, and errors of `Warehouse.build`."""
     parameters = import_parameters(warehouse, kind, files, name)
-    found = files_at(warehouse, kind, files, progress)
+    found = collect_files(warehouse, kind, files, progress)
     return warehouse.build(kind, parameters, files=found, progress=progress, strict=strict, force=force)
 
 
@@ -107,23 +107,23 @@ def import_parameters(warehouse: Warehouse, kind: str, files: Sequence[Path], na
     declared = warehouse.kind(kind)
     if not isinstance(declared, ImportedDataset):
         raise UsageError(f"expected a kind that is imported from files, got {kind}; try: bgdata build {kind}")
-    for path in map(given_path, files):
+    for path in map(input_path, files):
         if not path.exists():
             raise MissingFileError(f"expected a file in {path}, found none")
-    return declared.parameters_of([path.resolve() if path.is_dir() else given_path(path) for path in files], name)
+    return declared.parameters_of([path.resolve() if path.is_dir() else input_path(path) for path in files], name)
 
 
-def given_path(path: Path) -> Path:
+def input_path(path: Path) -> Path:
     """The path itself; for `-`, that of standard input."""
     return Path(STANDARD_INPUT) if str(path) == "-" else path
 
 
-def files_at(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress) -> list[Path]:
+def collect_files(warehouse: Warehouse, kind: str, paths: Sequence[Path], progress: Progress) -> list[Path]:
     """The given files, and the files in given folders and their subfolders with an ending of the kind. Skips hidden
     files and those of the warehouse. Raises MissingFileError for a folder without such files."""
     endings: tuple[str, ...] = getattr(warehouse.kind(kind), "endings", ())
     found: list[Path] = []
-    for path in map(given_path, paths):
+    for path in map(input_path, paths):
         if not path.is_dir():
             found.append(path)
             continue

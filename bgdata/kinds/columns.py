@@ -28,9 +28,9 @@ TURN_PLACE_ARRAYS = (
 SPLITS_ARRAY = FlatArray("splits", "uint8", "row", "Train, validation or test: 0, 1 or 2")
 
 
-def text_declarations(name: str, rows: str, meaning: str) -> tuple[FlatArray, FlatArray]:
+def text_declarations(name: str, rows: str, meaning: str, *, is_shared: bool = False) -> tuple[FlatArray, FlatArray]:
     """Declarations of the two arrays of `kinds.column_values.text_arrays`."""
     return (
-        FlatArray(name, "uint8", "byte", f"{meaning}: UTF-8, one text after the other"),
-        FlatArray(f"{name}_ends", "int64", rows, f"Where each text of `{name}` ends"),
+        FlatArray(name, "uint8", "byte", f"{meaning}: UTF-8, one text after the other", is_shared),
+        FlatArray(f"{name}_ends", "int64", rows, f"Where each text of `{name}` ends", is_shared),
     )

@@ -36,7 +36,7 @@ def check_rows(table: Table, rows: Array, expected: Mapping[str, Array]) -> None
     for name, values in expected.items():
         if len(rows) != len(values):
             raise CheckFailedError(f"expected {len(values)} rows of {name} in {table.name}, found {len(rows)}")
-        found = np.asarray(table.array(name))[rows]
+        found = table.array(name)[rows]
         is_same = (found == values) | ((found != found) & (values != values))
         for place in np.unique(np.nonzero(~is_same)[0])[:1].tolist():
             raise CheckFailedError(
@@ -55,7 +55,7 @@ def check_replayed(table: Table, what: str, rows: slice, expected: Mapping[str, 
 
 def check_chances(table: Table, rows: Array, expected: Array) -> None:
     """Raise CheckFailedError unless the version has these float32[n, 5] chances in int64[n] rows, within TOLERANCE."""
-    found = np.asarray(table.array("chances"))[rows]
+    found = table.array("chances")[rows]
     for place in np.flatnonzero(~(np.abs(found - expected) <= TOLERANCE).all(axis=1))[:1].tolist():
         raise CheckFailedError(
             f"expected chances of {expected[place].tolist()} in row {rows[place]} of {table.name}, "

@@ -1,1 +1,1 @@
-"""Games with people and other programs: one module for each protocol."""
+"""Games with people and other programs: one module per protocol."""

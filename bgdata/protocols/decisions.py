@@ -19,12 +19,12 @@ from bgdata.selfplay.cubeful_rollout import CubefulStart, decision_starts, play_
 from bgdata.selfplay.rollout import Limits
 
 DOUBLES = (Action.DOUBLE_TAKE, Action.DOUBLE_PASS, Action.DOUBLE_BEAVER)
-WITHIN, MOST_PLAYS = 0.16, 5  # of the plays, those that are rolled out: as `bgdata rollout` does
-CERTAIN = 1e-4  # chances of tables that are no further from 0 or 1 are rounded
+WITHIN, MOST_PLAYS = 0.16, 5  # which plays are rolled out, as in `bgdata rollout`
+CERTAIN = 1e-4  # chances from tables this close to 0 or 1 count as certain
 
 
 class Answer(StrEnum):
-    """The answer to a double."""
+    """An answer to a double."""
 
     TAKE = "take"
     PASS = "pass"
@@ -32,14 +32,14 @@ class Answer(StrEnum):
 
 
 class Worth(NamedTuple):
-    """What an action is worth to the player who takes it: points per unit cube, or mwc in a match."""
+    """The value of an action to the player who takes it: points per unit cube, or mwc in a match."""
 
     value: float
-    standard_error: float = 0.0  # of a rollout
+    standard_error: float = 0.0  # of a rollout, else 0
 
 
 class RankedAction(NamedTuple):
-    """A play, and what it is worth."""
+    """A play and its value."""
 
     play: Play
     worth: Worth
@@ -47,11 +47,11 @@ class RankedAction(NamedTuple):
 
 @dataclass(frozen=True)
 class Decisions:
-    """A player that handles the cube by `rules`, which need a match equity table for matches; beavers are for money
-    alone. With `trials`, a multiple of 36, it rolls out its decisions by the dice of `seed`, which only a player of
+    """A player that handles the cube by `rules`, which need a match equity table for matches; beavers are only for
+    money play. With `trials`, a multiple of 36, it rolls out its decisions with the dice of `seed`; only players with
     networks can. Positions and stakes are seen by the player on roll.
 
-    Raises what `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube` raise.
+    Raises the errors of `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube`.
     """
 
     player: LookaheadPlayer
@@ -60,18 +60,18 @@ class Decisions:
     seed: int = 0
 
     def play(self, position: Position, roll: Roll, stakes: Stakes) -> Play:
-        """The play by its value with the cube."""
+        """The best play by cubeful equity."""
         plays = legal_plays(position, roll)
         return plays[0] if len(plays) == 1 else self.rank(position, roll, stakes)[0].play
 
     def rank(self, position: Position, roll: Roll, stakes: Stakes) -> list[RankedAction]:
-        """The plays, best first: all of them, or those that are rolled out."""
+        """The plays, best first: all of them, or only the rolled-out ones."""
         rules = self.rules_for(stakes)
         ranked = self.player.rank_plays(position, roll, stakes, rules)
         if not self.trials:
             return [RankedAction(each.play, Worth(_worth(each))) for each in ranked]
         starts = play_starts(ranked, stakes, WITHIN, MOST_PLAYS)
-        found = self._rolled_out(list(starts.values()), rules)
+        found = self._rollout_values(list(starts.values()), rules)
         plays, is_match = {str(each.play): each.play for each in ranked}, isinstance(stakes.score, MatchScore)
         rolled = [
             RankedAction(plays[name], Worth(1 - value if is_match else -value, error))
@@ -80,12 +80,13 @@ class Decisions:
         return sorted(rolled, key=lambda action: -action.worth.value)
 
     def equities(self, position: Position, stakes: Stakes) -> tuple[CubeEquities, float]:
-        """(value of each cube action of the player on roll, NOT_ALLOWED where it has none; largest standard error)."""
+        """(value of each cube action of the player on roll, NOT_ALLOWED for impossible ones; largest standard
+        error)."""
         rules = self.rules_for(stakes)
         decision = self.player.decide_cube(position, stakes, rules)
         if not self.trials:
             return decision.equities, 0.0
-        found = self._rolled_out(list(decision_starts(position, stakes).values()), rules)
+        found = self._rollout_values(list(decision_starts(position, stakes).values()), rules)
         error = max(each.standard_error for each in found)
         if not decision.may_double:
             return decision.equities._replace(no_double=found[0].value), error
@@ -98,8 +99,8 @@ class Decisions:
         return stakes.may_double and Action(best_action(self.equities(position, stakes)[0])) in DOUBLES
 
     def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:
-        """The answer of the opponent to a double of the player on roll. An opponent who owns the cube already answers a
-        beaver that was turned back; with `by_roller`, the player on roll answers a beaver."""
+        """The opponent's answer to a double of the player on roll. If the opponent owns the cube already, the double is
+        a redoubled beaver. With `by_roller`, the player on roll answers a beaver."""
         found, _ = self.equities(position, stakes)
         if stakes.cube.owner == CubeOwner.OPPONENT:
             return Answer.TAKE if (-2 if by_roller else 2) * found.no_double <= 1 else Answer.PASS
@@ -108,8 +109,8 @@ class Decisions:
         return Answer.BEAVER if found.double_beaver < found.double_take else Answer.TAKE
 
     def resignation(self, position: Position, stakes: Stakes) -> int:
-        """How much the player on roll resigns: 0, or 1 to 3 for a single game, gammon or backgammon. It resigns exactly
-        what is certainly lost by bearoff tables."""
+        """What the player on roll resigns: 0 for nothing, or 1 to 3 for a single game, gammon or backgammon. It resigns
+        only what is certainly lost by bearoff tables."""
         found = self.player.evaluate(position)
         chances = (found.win, found.lose_gammon, found.lose_backgammon)
         if not found.source.is_final or found.win > CERTAIN or any(CERTAIN < each < 1 - CERTAIN for each in chances):
@@ -118,8 +119,8 @@ class Decisions:
         return min(size, abs(stakes.points(-size)) // stakes.cube.value)
 
     def accepts(self, position: Position, stakes: Stakes, size: int, roll: Roll | None = None) -> bool:
-        """Whether the opponent accepts a resignation of the player on roll, 1 to 3 for a single game, gammon or
-        backgammon, before the roll or after a given one: if playing on is worth no more."""
+        """Whether the opponent accepts a resignation of the player on roll, of size 1 to 3 for a single game, gammon or
+        backgammon, before the roll or after `roll`. It accepts if playing on is not worth more."""
         if roll is None:
             kept = best_equity(self.equities(position, stakes)[0])
         else:
@@ -127,14 +128,14 @@ class Decisions:
         points = stakes.points(-size)
         if isinstance(stakes.score, Money):
             return points / stakes.cube.value <= kept + CERTAIN
-        assert self.rules.met is not None  # which is wanted above
+        assert self.rules.met is not None  # matches need a table
         return self.rules.met.after(stakes.score, points) <= kept + CERTAIN
 
     def rules_for(self, stakes: Stakes) -> CubeRules:
-        """The rules as they hold for these stakes."""
+        """The rules for these stakes."""
         return replace(self.rules, has_beavers=self.rules.has_beavers and isinstance(stakes.score, Money))
 
-    def _rolled_out(self, starts: list[CubefulStart], rules: CubeRules) -> list[Worth]:
+    def _rollout_values(self, starts: list[CubefulStart], rules: CubeRules) -> list[Worth]:
         """The value of each start to its player on roll, all with the same dice and without beavers."""
         evaluator = self.player.evaluator
         if not isinstance(evaluator, NetworkPlayer):
@@ -145,6 +146,6 @@ class Decisions:
 
 
 def _worth(ranked: RankedPlay) -> float:
-    """mwc in a match, else points."""
+    """The mwc in a match, else points."""
     assert ranked.cubeful_equity is not None  # plays are ranked for stakes
     return ranked.cubeful_equity if ranked.mwc is None else ranked.mwc

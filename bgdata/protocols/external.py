@@ -1,15 +1,15 @@
-"""gnubg's external player: gnubg connects, sends the board at each decision, and is answered by one line.
+"""gnubg's external player: gnubg connects, sends the board at each decision, and reads a reply of one line.
 
     set player 0 external localhost:7200
 
-Source: what gnubg 1.07 sends and accepts; no program text was used. It turns no board: checkers of its player 1 are
-positive. Names and scores are those of player 0 and player 1, the other way round where somebody else than the player
-on roll is asked; the turn is always that of the player on roll. Who is to answer a beaver, or one that is turned back,
-is known from the lines before. gnubg takes an invalid line as no play.
+Source: what gnubg 1.07 sends and accepts; no program text was used. gnubg never turns the board: checkers of its player
+1 are positive. Names and scores are those of player 0 and player 1, swapped where the side asked is not on roll; the
+turn is always that of the player on roll. Which side answers a beaver, or a redoubled one, is known from the lines
+before. gnubg takes an invalid line as no play.
 
-What it has rolled and played between its questions is read from the boards, for a .mat file: its plays are certain, as
-are rolls, but where several lead to the same board the likeliest is written, and a note counts them. How a game has
-ended is told by the score of the next one, so the end of the last is missing unless it was ours.
+Between its questions gnubg rolls and plays unseen, so an `ExternalRecord` infers its turns from the boards, for a .mat
+file. Where several rolls and plays lead to the same board it writes the likeliest, and a note counts them. The result
+of a game follows from the score of the next one, so the last result is missing unless we made the last decision.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from bgdata.game.position import START, Position
 from bgdata.protocols.decisions import Answer, Decisions
 from bgdata.protocols.session import Record, State, info_of
 
-REFUSED = "Error: "  # how gnubg itself begins what it answers to a line that is wrong
-MOST_OTHER_LINES = 100  # in a row, then it is not gnubg
+REFUSED = "Error: "  # gnubg's own replies to invalid lines begin like this
+MOST_OTHER_LINES = 100  # in a row; beyond, the other side is not gnubg
 _REPLIES = {Answer.TAKE: "take", Answer.PASS: "drop", Answer.BEAVER: "beaver"}
-_FIRST = State(0, START)  # of a game that the player itself begins
-_MOST_LETTERS = 40  # of a name, so that two of them fit a line of a .mat file
+_FIRST = State(0, START)  # of a game that we begin
+_MOST_LETTERS = 40  # of a name: two names fit a line of a .mat file
 _NOTE = "game {game}: {open} of {rolls} rolls of {name} may have been others that lead to the same board"
 
 
 class QuestionKind(StrEnum):
-    """The kind of a question of gnubg."""
+    """The kind of a question from gnubg."""
 
     PLAY = "play"  # of the roll
     TURN = "turn"  # a roll, a double or a resignation
@@ -49,22 +49,22 @@ class QuestionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A decision; position and stakes are seen by the player on roll, who is the opponent where it has doubled and no
-    beaver is to be answered."""
+    """A decision. Position and stakes are seen by the player on roll; that is the opponent if it has doubled, unless we
+    answer its beaver."""
 
     kind: QuestionKind
-    players: tuple[str, str]  # the one who is asked first, then the opponent
+    players: tuple[str, str]  # the side asked, then the opponent
     length: int
     scores: tuple[int, int]  # in the same order
     position: Position
     stakes: Stakes
     roll: Roll | None
-    is_beaver: bool = False  # the player on roll has doubled, and is asked what it answers to a beaver
+    is_beaver: bool = False  # the player on roll has doubled, and now answers a beaver
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A line of gnubg and the reply to it; no question if the line was invalid."""
+    """A line from gnubg and the reply to it; no question if the line was invalid."""
 
     line: str
     reply: str
@@ -72,7 +72,7 @@ class Exchange:
 
 
 class ExternalPlayer:
-    """Answers the lines of one connection. It remembers its side, and the resignation that was refused."""
+    """Answers the lines of one connection. Remembers its side and the resignation that was refused."""
 
     def __init__(self, decisions: Decisions, *, is_jacoby: bool = False) -> None:
         self.decisions, self.is_jacoby = decisions, is_jacoby
@@ -80,7 +80,7 @@ class ExternalPlayer:
         self._refused: Question | None = None
 
     def exchange(self, line: str) -> Exchange:
-        """The reply to a line, an error message for an invalid one."""
+        """The reply to a line; an error message for an invalid one."""
         try:
             board = parse_fibs_board(line)
             color = color_to_decide(board, self._color)
@@ -91,8 +91,8 @@ class ExternalPlayer:
             return Exchange(line, REFUSED + str(error))
 
     def exchanges(self, talk: Talk, patience_seconds: float | None = None) -> Iterator[Exchange]:
-        """Every exchange until the other side ends. Raises ExternalProgramError if it is silent for too long, floods
-        with lines that ask nothing, does not read, or ends within a line."""
+        """Yield every exchange until the other side ends. Raises ExternalProgramError if it is silent for too long,
+        floods us with lines that are not questions, does not read, or ends within a line."""
         others = 0
         while others < MOST_OTHER_LINES:
             try:
@@ -114,7 +114,7 @@ class ExternalPlayer:
             return _REPLIES[self.decisions.answer(position, stakes, by_roller=question.is_beaver)]
         if question.roll is not None:
             play = self.decisions.play(position, question.roll, stakes)
-            return str(play) if play.moves else ""  # gnubg reads unknown words as some play
+            return str(play) if play.moves else ""  # gnubg would read a word as some play
         if self.decisions.doubles(position, stakes):
             return "double"
         size = self.decisions.resignation(position, stakes)
@@ -125,7 +125,7 @@ class ExternalPlayer:
 
 
 def color_to_decide(board: FibsBoard, known: int | None = None) -> int:
-    """The color to decide; `known` is that of the lines before."""
+    """The color that decides; `known` is the color of the lines before."""
     if not board.is_doubled:
         return board.turn
     if board.cube.owner == CubeOwner.OPPONENT and known is not None:
@@ -134,11 +134,12 @@ def color_to_decide(board: FibsBoard, known: int | None = None) -> int:
 
 
 def parse_question(board: FibsBoard, color: int, *, is_jacoby: bool) -> Question:
-    """The decision that a board asks of a color. Raises InvalidPositionError, InvalidRollError or InvalidScoreError."""
+    """Parse the decision of a color from a board. Raises InvalidPositionError, InvalidRollError or
+    InvalidScoreError."""
     position, roll = check_in_progress(board.position), board.roll
     kind = QuestionKind.ANSWER if board.is_doubled else QuestionKind.PLAY if roll else QuestionKind.TURN
     is_on_roll = color == board.turn
-    own = int((color == 1) == is_on_roll)  # player 1, the color 1, is the second name, or the first the other way round
+    own = int((color == 1) == is_on_roll)  # color 1 is player 1: the second name, or the first where names are swapped
     scores = board.scores[own], board.scores[1 - own]
     if not board.length:
         stakes = Stakes(Money(is_jacoby), board.cube)
@@ -155,23 +156,23 @@ def parse_question(board: FibsBoard, color: int, *, is_jacoby: bool) -> Question
 
 
 class ExternalRecord:
-    """Takes every exchange in turn, over any number of connections."""
+    """Records the matches of all exchanges, over any number of connections."""
 
     def __init__(self) -> None:
         self._records: list[_MatchRecord] = []
 
     @property
     def matches(self) -> list[Match]:
-        """What was played so far; a match is another one where the players, its length or a lower score tell so."""
+        """The matches so far. A new match begins where the players or the length change, or a score falls."""
         return [record.match for record in self._records]
 
     def add(self, exchange: Exchange) -> bool:
-        """Take an exchange; whether it shows that a game is over."""
+        """Add an exchange. Returns whether it shows that a game is over."""
         question = exchange.question
         if question is None:
             return False
         record = self._records[-1] if self._records else None
-        if record is None or not record.goes_on(question):
+        if record is None or not record.can_continue_with(question):
             self._records.append(_MatchRecord(question))
             is_over = record is not None
         else:
@@ -181,26 +182,26 @@ class ExternalRecord:
 
 
 class _MatchRecord:
-    """One match or session: turns, where it stands, and which rolls are open."""
+    """One match or session: its turns, its current state, and the uncertain rolls."""
 
     def __init__(self, question: Question) -> None:
         own, other = map(_name, question.players)
         info = info_of(question.stakes.score)
         self._names, self._record = question.players, Record((own, other), question.length, info=info)
-        self._rolls: dict[int, list[bool]] = {}  # by game, of each roll of gnubg whether others fit
+        self._rolls: dict[int, list[bool]] = {}  # by game: for each roll of gnubg, whether other rolls fit too
         self._state: State | None = None  # of the last game; None before its first roll
         self._last: Question | None = None
-        self._turns_before = 0  # what the last question was answered by
+        self._turns_before = 0  # number of turns before the last reply
         self._begin(question.scores)
 
     @property
     def is_open(self) -> bool:
-        """Whether the last game goes on."""
+        """Whether the last game is unfinished."""
         return self._record.is_open
 
     @property
     def match(self) -> Match:
-        """The match, with notes on rolls that are not certain."""
+        """The match, with notes on uncertain rolls."""
         match, name = self._record.match, self._record.players[1]
         notes = [
             ("Note", _NOTE.format(game=game, open=sum(rolls), rolls=len(rolls), name=name))
@@ -209,8 +210,8 @@ class _MatchRecord:
         ]
         return replace(match, info=(*match.info, *notes))
 
-    def goes_on(self, question: Question) -> bool:
-        """Whether a question can be of this match: the points of either side never fall, and no game has none."""
+    def can_continue_with(self, question: Question) -> bool:
+        """Whether a question can belong to this match: scores never fall, and every game has a winner."""
         score = self._record.games[-1].score
         if question == self._last:
             return True
@@ -219,28 +220,28 @@ class _MatchRecord:
         if question.scores == score:
             if score != (0, 0) or not self.is_open:
                 return self.is_open
-            wanted = _state_of(question)  # the board of a game that begins, or of the one that goes on
+            wanted = _state_of(question)  # the board of a new game or of the current one
             if self._state is None or wanted == self._state or self._ways_to(wanted) or self._record.has(wanted):
                 return True
             return wanted != _FIRST and not _beginnings(wanted)
         return all(now >= before for now, before in zip(question.scores, score, strict=True))
 
     def begin_next(self, question: Question) -> bool:
-        """End the game and begin the next one, if the score shows that."""
+        """If the score shows that the game is over, finish it and begin the next one."""
         before = self._record.games[-1].score
         gains = [now - then for now, then in zip(question.scores, before, strict=True)]
         if not any(gains):
             return False
-        if not all(gains):  # else games were played elsewhere
+        if not all(gains):  # otherwise we missed some games
             self._finish(int(gains[1] > 0), max(gains))
         self._begin(question.scores)
         return True
 
     def add(self, question: Question, reply: str) -> None:
-        """What gnubg has done before it asked this, and what it was answered."""
+        """Add what gnubg did before this question, and our reply."""
         if question == self._last and not self._ways_to(
             _state_of(question)
-        ):  # it has not understood, or its user went back to it
+        ):  # gnubg repeats it after an error, or its user went back
             self._record.take_back(self._turns_before)
             self._state = _state_of(question)
         else:
@@ -254,7 +255,7 @@ class _MatchRecord:
         self._rolls[len(self._record.games)] = []
 
     def _finish(self, winner: int, points: int) -> None:
-        """The end of a game as the score tells it: gnubg has passed, if that is what it comes to."""
+        """Finish a game by the score; if the points say so, gnubg has passed a double."""
         turns = self._record.games[-1].turns
         if turns and turns[-1].kind in (TurnKind.DOUBLE, TurnKind.BEAVER) and (turns[-1].player, winner) == (0, 0):
             is_passed = points == (turns[-1].cube_value or 0) // 2
@@ -262,7 +263,7 @@ class _MatchRecord:
                 self._record.add_cube(1, TurnKind.PASS if is_passed else TurnKind.TAKE)
         self._record.finish(winner, points, is_certain=True)
 
-    # what gnubg has done
+    # gnubg's acts
 
     def _add_theirs(self, question: Question) -> None:
         wanted = _state_of(question)
@@ -292,7 +293,7 @@ class _MatchRecord:
         self._rolls[len(self._record.games)].append(len(plays) > 1)
 
     def _go_elsewhere(self, wanted: State, question: Question) -> None:
-        """Its user went back to a board of this game, or made another one."""
+        """gnubg's user went back to a board of this game, or set up another one."""
         if not self._record.go_back(wanted):
             if self._record.last_act:
                 self._begin(question.scores)
@@ -301,11 +302,11 @@ class _MatchRecord:
             elif wanted != _FIRST:
                 self._record.note_elsewhere()
 
-    # what it was answered
+    # our replies
 
     def _add_ours(self, question: Question, reply: str) -> None:
         value = question.stakes.cube.value
-        if question.kind is QuestionKind.ANSWER:  # gnubg does not write the take of a beaver
+        if question.kind is QuestionKind.ANSWER:  # gnubg does not record the take of a beaver
             if reply == "beaver":
                 self._record.add_cube(0, TurnKind.BEAVER, 4 * value)
             elif reply == "drop":
@@ -324,12 +325,12 @@ class _MatchRecord:
 
 
 def _state_of(question: Question) -> State:
-    """Who is on roll, and the position: gnubg has doubled, unless it answers with a beaver."""
+    """The side on roll and the position. gnubg is on roll if it has doubled, unless the question is its beaver."""
     return State(int(question.kind is QuestionKind.ANSWER and not question.is_beaver), question.position)
 
 
 def _beginnings(wanted: State) -> list[tuple[Roll, Play]]:
-    """The first rolls of a game, and their plays, that lead to where the other side is on roll."""
+    """The first rolls of a game, with the plays after which the other side is on roll."""
     return [] if wanted.player else [way for way in _ways(START, wanted.position) if not way[0].is_double]
 
 
@@ -344,5 +345,5 @@ def _ways(before: Position, after: Position) -> Iterator[tuple[Roll, Play]]:
 
 
 def _name(text: str) -> str:
-    """A name that a .mat file can hold."""
+    """The name without characters that a .mat file cannot hold."""
     return re.sub(r"[^\w.-]+", "_", text)[:_MOST_LETTERS] or "_"

@@ -4,9 +4,9 @@
     invite somebody 5
     move 13-8 6-5
 
-A board with dice asks for a play, a line for a roll or a double. Other lines say what the opponent did, which is
-checked: the session ends if the server shows a board other than that of the last play. Points are counted on the board
-as it is sent, from 1 up for a player who moves up.
+A board with dice asks for a play; another line asks for a roll or a double. Other lines report the acts of the
+opponent, and are checked: the session ends if the server shows a board that does not follow from the last play. Points
+are counted as on the board that the server sends, upwards from 1 for a player who moves up.
 
 Source: the description of CLIP 1008 (fibs.com/fibs_interface.html); no program text was used.
 """
@@ -46,10 +46,10 @@ from bgdata.protocols.session import Record, State
 CLIENT, PROMPT = "bgdata", "login:"
 _SIZES = ("", "normal", "gammon", "backgammon")
 _CHECKERS = 15
-MOST_BAD_LINES = 100  # in a row; a server does not send more
-MOST_TOLD = 20  # of them, in a session
-MOST_LINES = 1000  # that are understood, from one turn to the next
-REPLIES = {  # to messages that need no more
+MOST_BAD_LINES = 100  # in a row
+MOST_TOLD = 20  # bad lines reported in a session
+MOST_LINES = 1000  # valid lines from one turn to the next
+REPLIES = {  # by message kind: fixed replies
     "next_game": "join",
     "not_ready": "toggle ready",
     "not_asked": "toggle double",
@@ -58,7 +58,7 @@ REPLIES = {  # to messages that need no more
 PROTOCOL = "1008"  # the version of CLIP
 YOU = "You"
 NEWS = "3"  # the line before the message of the day
-_OWN_INFO = (  # the line about oneself, behind the name
+_OWN_INFO = (  # fields of the user's own line, after the name
     *("allowpip", "autoboard", "autodouble", "automove", "away", "bell", "crawford", "double", "experience", "greedy"),
     *("moreboards", "moves", "notify", "rating", "ratings", "ready", "redoubles", "report", "silent", "timezone"),
 )
@@ -67,7 +67,7 @@ _NAME = r"[^\s:.]+"
 _LENGTH = r"an? (?P<length>\d{1,4}|unlimi?ted)(?: point)? match"
 _POINTS = r"(?P<points>\d{1,6}) points?"
 _DICE = r"(?P<die>[1-6])%s(?P<other>[1-6])"
-_PATTERNS = [  # the kind of each message that a player has to understand
+_PATTERNS = [  # the kinds of messages that a player must understand
     (kind, re.compile(pattern.replace("NAME", _NAME)))
     for kind, pattern in (
         ("board", r"(?P<board>board:.*)"),
@@ -105,7 +105,7 @@ _PATTERNS = [  # the kind of each message that a player has to understand
 
 
 class Message(NamedTuple):
-    """A line that was understood: its kind, and its words by name."""
+    """A parsed line: its kind, and the parts of the line by name."""
 
     kind: str
     words: Mapping[str, str]
@@ -114,14 +114,14 @@ class Message(NamedTuple):
 class Ending(StrEnum):
     """How a session ended."""
 
-    PLAYED = "played"  # to the end of the match, or as many games as were asked for
-    SAVED = "saved"  # by the server, as the opponent has gone
+    PLAYED = "played"  # the match is over, or the wanted number of games
+    SAVED = "saved"  # the server saved the match, as the opponent left
 
 
 @dataclass(frozen=True)
 class Wish:
-    """The match to play: with `opponent`, or with anybody who invites if empty. With `invites`, invite it to `length`
-    points (0: unlimited; None: a saved match). An unlimited match ends after `games`, 0 for no limit."""
+    """The match to play: with `opponent`, or if empty, with anyone who invites. `invites` sends an invitation to
+    `length` points (0: unlimited; None: the saved match). An unlimited match ends after `games`, 0 for no limit."""
 
     opponent: str = ""
     invites: bool = False
@@ -130,8 +130,8 @@ class Wish:
 
 
 class FibsPlayer:
-    """One session. `tell` gets what happens, line by line; `record` has what was played, whatever the end, and `keep`
-    gets it after every game.
+    """One session. `tell` receives reports, line by line; `record` has what was played, however it ended; `keep`
+    receives it after every game.
 
     Every method raises ExternalProgramError if the server dies or hangs, and InvalidGameError if it breaks the rules.
     """
@@ -150,19 +150,19 @@ class FibsPlayer:
         self.patience_seconds, self.record = patience_seconds, record
         self.board: FibsBoard | None = None
         self._wish = Wish()
-        self._answered = ""  # the board that was answered last
+        self._answered = ""  # the last board that we replied to
         self._expected: State | None = None  # after the last play
         self._dice: dict[int, tuple[int, int]] = {}  # the last roll, by player
-        self._refused: Position | None = None  # in which a resignation was
+        self._refused: Position | None = None  # where our resignation was refused
         self._owner: int | None = None  # of the cube, after a take
         self._is_new = self._is_resumed = self._is_asked = False
         self._ending: Ending | None = None
-        self._bad_lines = self._lines = 0  # in all; since the last turn
-        self._turns = (0, 0)  # games, and turns of the last one
+        self._bad_lines = self._lines = 0  # in the session; since the last turn
+        self._turns = (0, 0)  # number of games, number of turns in the last one
 
     def log_in(self, password: str) -> None:
-        """Log in, and let the server send boards. Raises EngineRefusedError for a wrong name or password, and for a
-        server that speaks another protocol."""
+        """Log in and switch on boards. Raises EngineRefusedError for a wrong name or password, and for a server with
+        another protocol."""
         until = self._until()
         while self._line(until, PROMPT) != PROMPT:
             pass
@@ -183,7 +183,7 @@ class FibsPlayer:
                 self._say(f"toggle {name}")
 
     def play(self, wish: Wish) -> Ending:
-        """Play the match of a wish to its end."""
+        """Play the wished match to its end."""
         self._wish, self._ending = wish, None
         if wish.invites:
             length = {None: "", 0: " unlimited"}.get(wish.length, f" {wish.length}")
@@ -194,11 +194,11 @@ class FibsPlayer:
         return self._ending
 
     def leave(self) -> None:
-        """Say good-bye."""
+        """Log out."""
         self._say("bye")
 
     def _read(self) -> None:
-        """Read and handle the next message. A server that only sends lines of others counts as hanging."""
+        """Read and handle the next message. A server that only sends other lines counts as hanging."""
         until = self._until()
         while (message := parse_message(line := self._line(until))) is None:
             pass
@@ -215,7 +215,7 @@ class FibsPlayer:
             raise InvalidGameError(f"{error}, in a line of {self.talk.name}: {cite(line)}") from error
 
     def _check_progress(self) -> None:
-        """Raise ExternalProgramError where lines come without end that are understood, and nothing is played."""
+        """Raise ExternalProgramError if valid lines keep coming without a turn being played."""
         games = self.record.games if self.record else []
         turns = (len(games), len(games[-1].turns)) if games else (0, 0)
         self._lines = self._lines + 1 if turns == self._turns else 0
@@ -229,8 +229,8 @@ class FibsPlayer:
         return time.monotonic() + self.patience_seconds
 
     def _line(self, until: float, prompt: str = "") -> str:
-        """The next line of text. Invalid lines are reported and skipped. Raises ExternalProgramError after too many of
-        them, or at the time `until`."""
+        """The next line of text. Invalid lines are reported and skipped. Raises ExternalProgramError after too many
+        invalid lines, or at the time `until`."""
         for _ in range(MOST_BAD_LINES):
             left = until - time.monotonic()
             if left <= 0:
@@ -241,9 +241,9 @@ class FibsPlayer:
             except InvalidMessageError as error:
                 self._bad_lines += 1
                 if self._bad_lines <= MOST_TOLD:
-                    self.tell(f"passed over: {error}")
+                    self.tell(f"skipped: {error}")
                 if self._bad_lines == MOST_TOLD:
-                    self.tell("passed over: whatever else comes like this")
+                    self.tell("skipped: further lines like these")
                 continue
             if line is None:
                 raise ExternalProgramError(f"expected {self.talk.name} to go on, found it gone")
@@ -296,7 +296,7 @@ class FibsPlayer:
 
     def _on_rolls(self, message: Message) -> None:
         dice = int(message.words["die"]), int(message.words["other"])
-        if message.kind == "opening":  # both play with them: who, the board says
+        if message.kind == "opening":  # the board says who plays these dice
             self._dice = {0: dice, 1: dice}
         else:
             self._dice[self._player(message)] = dice
@@ -304,7 +304,7 @@ class FibsPlayer:
     _on_opening = _on_rolls
 
     def _on_board(self, message: Message) -> None:
-        """Check a board, and decide what it asks."""
+        """Check a board and make the decision it asks for."""
         line = message.words["board"]
         board = parse_fibs_board(line)
         if board.turn == 0 or _CHECKERS in board.off:  # the game is over
@@ -336,7 +336,7 @@ class FibsPlayer:
                 self._answered = line
                 roll = roll_of(*board.own_dice)
                 play = self.decisions.play(position, roll, self._stakes(board))
-                if play.moves:  # the server itself passes
+                if play.moves:  # otherwise the server passes for us
                     self._say(f"move {format_fibs_play(play, is_up=board.direction > 0)}")
                     self._add_play(0, (roll.high, roll.low), play)
         elif self._is_asked:
@@ -344,7 +344,7 @@ class FibsPlayer:
             self._begin_turn(position, board)
 
     def _on_to_roll(self, _: Message) -> None:
-        """Begin a turn by the known board, or ask for the next one."""
+        """Begin a turn from the known board, or ask for a new one."""
         board = self.board
         if board and board.turn == board.color and not any(board.own_dice) and self._expected is None:
             self._begin_turn(board.position, board)
@@ -352,7 +352,7 @@ class FibsPlayer:
             self._look()
 
     def _look(self) -> None:
-        """Ask for the board, and begin a turn by it."""
+        """Ask for the board, to begin a turn with it."""
         self._is_asked = True
         self._say("board")
 
@@ -374,11 +374,11 @@ class FibsPlayer:
         self.tell(f"  {who} {dice[0]}{dice[1]}: {play if play.moves else 'cannot move'}")
 
     def _on_moves(self, message: Message) -> None:
-        """A play of the opponent, or one that the server made for the player itself."""
+        """A play of the opponent, or one that the server made for us."""
         player = 0 if message.kind == "forced" else self._player(message)
         board = self._game_board()
         if self._expected and self._expected.player == 1 - player:
-            return  # our own, told again
+            return  # our own play, repeated
         if player != int(board.turn != board.color):
             raise InvalidGameError(
                 f"expected a play of {self._record.players[1 - player]}, got one of {self._record.players[player]}"
@@ -422,7 +422,7 @@ class FibsPlayer:
         self._on_won(message)
 
     def _on_resigns(self, message: Message) -> None:
-        """Accept a resignation that is worth what is to be won without the cube."""
+        """Accept a resignation if playing on without the cube is not worth more."""
         player = self._player(message)
         if player == 0:
             return
@@ -459,7 +459,7 @@ class FibsPlayer:
         self.tell("the server has saved the game")
         self._ending = Ending.SAVED
 
-    # who and what
+    # players and stakes
 
     @property
     def _record(self) -> Record:
@@ -477,14 +477,14 @@ class FibsPlayer:
         return self.board
 
     def _player(self, message: Message) -> int:
-        """0 for the player itself, 1 for the opponent. Raises InvalidGameError for anybody else."""
+        """0 for ourselves, 1 for the opponent. Raises InvalidGameError for others."""
         who = message.words["who"]
         if who not in (YOU, *self._record.players):
             raise InvalidGameError(f"expected {YOU} or {self._opponent}, got {who}")
         return int(who == self._opponent)
 
     def _stakes(self, board: FibsBoard) -> Stakes:
-        """What is played for, seen by the side whose turn it is. Raises InvalidScoreError."""
+        """The stakes seen by the side whose turn it is. Raises InvalidScoreError."""
         mine, theirs = board.may_double
         owner = self._owner if mine == theirs else int(theirs)
         player = int(board.turn != board.color)
@@ -501,8 +501,8 @@ class FibsPlayer:
 
 
 def check_position(board: FibsBoard) -> Position:
-    """The position of a game in progress, seen by the side whose turn it is. Raises InvalidPositionError for one that
-    cannot be, or that does not fit what is said to be off."""
+    """The position of a game in progress, seen by the side whose turn it is. Raises InvalidPositionError for an
+    impossible position, or one that contradicts the number of checkers off."""
     position = check_in_progress(board.position)
     off = (position.off, position.opponent_off)
     told = board.off if board.turn == board.color else board.off[::-1]
@@ -514,21 +514,21 @@ def check_position(board: FibsBoard) -> Position:
 
 
 def format_fibs_play(play: Play, *, is_up: bool) -> str:
-    """Checker moves as the server takes them: `bar-20 13-8`, or counted up `bar-5 12-17`."""
+    """Checker moves in the form of the server: `bar-20 13-8`, or counted upwards `bar-5 12-17`."""
     names = {point: str(BAR - point if is_up else point) for point in range(1, BAR)} | {BAR: "bar", OFF: "off"}
     return " ".join(f"{names[start]}-{names[end]}" for start, end, _ in play.moves)
 
 
 def find_fibs_play(text: str, plays: list[Play], *, is_up: bool) -> Play:
-    """The play that the server shows. Raises IllegalPlayError."""
+    """The play that the server reports. Raises IllegalPlayError."""
     if is_up:
         text = re.sub(r"\d+", lambda found: str(BAR - int(found[0])), text)
     return find_play(text.replace("-", "/"), plays)
 
 
 def parse_own_info(line: str, user: str) -> dict[str, str] | None:
-    """The settings of a user by name, None for a line that has none. Raises EngineRefusedError for settings of another
-    version of the protocol."""
+    """The settings of a user by name; None for a line without settings. Raises EngineRefusedError for settings of
+    another protocol version."""
     number_and_name, values = line.split()[:2], line.split()[2:]
     if number_and_name != ["2", user]:
         return None
@@ -545,7 +545,7 @@ def parse_own_info(line: str, user: str) -> dict[str, str] | None:
 
 
 def parse_message(line: str) -> Message | None:
-    """The message of a line; None for lines that do not matter to a player, such as talk between others."""
+    """Parse a line into a message; None for lines that do not matter to a player, such as chat."""
     for kind, pattern in _PATTERNS:
         if found := pattern.fullmatch(line):
             return Message(kind, {"line": line, **found.groupdict()})

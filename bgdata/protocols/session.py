@@ -1,8 +1,8 @@
-"""Sessions of games between two sides, without the cube, for money, or a match, and records of what is played.
+"""Sessions of games between two sides, without the cube, for money, or in a match; and records of what is played.
 
-Side 0, the player itself in games against others, is the left column of a .mat file. A session has the rules and the
-dice; its callers decide. The dice depend on the seed, the game and the number of rolls before, not on the cube or an
-undo. They are those of match 0 of that seed in `selfplay.cubeful_games`.
+Side 0, our own side in games against others, is the left column of a .mat file. A session knows the rules and the dice;
+its callers decide. The dice depend on the seed, the game and the number of rolls before, not on cube actions or undo.
+They equal those of match 0 with the same seed in `selfplay.cubeful_games`.
 """
 
 from __future__ import annotations
@@ -25,68 +25,70 @@ ELSEWHERE = ("Note", "begun elsewhere: the first turns of game {number} are not 
 
 
 class State(NamedTuple):
-    """A position seen by the player on roll, who is 0 (itself) or 1, before it does anything."""
+    """A position before any action, seen by the player on roll, who is 0 (ourselves) or 1."""
 
     player: int
     position: Position
 
 
 def info_of(score: MatchScore | Money | None) -> list[tuple[str, str]]:
-    """Info lines of a record about the rules: the Jacoby rule."""
+    """Info lines of a record about the rules, such as the Jacoby rule."""
     return [JACOBY] if isinstance(score, Money) and score.is_jacoby else []
 
 
 @dataclass
 class Record:
-    """A match as far as it was seen; `length` 0 is an unlimited one."""
+    """The part of a match that was seen; `length` 0 is an unlimited match."""
 
     players: tuple[str, str]
     length: int
     games: list[Game] = field(default_factory=list)
     info: list[tuple[str, str]] = field(default_factory=list)
-    is_open: bool = False  # the last game is going on
-    _states: list[State | None] = field(default_factory=list)  # after each turn of it; None: somebody is asked
+    is_open: bool = False  # the last game is unfinished
+    _states: list[State | None] = field(
+        default_factory=list
+    )  # after each turn of it; None while a double is unanswered
 
     @property
     def match(self) -> Match:
-        """The match, as formats take it."""
+        """The match in the form that `formats` writes."""
         return Match(self.players, self.length, tuple(self.games), tuple(self.info))
 
     @property
     def last_act(self) -> tuple[int, TurnKind] | None:
-        """Who did what last in the last game; None before its first turn."""
+        """(player, kind) of the last turn of the last game; None before its first turn."""
         turns = self.games[-1].turns if self.games else ()
         return (turns[-1].player, turns[-1].kind) if turns else None
 
     def begin_game(self, score: tuple[int, int]) -> None:
-        """A game from its first roll."""
+        """Begin a game that is seen from its first roll."""
         self.games.append(Game(len(self.games) + 1, score))
         self._states, self.is_open = [], True
 
     def add_play(self, player: int, dice: tuple[int, int], play: Play) -> None:
-        """A roll and its play, which may be none."""
+        """Add a roll and its play, which may have no moves."""
         moves = tuple(RecordedMove(*move) for move in play.moves)
         self._add(Turn(player, TurnKind.PLAY, dice, moves), State(1 - player, play.next_position))
 
     def add_cube(self, player: int, kind: TurnKind, cube_value: int | None = None) -> None:
-        """A double, or an answer to one."""
+        """Add a double, or an answer to one."""
         self._add(Turn(player, kind, cube_value=cube_value), None)
 
     def finish(self, winner: int, points: int, *, is_certain: bool = False) -> None:
-        """The end of the game that is going on; nothing if it has ended already, unless this is certain."""
+        """Finish the current game. A game that has ended keeps its result unless `is_certain`."""
         if self.is_open or is_certain:
             self.games[-1] = replace(self.games[-1], winner=winner, points=points)
             self.is_open = False
 
     def go_on(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
-        """Continue a game from this state. Turns that the other side did not get are dropped; a game that was begun
-        elsewhere is recorded without its beginning."""
+        """Continue a game from this state. Drops turns that the other side did not receive; a game that began elsewhere
+        is recorded without its beginning."""
         begun = [State(0, START), State(1, START)]
         known: list[State | None] = [*self._states]
         if self.is_open and self.games[-1].score == score:
             while known and known[-1] not in (state, None):
                 known.pop()
-            while known and known[-1] is None and not is_doubled:  # an offer that nobody has answered
+            while known and known[-1] is None and not is_doubled:  # an unanswered double
                 if self.games[-1].turns[len(known) - 1].kind is not TurnKind.DOUBLE:
                     break
                 known.pop()
@@ -98,18 +100,18 @@ class Record:
             self.note_elsewhere()
 
     def has(self, state: State) -> bool:
-        """Whether the last game has been there."""
+        """Whether the last game has had this state."""
         return state in self._states
 
     def go_back(self, state: State) -> bool:
-        """Take back what was done since the last game was there; False if it never was."""
+        """Drop the turns since the last game had this state. Returns False if it never had."""
         if not self.has(state):
             return False
         self.take_back(len(self._states) - self._states[::-1].index(state))
         return True
 
     def take_back(self, count: int) -> None:
-        """Leave so many turns of the last game, which goes on."""
+        """Keep the first `count` turns of the last game, which is then unfinished."""
         self.games[-1] = replace(self.games[-1], turns=self.games[-1].turns[:count], winner=None, points=None)
         self._states, self.is_open = self._states[:count], True
 
@@ -126,27 +128,27 @@ class Record:
 class DecisionKind(StrEnum):
     """The kind of a decision."""
 
-    TURN = "turn"  # whether to double before the roll, by who may
+    TURN = "turn"  # whether to double before the roll
     ANSWER = "answer"  # to a double
-    BEAVER = "beaver"  # whether to take a beaver, by who has doubled
+    BEAVER = "beaver"  # whether to take a beaver
     PLAY = "play"  # of the roll
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A game before a decision; position and stakes are seen by the side on roll. While a beaver is to be answered, the
-    opponent owns the cube of the double."""
+    """A game before a decision; position and stakes are seen by the side on roll. During a beaver the opponent owns the
+    doubled cube."""
 
     position: Position
     on_roll: int
     stakes: Stakes | None = None  # None without the cube
     kind: DecisionKind = DecisionKind.PLAY
-    rolls: int = 0  # that were played before
-    acts: int = 0  # that the record has of this game
+    rolls: int = 0  # played before, in this game
+    acts: int = 0  # of this game in the record
 
     @property
     def side(self) -> int:
-        """The side to decide."""
+        """The side that decides."""
         return 1 - self.on_roll if self.kind is DecisionKind.ANSWER else self.on_roll
 
 
@@ -154,26 +156,26 @@ class Ending(NamedTuple):
     """How a game ended."""
 
     winner: int
-    size: int  # 1 to 3: single game, gammon, backgammon; 0 where a double was passed
+    size: int  # 1 to 3: single game, gammon, backgammon; 0 for a passed double
     points: int
 
 
 @dataclass
 class Session:
-    """Games of a seed between two players. `score` is what is played for before the first game, seen by side 0: None is
-    one game without the cube, Money one with it. Raises InvalidScoreError for a match in which one side is ahead: the
-    record has one length."""
+    """Games with the dice of a seed between two sides. `score` is that before the first game, seen by side 0: None
+    plays one game without the cube, Money one with it. Raises InvalidScoreError for a match with unequal scores, as a
+    record has only one length."""
 
     seed: int
     players: tuple[str, str]
     score: MatchScore | Money | None = None
     has_beavers: bool = False
     points: tuple[int, int] = field(init=False, default=(0, 0))  # of each side
-    is_left: bool = field(init=False, default=False)  # whether a side went away
+    is_left: bool = field(init=False, default=False)  # whether a side left
     ending: Ending | None = field(init=False)  # of this game
     record: Record = field(init=False)
     now: Moment = field(init=False)
-    decisions: list[Moment] = field(init=False)  # of this game, to go back to
+    decisions: list[Moment] = field(init=False)  # of this game, for `undo`
 
     def __post_init__(self) -> None:
         if isinstance(self.score, MatchScore) and self.score.away != self.score.opponent_away:
@@ -184,17 +186,16 @@ class Session:
 
     @property
     def game(self) -> int:
-        """The number of this game, from 1."""
+        """The number of the current game, from 1."""
         return len(self.record.games)
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to play."""
+        """Whether everything has been played."""
         return self.ending is not None and (not self.record.length or max(self.points) >= self.record.length)
 
     def dice(self) -> tuple[int, int]:
-        """The dice that are next, as rolled. The first ones of a game are one of each side, side 0 first, and
-        differ."""
+        """The next dice, as rolled. The first dice of a game are one of each side, side 0 first, and differ."""
         from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
         from bgdata.selfplay.cubeful_games import GAME_TURNS
 
@@ -226,14 +227,14 @@ class Session:
             return "the first roll of a game decides who begins"
         return _why_no_turn(self.now.stakes) or "the dice are rolled"
 
-    # what a side decides
+    # decisions
 
     def keep(self) -> None:
-        """Keep this moment for `undo`."""
+        """Remember this moment for `undo`."""
         self.decisions.append(self.now)
 
     def undo(self) -> bool:
-        """Go back to the last moment that was kept, if there is one."""
+        """Go back to the last remembered moment. Returns False if there is none."""
         if not self.decisions:
             return False
         self.now = self.decisions.pop()
@@ -245,7 +246,7 @@ class Session:
         self.now = replace(self.now, kind=DecisionKind.PLAY)
 
     def make(self, play: Play) -> None:
-        """Make a play of the roll, and turn the board to the other side."""
+        """Make a play of the roll and turn the board to the other side."""
         now, position = self.now, play.next_position
         self.record.add_play(now.on_roll, self.dice(), play)
         stakes = now.stakes.flip() if now.stakes else None
@@ -260,7 +261,7 @@ class Session:
         self.now = replace(self.now, kind=DecisionKind.ANSWER)
 
     def take(self) -> None:
-        """Take a double, or a beaver, whose take records do not have."""
+        """Take a double or a beaver. Records leave out the take of a beaver."""
         stakes = _stakes(self.now)
         if self.now.kind is DecisionKind.BEAVER:
             stakes = replace(stakes, cube=Cube(2 * stakes.cube.value, CubeOwner.OPPONENT))
@@ -270,7 +271,7 @@ class Session:
         self.now = replace(self.now, stakes=stakes, kind=DecisionKind.PLAY)
 
     def beaver(self) -> None:
-        """Turn a double back at once, and keep the cube."""
+        """Redouble at once and keep the cube."""
         self._add(TurnKind.BEAVER, 4)
         self.now = replace(self.now, stakes=_stakes(self.now).after_take(), kind=DecisionKind.BEAVER)
 
@@ -281,7 +282,7 @@ class Session:
         self._end(winner, 0)
 
     def resign(self, size: int) -> None:
-        """End the game by a resignation, 1 to 3, that is accepted."""
+        """End the game by an accepted resignation of size 1 to 3."""
         self._end(1 - self.now.side, size)
 
     def begin_next(self) -> None:
@@ -301,7 +302,7 @@ class Session:
         self.now = Moment(START, side, stakes.flip() if stakes and side else stakes)
 
     def _add(self, kind: TurnKind, factor: int = 0) -> None:
-        """Record a cube action; `factor` times the cube is what a double or beaver offers."""
+        """Record a cube action; a double or beaver offers `factor` times the cube."""
         value = factor * _stakes(self.now).cube.value or None
         self.record.add_cube(self.now.side, kind, value)
         self.now = replace(self.now, acts=self.now.acts + 1)
@@ -316,7 +317,7 @@ class Session:
 
 
 def _stakes(now: Moment) -> Stakes:
-    assert now.stakes is not None  # who decides about the cube has one
+    assert now.stakes is not None  # cube decisions have stakes
     return now.stakes
 
 

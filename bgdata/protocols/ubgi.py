@@ -5,9 +5,9 @@
     go chequer
     bestmove 8/5 6/5
 
-This is version 0.2, which counts plies from 1: its `engine.ply` is one more than ours. Words of 0.1 are understood too
-(`setoption name engine.ply value 2`, `go role chequer`). Beyond either: the answer to a double, if the position of a
-gnubg ID or XGID has one; `go eval`, which answers with the five chances; and `go ... ply N trials N seed N`, for one
+This is version 0.2, which counts plies from 1: its `engine.ply` is one more than ours. Commands of 0.1 work too
+(`setoption name engine.ply value 2`, `go role chequer`). Extensions: the answer to a double, if the position of a gnubg
+ID or XGID has one; `go eval`, which replies with the five chances; and `go ... ply N trials N seed N`, settings for one
 question. Source: the specification of 0.2.
 """
 
@@ -43,13 +43,13 @@ _SHOWN_PLAYS = 5
 
 
 def refusal(code: str, detail: str) -> EngineRefusedError:
-    """An error line: its code, and what is wrong."""
+    """An error line: code and explanation."""
     return EngineRefusedError(f"error {code} {detail}")
 
 
 @dataclass(frozen=True)
 class Key:
-    """A setting: its type as `keys` says it, the numbers it may have, and what it is."""
+    """A setting: its type in `keys`, its range and default, and its meaning."""
 
     kind: str
     least: int
@@ -59,7 +59,7 @@ class Key:
     is_minor: bool = False
 
     def parse(self, name: str, text: str) -> int:
-        """The number that a text means. Raises EngineRefusedError."""
+        """Parse a value. Raises EngineRefusedError."""
         number = _SWITCHES.get(text) if self.kind == "bool" else int(text) if _INTEGER.fullmatch(text) else None
         if number is None or not self.least <= number <= self.most:
             expected = "true or false" if self.kind == "bool" else f"{self.least}..{self.most}"
@@ -67,7 +67,7 @@ class Key:
         return number
 
     def show(self, number: int) -> str:
-        """The number as text."""
+        """Format a value."""
         return ("false", "true")[number] if self.kind == "bool" else str(number)
 
 
@@ -82,7 +82,7 @@ _OF_GO = {"ply": "engine.ply", "trials": "engine.trials", "rollout": "engine.tri
 
 
 class UbgiEngine:
-    """The engine's side of a conversation. `is_quit` is True after `quit`."""
+    """The engine side of a conversation. `is_quit` is True after `quit`."""
 
     def __init__(self, decisions: Decisions) -> None:
         self._decisions = decisions
@@ -98,7 +98,7 @@ class UbgiEngine:
         self._new_game([])
 
     def answers(self, line: str) -> list[str]:
-        """The answer to a line; no lines for a blank one, or one that sets something."""
+        """The reply to a line; no lines for a blank line or a setting."""
         command, *words = line.split() or [""]
         if not command:
             return []
@@ -112,7 +112,7 @@ class UbgiEngine:
             return [f"error bad_value {error}"]
 
     def conversation(self, talk: Talk) -> Iterator[tuple[str, list[str]]]:
-        """Answer every line until the other side ends or says `quit`. Raises ExternalProgramError if it is gone."""
+        """Answer every line until the other side ends or sends `quit`. Raises ExternalProgramError if it is gone."""
         while not self.is_quit:
             try:
                 line = talk.read_line()
@@ -204,7 +204,7 @@ class UbgiEngine:
         return roles[role](self._decisions_for(words), position)
 
     def _decisions_for(self, words: list[str]) -> Decisions:
-        """Who decides, by the settings and the words of this question."""
+        """Decisions with the settings, changed by the words of this question."""
         settings = dict(self._settings)
         names = [_OF_GO.get(word) for word in words[::2]]
         if len(words) % 2 or not all(names):
@@ -263,7 +263,7 @@ class UbgiEngine:
 
 
 def format_moves(play: Play) -> str:
-    """Checker moves as UBGI writes them, each on its own: `bar/22 13/10`; `pass` without any."""
+    """Checker moves in UBGI notation, each written singly: `bar/22 13/10`; `pass` without moves."""
     names = {BAR: "bar", OFF: "off"}
     moves = [f"{names.get(start, start)}/{names.get(end, end)}" for start, end, _ in play.moves]
     return " ".join(moves) or PASS

@@ -11,8 +11,10 @@ import mmap
 import os
 import re
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -105,6 +107,70 @@ def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
     return memoryview(pages).toreadonly()
 
 
+class PartedArray:
+    """The rows of several mapped arrays as those of one: slices and chosen rows are read, the whole never is unless
+    `np.asarray` asks for it. A slice that lies in one part is a view of it."""
+
+    def __init__(self, parts: Sequence[Array]) -> None:
+        self.parts = parts
+        self._ends = np.array([0, *accumulate(map(len, parts))], np.int64)
+        self.dtype: np.dtype[Any] = parts[0].dtype
+        self.shape: tuple[int, ...] = (int(self._ends[-1]), *parts[0].shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all values."""
+        return sum(part.nbytes for part in self.parts)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        return np.concatenate(self.parts).astype(dtype or self.dtype, copy=False)
+
+    def __getitem__(self, key: Any) -> Any:
+        rows, rest = (key[0], key[1:]) if isinstance(key, tuple) else (key, ())
+        found = self._rows(rows)
+        return found[rest if np.ndim(rows) == 0 and not isinstance(rows, slice) else (slice(None), *rest)]
+
+    def _rows(self, rows: Any) -> Array:
+        """A row, or the chosen ones in their order."""
+        if isinstance(rows, slice):
+            chosen = range(len(self))[rows]
+            if chosen.step != 1:
+                return self._rows(np.asarray(chosen))
+            begin, end = chosen.start, chosen.stop
+            first, last = (int(np.searchsorted(self._ends, place, side="right")) - 1 for place in (begin, end - 1))
+            if first == last and begin < end:
+                return self.parts[first][begin - self._ends[first] : end - self._ends[first]]
+            pieces = [
+                self.parts[n][max(0, begin - self._ends[n]) : end - self._ends[n]]
+                for n in range(first, last + 1 if begin < end else first)
+            ]
+            return np.concatenate(pieces) if pieces else np.empty((0, *self.shape[1:]), self.dtype)
+        places = np.asarray(rows)
+        if places.dtype == np.bool_:
+            places = np.flatnonzero(places)
+        places = np.where(places < 0, places + len(self), places)
+        if places.size and not (places.min() >= 0 and places.max() < len(self)):
+            raise IndexError(f"expected rows below {len(self)}, got {int(places.max())}")
+        if not places.ndim:
+            part = int(np.searchsorted(self._ends, places, side="right")) - 1
+            row: Array = self.parts[part][places - self._ends[part]]
+            return row
+        found = np.empty((*places.shape, *self.shape[1:]), self.dtype)
+        parts = np.searchsorted(self._ends, places, side="right") - 1
+        for part in np.unique(parts).tolist():
+            is_here = parts == part
+            found[is_here] = self.parts[part][places[is_here] - self._ends[part]]
+        return found
+
+
 class ArrayWriter:
     """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory.
 
@@ -139,6 +205,26 @@ class ArrayWriter:
     ) -> None:
         with storage_errors("write", self._path):
             self._file.close()
+
+
+def release_pages(values: Any) -> None:
+    """Give up the pages of what `map_array` mapped that were read so far: they stay in the memory of the system, but
+    count as memory of this process no more. Nothing happens to other arrays; `values` may have `parts`."""
+    for part in getattr(values, "parts", [values]):
+        base = part
+        while isinstance(base, np.ndarray):
+            base = base.base
+        pages = getattr(base, "obj", None)
+        if isinstance(pages, ctypes.Array):
+            _madvise()(ctypes.addressof(pages), len(pages), mmap.MADV_DONTNEED)
+
+
+@cache
+def _madvise() -> Any:
+    """The function of the system, which follows advice where it can."""
+    found = ctypes.CDLL(None).madvise
+    found.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return found
 
 
 def save_array(path: Path, values: Array) -> None:

@@ -13,16 +13,17 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bgdata.errors import (
     BgdataError,
+    CheckFailedError,
     CorruptFileError,
     DigestMismatchError,
     MissingTableError,
@@ -36,10 +37,13 @@ from bgdata.store.arrays import Array, map_array, values_digest
 from bgdata.store.checks import run_sql_checks
 from bgdata.store.dataset import Build, Computed, Dataset, Estimate, ImportedDataset, Input, TableShape
 from bgdata.store.job import (
+    CHECKPOINT_ERRORS,
+    PART,
     Job,
     finished_part,
     intact_arrays,
     kernels_here,
+    ranges,
     read_sealed,
     seal_record,
     sources_here,
@@ -48,11 +52,17 @@ from bgdata.store.job import (
 from bgdata.store.linked import chosen_place, discard, link, link_again, place_of, prepare, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
 from bgdata.store.manifest import (
+    FORMAT,
+    PARTS_FORMAT,
     FileEntry,
     Manifest,
+    Part,
     RawFile,
     Source,
     file_names,
+    load_manifest,
+    part_file,
+    parts_digest,
     recipe_key,
     unpacked_name,
     version_name,
@@ -80,6 +90,7 @@ class Plan:
     progress: Progress = field(default_factory=Progress)
     strict: bool = False
     force: bool = False
+    part: range | None = None  # the items of the part that is computed
 
     @property
     def raw_files(self) -> tuple[RawFile, ...]:
@@ -91,6 +102,11 @@ class Plan:
         """The recipe key."""
         recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
         return recipe_key(*recipe, self.raw_files)
+
+    @property
+    def seal(self) -> str:
+        """What checkpoints and finished arrays bear: the recipe key, and the range of a part."""
+        return self.key if self.part is None else f"{self.key} {self.part.start}-{self.part.stop}"
 
     @property
     def title(self) -> str:
@@ -115,12 +131,20 @@ class Plan:
 
     @property
     def staging(self) -> Path:
-        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place."""
-        return self.beside(self.staging_link)
+        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place; that of
+        a part is in it."""
+        folder = self.beside(self.staging_link)
+        return folder if self.part is None else folder / PART
 
     def beside(self, staged: Path) -> Path:
         """What something in the staging folder is called on the disk of the versions."""
         return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
+
+    @property
+    def parts(self) -> list[range]:
+        """The items of each part of a version in several parts; else empty."""
+        found = ranges(self.kind.item_count(self.parameters, self.inputs), self.kind.part_items or 1)
+        return found if self.kind.part_items and len(found) > 1 else []
 
     def staged_builds(self) -> list[Path]:
         """What killed builds of this variant left in the staging folder: folders, and links to other disks."""
@@ -285,29 +309,130 @@ def _build_alone(plan: Plan) -> Table:
         )
     with storage.storage_errors("create", staging):
         if (staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
+            if plan.parts and (manifest := _whole_manifest(plan)):
+                return _publish(plan, manifest, begin)
             storage.remove_folder(staging)
         storage.make_folder(staging)
         tidy(staging)
         for partial in staging.glob(".*.partial"):
             partial.unlink()
+    if plan.parts:
+        return _publish(plan, _build_parts(plan), begin)
     try:
         saved = _compute_arrays(plan)
     except BgdataError:
         if plan.files and not (staging / COMPUTED).exists():  # nothing of it is finished, and may never be
             storage.remove_folder(staging)
         raise
-    try:
-        manifest = _finish(plan, saved)
-    except StorageError:
-        raise
-    except Exception:  # of values that no build would publish, whatever found it out
-        (staging / COMPUTED).unlink(missing_ok=True)  # the next build computes the arrays anew
-        raise
-    storage.publish(staging, plan.place / manifest.version)
+    written = _write(plan, saved)
+    manifest = _manifest(plan, written.digest, written.rows, written.files, written.statistics, saved["seconds"])
+    (staging / COMPUTED).unlink()
+    manifest.save(staging)
+    return _publish(plan, manifest, begin)
+
+
+def _publish(plan: Plan, manifest: Manifest, begin: float) -> Table:
+    """Rename the folder of a finished build, which began at this time, into its place."""
+    storage.publish(plan.staging, plan.place / manifest.version)
     where = f", in {plan.place}" if plan.elsewhere else ""
     seconds = time.perf_counter() - begin  # the manifest has those of computing alone
     plan.progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {seconds:.1f} s{where}")
     return plan.open_published(manifest.version)
+
+
+def _whole_manifest(plan: Plan) -> Manifest | None:
+    """The manifest of a build in parts that was killed while it was published; None unless its files are whole."""
+    try:
+        manifest = load_manifest(plan.staging)
+        for entry in manifest.files:
+            if storage.sha256_file(plan.staging / entry.name) != entry.sha256:
+                return None
+    except (BgdataError, OSError) as error:
+        if storage.is_want(error):
+            raise
+        return None
+    storage.remove_folder(plan.staging / PART)
+    return manifest if manifest.recipe_key == plan.key else None
+
+
+class _PartRecord(NamedTuple):
+    """What is known of a finished part."""
+
+    part: Part
+    files: list[FileEntry]
+    statistics: Mapping[str, float]
+    seconds: float
+
+
+def _build_parts(plan: Plan) -> Manifest:
+    """Compute, write and check part by part, each kept when it is whole, and save the manifest of all."""
+    shared = {f"{array.name}.npy" for array in plan.kind.arrays_of(plan.parameters) if array.is_shared}
+    records, rows = list[_PartRecord](), 0
+    for number, items in enumerate(plan.parts):
+        one = replace(plan, part=items)
+        found = _finished_record(one, number) or _build_part(one, number, rows, shared)
+        if records and (others := _differing(records[0].files, found.files, shared)):
+            raise CheckFailedError(f"expected the same {', '.join(others)} in all parts of {plan.title}, found others")
+        records.append(found)
+        rows += found.part.rows
+    files = list({entry.name: entry for record in records for entry in record.files}.values())
+    arrays = {name.removesuffix(".npy"): map_array(plan.staging / name) for name in sorted(shared)}
+    parts = [record.part for record in records]
+    statistics = plan.kind.computation.joined_statistics([(each.part.rows, each.statistics) for each in records])
+    seconds = sum(record.seconds for record in records)
+    manifest = _manifest(plan, parts_digest(parts, values_digest(arrays)), rows, files, statistics, seconds, parts)
+    manifest.save(plan.staging)
+    storage.remove_folder(plan.staging / PART)
+    return manifest
+
+
+def _differing(first: list[FileEntry], files: list[FileEntry], names: set[str]) -> list[str]:
+    """Those of the names whose files have other bytes."""
+    before, after = ({entry.name: entry.sha256 for entry in each if entry.name in names} for each in (first, files))
+    return sorted(name for name in names if before.get(name) != after.get(name))
+
+
+def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
+    """What a killed build kept of a part; None unless all of it is whole."""
+    path, whole = plan.staging / f"{part_file('', number)[:-1]}.json", plan.staging.parent
+    try:
+        data = read_sealed(path)
+        files = [FileEntry(**entry) for entry in data["files"]]
+        for entry in files:
+            if storage.sha256_file(whole / entry.name) != entry.sha256:
+                raise DigestMismatchError(f"expected {whole / entry.name} as it was written, found it changed")
+        if data["seal"] != plan.seal:
+            return None
+        return _PartRecord(Part(**data["part"]), files, data["statistics"], data["seconds"])
+    except FileNotFoundError:
+        return None
+    except CHECKPOINT_ERRORS as error:
+        if storage.is_want(error):
+            raise
+        plan.progress.note(f"{error}; part {number} of {plan.title} is damaged and computed again")
+        return None
+
+
+def _build_part(plan: Plan, number: int, first_row: int, shared: set[str]) -> _PartRecord:
+    """Compute and write a part in its folder, and move its files beside those of the others, its record last."""
+    assert plan.part is not None
+    staging, whole = plan.staging, plan.staging.parent
+    storage.make_folder(staging)
+    saved = _compute_arrays(plan)
+    written = _write(plan, saved, number, first_row)
+    files = []
+    for entry in written.files:
+        name = entry.name if entry.name in shared else part_file(entry.name, number)
+        storage.sync(staging / entry.name)
+        (staging / entry.name).replace(whole / name)
+        files.append(entry if name == entry.name else replace(entry, name=name))
+    part = Part(plan.part.start, plan.part.stop, written.rows, written.digest)
+    record = {"seal": plan.seal, "part": vars(part), "files": [vars(entry) for entry in files],
+              "statistics": dict(written.statistics), "seconds": saved["seconds"]}  # fmt: skip
+    storage.sync(whole)
+    storage.write_file(staging / f"{part_file('', number)[:-1]}.json", seal_record(record))
+    (staging / COMPUTED).unlink()
+    return _PartRecord(part, files, written.statistics, saved["seconds"])
 
 
 def _kept_part(plan: Plan) -> str:
@@ -333,7 +458,7 @@ def _compute_arrays(plan: Plan) -> dict[str, Any]:
     """Save every declared array in the staging folder, unless a killed build got that far. Returns `seconds`, and the
     SHA-256 of the file of every array as `arrays`."""
     job = Job(plan.staging, plan.progress, plan.files,
-              title=plan.title, strict=plan.strict, recipe=plan.key, executor=plan.executor)  # fmt: skip
+              title=plan.title, strict=plan.strict, recipe=plan.seal, executor=plan.executor)  # fmt: skip
     computed = _load_computed(plan)
     if computed:
         plan.progress.note(f"going on with {plan.title} from finished arrays")
@@ -341,14 +466,14 @@ def _compute_arrays(plan: Plan) -> dict[str, Any]:
             plan.kind.computation.check_strict(plan.arrays())
     else:
         start = time.perf_counter()
-        plan.kind.computation.compute(Build(plan.parameters, plan.inputs, plan.warehouse, job))
+        plan.kind.computation.compute(Build(plan.parameters, plan.inputs, plan.warehouse, job, part=plan.part))
         seconds = time.perf_counter() - start
         paths = {entry.name: plan.staging / f"{entry.name}.npy" for entry in plan.kind.arrays_of(plan.parameters)}
         with storage.storage_errors("write", plan.staging):
             for path in paths.values():
                 storage.sync(path)
         hashes = {name: storage.sha256_file(path) for name, path in paths.items()}
-        computed = {"seconds": seconds, "arrays": hashes, "recipe": plan.key}
+        computed = {"seconds": seconds, "arrays": hashes, "recipe": plan.seal}
         storage.write_file(plan.staging / COMPUTED, seal_record(computed))
     job.clear_checkpoints()
     return computed
@@ -361,7 +486,7 @@ def _load_computed(plan: Plan) -> dict[str, Any] | None:
         return None
     try:
         computed = read_sealed(marker)
-        if computed.get("recipe") != plan.key:
+        if computed.get("recipe") != plan.seal:
             raise CorruptFileError(f"expected arrays of recipe {plan.key[:12]} beside {marker}, found those of another")
         intact_arrays(plan.staging, computed["arrays"])
     except (CorruptFileError, DigestMismatchError, MissingTableError, StorageError) as error:
@@ -373,46 +498,78 @@ def _load_computed(plan: Plan) -> dict[str, Any] | None:
     return computed
 
 
-def _finish(plan: Plan, saved: Mapping[str, Any]) -> Manifest:
-    """Hash the arrays, write the Parquet file, run the SQL checks and save the manifest; returns it."""
-    kind, staging, parameters = plan.kind, plan.staging, plan.parameters
-    arrays = plan.arrays()
-    digest = values_digest(arrays)
-    plan.progress.start(f"{plan.title}: writing Parquet", kind.estimate(parameters).rows, "rows")
-    computed = Computed(parameters, arrays)
-    rows = write_tables(kind, computed, staging, plan.progress, digest=digest, recipe_key=plan.key)
-    run_sql_checks(plan.warehouse.kinds.sql, kind, parameters, staging)
-    hashes = {shape.file: storage.sha256_file(staging / shape.file) for shape in kind.tables_of(parameters)}
-    hashes |= {f"{name}.npy": found for name, found in saved["arrays"].items()}
+class _Written(NamedTuple):
+    """What was written of a version, or of a part of one."""
+
+    digest: str
+    rows: int  # of the main table
+    files: list[FileEntry]
+    statistics: Mapping[str, float]
+
+
+def _write(plan: Plan, saved: Mapping[str, Any], number: int = -1, first_row: int = 0) -> _Written:
+    """Hash the arrays, write the Parquet files, and run the SQL checks; of the part with this number, or of all. Where
+    that fails, the next build computes the arrays anew."""
+    kind, staging, parameters, arrays = plan.kind, plan.staging, plan.parameters, plan.arrays()
+    try:
+        shared = {array.name for array in kind.arrays_of(parameters) if array.is_shared and plan.part}
+        digest = values_digest({name: values for name, values in arrays.items() if name not in shared})
+        plan.progress.start(f"{plan.title}: writing Parquet", kind.estimate(parameters).rows, "rows")
+        computed = Computed(parameters, arrays, plan.part.start if plan.part else 0, first_row)
+        version = version_name(kind.revision, digest) if number < 0 else part_file("", number)[:-1]
+        rows = write_tables(kind, computed, staging, plan.progress, version=version, digest=digest, recipe_key=plan.key)
+        sources = {shape: [staging / shape.file] for shape in kind.tables_of(parameters)}
+        run_sql_checks(plan.warehouse.kinds.sql, kind, parameters, sources)
+        hashes = {shape.file: storage.sha256_file(staging / shape.file) for shape in kind.tables_of(parameters)}
+        hashes |= {f"{name}.npy": found for name, found in saved["arrays"].items()}
+        files = [FileEntry(name, (staging / name).stat().st_size, found) for name, found in hashes.items()]
+        return _Written(digest, rows, files, dict(kind.computation.statistics(computed)))
+    except StorageError:
+        raise
+    except Exception:  # of values that no build would publish, whatever found it out
+        (staging / COMPUTED).unlink(missing_ok=True)
+        raise
+
+
+def _manifest(
+    plan: Plan,
+    digest: str,
+    rows: int,
+    files: list[FileEntry],
+    statistics: Mapping[str, float],
+    seconds: float,
+    parts: Sequence[Part] = (),
+) -> Manifest:
+    """The manifest of a build that is written."""
+    kind = plan.kind
     software = {name: installed_version(name) for name in ("bgdata", "numpy", "numba", "pyarrow", "duckdb")}
     software |= {"python": platform.python_version(), "sources": sources_here(kind)}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    manifest = Manifest(
+    return Manifest(
         dataset=kind.name,
-        variant=kind.slug(parameters),
+        variant=kind.slug(plan.parameters),
         revision=kind.revision,
-        parameters=parameters.to_json(),
+        parameters=plan.parameters.to_json(),
         recipe_key=plan.key,
         digest=digest,
         inputs=input_digests(plan.inputs),
         raw_files=list(plan.raw_files),
         warnings=kind.computation.warnings(plan.raw_files),
         rows=rows,
-        files=[FileEntry(name, (staging / name).stat().st_size, found) for name, found in hashes.items()],
-        statistics=dict(kind.computation.statistics(computed)),
+        files=files,
+        statistics=dict(statistics),
         licence=kind.licence,
         source=kind.source,
         kernel_fingerprint=kernels_here(),
         software=software,
         source_commit=_source_commit(),
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
-        seconds=round(saved["seconds"], 3),
+        seconds=round(seconds, 3),
         peak_memory_bytes=peak if sys.platform == "darwin" else peak * 1024,
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        format=PARTS_FORMAT if parts else FORMAT,
+        parts=list(parts),
     )
-    (staging / COMPUTED).unlink()
-    manifest.save(staging)
-    return manifest
 
 
 def footer(
@@ -440,6 +597,7 @@ def write_tables(
     folder: Path,
     progress: Progress,
     *,
+    version: str,
     digest: str,
     recipe_key: str,
 ) -> int:
@@ -448,7 +606,7 @@ def write_tables(
     from bgdata.store.parquet import write_parquet
 
     rows = []
-    variant, version = kind.slug(computed.parameters), version_name(kind.revision, digest)
+    variant = kind.slug(computed.parameters)
     for shape in kind.tables_of(computed.parameters):
         about = footer(kind, shape, variant, version, digest, recipe_key)
         batches = kind.computation.table_batches(shape, computed)

@@ -87,6 +87,7 @@ create macro files_in(folder, files) as
 comment on macro files_in is 'Paths of files below a folder, or below the one that the variable warehouse names'
 """
 OF_THE_FOLDER = "split_part(filename, '/', -3)"  # <variant>/<version>/table.parquet
+WITH_NAMES = ", filename = true"
 KEEP_FOOTERS = "set parquet_metadata_cache = true"  # versions never change
 WRITE_ANEW = "try: bgdata catalog"
 DEFINED = {  # everything that a catalog defines, by what holds it
@@ -181,28 +182,29 @@ class _Reader:
         """What is in the folder of a variant. Raises what says that it cannot be read for now."""
         warehouse, declared = self._warehouse, self._warehouse.kinds[kind]
         table, flaw = current_of(warehouse, kind, name)
-        tables = {}
+        tables, files = dict[str, str](), dict[str, list[str]]()
         for shape in declared.tables:
             if not _is_stored(declared, shape, table):
                 continue
             try:
                 if flaw:
                     raise flaw
-                self._check(declared, shape, table)
+                files[shape.name] = self._checked_files(declared, shape, table)
                 tables[shape.name] = ""
             except (duckdb.Error, BgdataError) as error:
                 if is_want(error):
                     raise
                 tables[shape.name] = _reason(table, error)
         current = CURRENT if flaw else table.folder.name
-        return Variant(*seen[:3], current, read_versions(warehouse, kind, name, seen), tables)
+        return Variant(*seen[:3], current, read_versions(warehouse, kind, name, seen), tables, files)
 
-    def _check(self, kind: Dataset[Any], shape: TableShape, table: Table) -> None:
-        """Raise BgdataError or duckdb.Error for a Parquet file that is not as declared."""
-        table.check_file(shape.file)
+    def _checked_files(self, kind: Dataset[Any], shape: TableShape, table: Table) -> list[str]:
+        """The Parquet files of a table. Raises BgdataError or duckdb.Error for one that is not as declared."""
+        files = table.check_files(shape.file)
         kind.recipe_of(table.manifest)
         self._connection = self._connection or open_memory()
         check_columns(self._connection, kind, shape, table)
+        return [path.name for path in files]
 
 
 def _reason(table: Table, error: Exception) -> str:
@@ -274,25 +276,10 @@ def _remove_database(path: Path) -> None:
 
 def _parquet_files(warehouse: Versions, variants: Mapping[str, Variant]) -> Iterator[Path]:
     """The Parquet files that views of these variants read, where they really are."""
-    files = _Files(warehouse)
     for key, variant in variants.items():
-        kind, name = key.split("/")
-        if whole := [table for table, flaw in variant.tables.items() if not flaw]:
-            folder = _real_folder(warehouse, kind, name) / variant.current
-            yield from (folder / files[kind, table] for table in whole)
-
-
-class _Files(dict[tuple[str, str], str]):
-    """The name of the file of a table, by kind and table, of kinds that are asked for."""
-
-    def __init__(self, warehouse: Versions) -> None:
-        super().__init__()
-        self._kinds = warehouse.kinds
-
-    def __missing__(self, place: tuple[str, str]) -> str:
-        kind = place[0]
-        self.update({(kind, shape.name): shape.file for shape in self._kinds[kind].tables})
-        return self[place]
+        if variant.files:
+            folder = _real_folder(warehouse, *key.split("/")) / variant.current
+            yield from (folder / file for files in variant.files.values() for file in files)
 
 
 def _real_folder(warehouse: Versions, kind: str, name: str) -> Path:
@@ -421,7 +408,7 @@ def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str
         if flaw:
             damaged.append(_damaged_select(kind, shape, name, flaw))
         elif flaw is not None:
-            files.append(f"/{key}/{variant.current}/{shape.file}")
+            files += [f"/{key}/{variant.current}/{file}" for file in variant.files[shape.name]]
     if not files:
         return " union all ".join(damaged)
     owner = [f"{sql_text(kind)} as dataset"] if shape.shared else []
@@ -431,7 +418,7 @@ def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str
     else:  # DuckDB resolves relative paths against the client's folder: so they are absolute, unless a variable is set
         paths = f"files_in({sql_text(str(warehouse.root.resolve()))}, [{', '.join(map(sql_text, files))}])"
     place = "" if root is not None else f" where is_in_place({sql_text(str(warehouse.root.resolve()))})"
-    whole = f"select {', '.join(names)} from {read_parquet(paths, with_names=True)}{place}"
+    whole = f"select {', '.join(names)} from {read_parquet(paths, options=WITH_NAMES)}{place}"
     return " union all ".join([whole, *damaged])
 
 

@@ -3,8 +3,9 @@ from those of another version, and queries over a few of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,11 +31,13 @@ def select_columns(kind: Dataset[Any], parameters: Parameters, shape: TableShape
 def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table) -> None:
     """The Parquet file of a version has the declared columns. Raises OlderTableError where it has others and is of an
     older revision, CorruptFileError where it is not, and duckdb.Error for what is no Parquet file."""
-    path = table.check_file(shape.file)  # as the warehouse was opened: errors show it
-    relation = connection.sql(f"from {parquet_source(path)}")
-    found = dict(zip(relation.columns, map(str, relation.types), strict=True))
     declared = {column.name: column.type for column in shape.columns}
-    if found == declared:
+    for path in table.check_files(shape.file):  # as the warehouse was opened: errors show it
+        relation = connection.sql(f"from {parquet_source(path)}")
+        found = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        if found != declared:
+            break
+    else:
         return
     wrong = ", ".join(name for name in {**declared, **found} if found.get(name) != declared.get(name))
     if table.manifest.revision < kind.revision:
@@ -45,19 +48,20 @@ def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], sha
     raise CorruptFileError(f"expected columns as declared in {table.name}/{shape.file}, found other {wrong}")
 
 
-def run_sql_checks(sql: SqlFolders, kind: Dataset[Any], parameters: Parameters, folder: Path) -> None:
-    """Run every check of a kind on the tables in a folder; raises CheckFailedError naming the first offending row."""
+def run_sql_checks(
+    sql: SqlFolders, kind: Dataset[Any], parameters: Parameters, files: Mapping[TableShape, Sequence[Path]]
+) -> None:
+    """Run every check of a kind on its tables in these files. Raises CheckFailedError naming the first bad row."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
-    shapes = kind.tables_of(parameters)
-    checks = [(shape, *check) for shape in shapes for check in sql.checks(shape.name)]
+    checks = [(shape, *check) for shape in files for check in sql.checks(shape.name)]
     with open_memory() as connection:
-        sources = {shape: (folder / shape.file).resolve() for shape in shapes}
-        keep_to(connection, sources.values())
+        sources = {shape: [path.resolve() for path in paths] for shape, paths in files.items()}
+        keep_to(connection, chain(*sources.values()))
         sql.run(connection, "macros", wanted=sql.needed_by(" ".join(query for _, _, query in checks)))
         for shape, source in sources.items():
             columns = select_columns(kind, parameters, shape)
-            query = f"select {columns} from {parquet_source(source)}"
+            query = f"select {columns} from {parquet_source(*source)}"
             connection.execute(f"create view {identifier(shape.name)} as {query}")
         for shape, claim, query in checks:
             rows = connection.sql(query).limit(1).fetchall()
@@ -80,13 +84,13 @@ def connect_tables(
     sources: dict[str, list[str]] = {}
     shapes = [(table, kinds[table.manifest.dataset], shape) for table in tables
               for shape in stored_tables(kinds[table.manifest.dataset], table)]  # fmt: skip
-    files = [table.check_file(shape.file).resolve() for table, _, shape in shapes]
+    files = [[path.resolve() for path in table.check_files(shape.file)] for table, _, shape in shapes]
     with open_memory() as connection:
-        keep_to(connection, [*files, *outputs])
+        keep_to(connection, [*chain(*files), *outputs])
         for (table, kind, shape), file in zip(shapes, files, strict=True):
             check_columns(connection, kind, shape, table)
             columns = select_columns(kind, kind.recipe_of(table.manifest), shape)
-            sources.setdefault(shape.name, []).append(f"select {columns} from {parquet_source(file)}")
+            sources.setdefault(shape.name, []).append(f"select {columns} from {parquet_source(*file)}")
         connection.execute("set threads = 1")  # sums come out the same
         connection.execute("set enable_progress_bar = false")
         kinds.sql.run(connection, "macros")
@@ -157,7 +161,7 @@ def define_version(
         raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
     check_columns(connection, kind, shape, table)
     columns = select_columns(kind, parameters, shape)
-    source = parquet_source(table.check_file(shape.file).resolve())
+    source = parquet_source(*(path.resolve() for path in table.check_files(shape.file)))
     connection.execute(f"create or replace temp view {identifier(name)} as select {columns} from {source}")
 
 

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
@@ -79,6 +79,7 @@ class FlatArray:
     dtype: str
     axes: str
     meaning: str
+    is_shared: bool = False  # the same in all parts of a version, such as the name of who played
 
 
 CONFIDENCE = 0.99  # with which a sample finds as many bad rows as it says
@@ -127,6 +128,11 @@ class Context(Generic[P_co]):
     parameters: P_co
     inputs: Mapping[str, Table]  # by role
     warehouse: Versions  # where players are found by name; what values depend on is in inputs or parameters
+    part: range | None = field(default=None, kw_only=True)  # of its items, None for all: see Dataset.part_items
+
+    def items(self, count: int) -> range:
+        """The numbers of the items that are to be computed, of `count` in all."""
+        return range(count) if self.part is None else self.part
 
 
 @dataclass(frozen=True)
@@ -151,6 +157,8 @@ class Computed(Generic[P_co]):
 
     parameters: P_co
     arrays: Mapping[str, Array]
+    first_item: int = 0  # of a part
+    first_row: int = 0  # of its main table
 
 
 ANYWHERE = "bit for bit, on any machine"
@@ -177,6 +185,8 @@ class Dataset(ABC, Generic[P]):
     tags: ClassVar[frozenset[str]] = frozenset()  # words of its subject, which the store does not read
     sample_rows: ClassVar[int] = 1000  # what `verify` recomputes unless told, of tables that take long to compute
     whole_rows: ClassVar[int] = 0  # tables of up to so many rows take seconds: `verify` computes them again as a whole
+    # items, such as games, of one part of a version: what is computed, written and proven at a time; 0: in one part
+    part_items: ClassVar[int] = 0
     row_group_rows: ClassVar[int] = 245_760  # fewer, larger groups: DuckDB spends 20 us on each it skips
 
     parameters: type[P]
@@ -237,6 +247,10 @@ class Dataset(ABC, Generic[P]):
         """Other datasets that this one is computed from, by role."""
         return {}
 
+    def item_count(self, _parameters: P, _inputs: Mapping[str, Table]) -> int:
+        """How many items a version is made of, in the order of its rows: with more than `part_items` it has parts."""
+        return 0
+
     def published_folder(self, _parameters: P) -> Path | None:
         """Folder of a finished version of this recipe that comes with the package, where computing takes hours."""
         return None
@@ -295,6 +309,7 @@ class Computation(ABC, Generic[P]):
     """
 
     kind: Dataset[P]
+    weighed_by: ClassVar[Mapping[str, str]] = {}  # figures that are means over the count in another one
 
     def __init__(self, kind: Dataset[P]) -> None:
         self.kind = kind
@@ -326,6 +341,27 @@ class Computation(ABC, Generic[P]):
     def statistics(self, _computed: Computed[P]) -> Mapping[str, float]:
         """Summary figures and error bounds for the manifest."""
         return {}
+
+    def joined_statistics(self, parts: Sequence[tuple[int, Mapping[str, float]]]) -> Mapping[str, float]:
+        """The figures of a version from (rows, figures) of its parts, by their names: the largest of `largest...`,
+        means weighted by rows, or by the count in `weighed_by`, of means, shares and variances, quadratic means of
+        `rms_...`, sums of all others."""
+        found = dict[str, float]()
+        for name in {name: None for _, figures in parts for name in figures}:
+            of = self.weighed_by.get(name, "")
+            weighted = [(figures.get(of, rows), figures[name]) for rows, figures in parts if name in figures]
+            total = sum(rows for rows, _ in weighted) or 1
+            if name.startswith("largest") or name.endswith("_bound"):
+                found[name] = max(value for _, value in weighted)
+            elif name.endswith("standard_error"):
+                found[name] = math.hypot(*(rows * value for rows, value in weighted)) / total
+            elif name.startswith("rms_"):
+                found[name] = math.sqrt(sum(rows * value**2 for rows, value in weighted) / total)
+            elif name.startswith(("mean_", "median_", "variance_")) or name.endswith(("_share", "_per_game")):
+                found[name] = sum(rows * value for rows, value in weighted) / total
+            else:
+                found[name] = sum(value for _, value in weighted)
+        return found
 
     def warnings(self, _files: Sequence[RawFile]) -> list[str]:
         """What a user of the version should know, such as that a file is not the published one."""

@@ -47,6 +47,7 @@ Step = TypeVar("Step")
 CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))  # 0: after every step, for tests
 CHECKPOINT_SHARE = 0.05  # of the time, at most: a large state is written less often
 SHARDS = "shards"  # the folder of shards
+PART = "part"  # the folder of the part that is computed, and of the records of finished ones
 MOST_ASKED = 2 * MOST_PROCESSES  # parts that wait in an executor: two for each worker, however many it has
 CHECKPOINT_ERRORS = (BgdataError, KeyError, ValueError, OSError)  # ours of damage, others of a missing field or file
 _STATE = "state.json"
@@ -179,6 +180,9 @@ def tidy(folder: Path) -> None:
     which would be written through, pipes, which nobody would write to, folders in place of files and the reverse."""
     for path in folder.iterdir():
         is_folder = path.is_dir() and not path.is_symlink()
+        if path.name == PART and is_folder:
+            tidy(path)
+            continue
         has_files = path.name == SHARDS or path.name.startswith("checkpoint")
         if has_files and not is_folder:
             path.unlink()
@@ -219,6 +223,8 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
 
 def finished_part(folder: Path) -> str:
     """How far a killed build got, from its folder: `up to step 12`, `in 7 parts`, or empty."""
+    if parts := len(list((folder / PART).glob("part_*.json"))):
+        return f"in {parts} part{'s' * (parts > 1)}"
     for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
         return f"up to step {int(checkpoint.name.removeprefix('checkpoint-'))}"
     count = len(list((folder / SHARDS).glob("*.npz")))
@@ -267,9 +273,10 @@ class Work:
         return found
 
 
-def ranges(count: int, size: int) -> list[range]:
-    """0 to count - 1 in ranges of `size`; the last one may be shorter."""
-    return [range(begin, min(count, begin + size)) for begin in range(0, count, size)]
+def ranges(items: range | int, size: int) -> list[range]:
+    """Some items, or 0 to count - 1, in ranges of `size`; the last one may be shorter."""
+    whole = range(items) if isinstance(items, int) else items
+    return [range(begin, min(whole.stop, begin + size)) for begin in range(whole.start, whole.stop, size)]
 
 
 def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:

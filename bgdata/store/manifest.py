@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -18,6 +19,7 @@ from bgdata.store.names import is_name, parse_input
 from bgdata.store.storage import open_regular, storage_errors, write_file
 
 FORMAT = 1
+PARTS_FORMAT = 2  # of a version in several parts
 FILE_NAME = "manifest.json"
 SEAL = "manifest_sha256"  # hash of all other fields
 MOST_BYTES = 1 << 24  # of a manifest or a lock
@@ -31,6 +33,22 @@ class FileEntry:
     name: str
     bytes: int
     sha256: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """A range of what a version is made of, games for instance, from `begin` to before `end`: its rows in the main
+    table, and the digest of its values."""
+
+    begin: int
+    end: int
+    rows: int
+    digest: str
+
+    @property
+    def items(self) -> range:
+        """What it is made of, by number."""
+        return range(self.begin, self.end)
 
 
 @dataclass(frozen=True)
@@ -102,6 +120,7 @@ class Manifest:
     peak_memory_bytes: int
     machine: str
     format: int = field(default=FORMAT)
+    parts: list[Part] = field(default_factory=list)  # of a version in several parts, else empty
 
     @property
     def version(self) -> str:
@@ -116,11 +135,27 @@ class Manifest:
         """The fields as JSON values; a figure that is NaN, such as the mean of no rows, is null."""
         listed = {name: [vars(entry) for entry in getattr(self, name)] for name in ("files", "raw_files")}
         figures = {name: value if math.isfinite(value) else None for name, value in self.statistics.items()}
-        return vars(self) | listed | {"statistics": figures}
+        found = vars(self) | listed | {"statistics": figures, "parts": [vars(entry) for entry in self.parts]}
+        return found if self.parts else {name: value for name, value in found.items() if name != "parts"}
 
     def save(self, folder: Path) -> None:
         """Write manifest.json into a folder."""
         write_file(folder / FILE_NAME, self.to_bytes())
+
+
+def parts_digest(parts: Sequence[Part], shared: str) -> str:
+    """SHA-256 of a version in parts: over their ranges and digests in order, and the digest of what they share."""
+    return hashlib.sha256(canonical_json([shared, [[part.begin, part.end, part.digest] for part in parts]])).hexdigest()
+
+
+def part_file(name: str, number: int) -> str:
+    """The name of a part's own file: `part_00007_table.parquet` for `table.parquet`."""
+    return f"part_{number:05d}_{name}"
+
+
+def is_part_file(name: str) -> bool:
+    """Whether a file of a version is that of one of its parts."""
+    return re.match(r"part_\d{5}_", name) is not None
 
 
 def version_name(revision: int, digest: str) -> str:
@@ -168,16 +203,21 @@ def parse_manifest(written: bytes, path: Path | str) -> Manifest:
         raise ManifestFormatError(f"expected JSON in {path}, found: {error}; try: bgdata verify --repair") from error
     if not isinstance(data, dict) or not is_count(data.get("format")):
         raise ManifestFormatError(f"expected a manifest of format {FORMAT} in {path}, found no format number")
-    if data["format"] > FORMAT:
+    if data["format"] > PARTS_FORMAT:
         raise ManifestFormatError(
-            f"expected a manifest of format {FORMAT} or older in {path}, found format {data['format']}; upgrade bgdata"
+            f"expected a manifest of format {PARTS_FORMAT} or older in {path}, found format {data['format']}; "
+            "upgrade bgdata"
         )
     known = {entry.name for entry in fields(Manifest)} | {SEAL}
+    if data["format"] < PARTS_FORMAT:
+        known.remove("parts")
     if set(data) != known:
         wrong = cite(", ".join(sorted(set(data) ^ known)))
-        raise ManifestFormatError(f"expected the fields of manifest format {FORMAT} in {path}, differing: {wrong}")
+        raise ManifestFormatError(
+            f"expected the fields of manifest format {data['format']} in {path}, differing: {wrong}"
+        )
     for name, (what, is_right) in _FIELDS.items():
-        if not is_right(data[name]):
+        if name in data and not is_right(data[name]):
             raise ManifestFormatError(f"expected {what} as {name} in {path}, found {cite(data[name])}")
     del data[SEAL]
     if not _is_as_written(written):
@@ -185,7 +225,11 @@ def parse_manifest(written: bytes, path: Path | str) -> Manifest:
     files = [FileEntry(**entry) for entry in data["files"]]
     raw_files = [RawFile(**entry) for entry in data["raw_files"]]
     statistics = {name: math.nan if value is None else value for name, value in data["statistics"].items()}
-    return Manifest(**{**data, "files": files, "raw_files": raw_files, "statistics": statistics})
+    parts = [Part(**entry) for entry in data.get("parts", ())]
+    if sum(part.rows for part in parts) != (data["rows"] if parts else 0):
+        raise ManifestFormatError(f"expected the rows of all parts in {path}, found {data['rows']} rows in all")
+    lists = {"files": files, "raw_files": raw_files, "statistics": statistics, "parts": parts}
+    return Manifest(**{**data, **lists})
 
 
 @lru_cache(128)  # a program that answers opens the same few tables again and again
@@ -282,6 +326,7 @@ _RAW_FILE_FIELDS: dict[str, Check] = {entry.name: is_text for entry in fields(Ra
     "sha256": _is_digest,
     "content_sha256": _is_digest,
 }
+_PART_FIELDS: dict[str, Check] = {"begin": is_count, "end": is_count, "rows": is_count, "digest": _is_digest}
 _FIELDS: dict[str, tuple[str, Check]] = {  # of a manifest: what is expected, and how it is told
     "dataset": ("the name of a kind", partial(is_name, "kind")),
     "variant": ("the name of a variant", partial(is_name, "variant")),
@@ -299,6 +344,15 @@ _FIELDS: dict[str, tuple[str, Check]] = {  # of a manifest: what is expected, an
     "files": (
         "name, bytes and sha256 for each file",  # each listed once
         lambda value: _is_record_list(value, _FILE_FIELDS) and len({each["name"] for each in value}) == len(value),
+    ),
+    "parts": (
+        "ranges, one after the other, at least two",
+        lambda value: (
+            _is_record_list(value, _PART_FIELDS)
+            and len(value) > 1
+            and [each["begin"] for each in value] == [0, *(each["end"] for each in value[:-1])]
+            and all(each["begin"] < each["end"] for each in value)
+        ),
     ),
     "statistics": (
         "numbers or null by text",

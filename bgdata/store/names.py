@@ -77,16 +77,16 @@ def sql_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def parquet_source(path: str | Path) -> str:
-    """The rows of a Parquet file as an SQL source. Folders above it that are named `column=value` say nothing about
-    its columns, as they would for DuckDB by itself."""
-    return read_parquet(sql_text(str(path)))
+def parquet_source(*paths: str | Path) -> str:
+    """The rows of Parquet files, one after the other, as an SQL source. Folders above them that are named
+    `column=value` say nothing about their columns, as they would for DuckDB by itself."""
+    return read_parquet(*(sql_text(str(path)) for path in paths))
 
 
-def read_parquet(expression: str, *, with_names: bool = False) -> str:
-    """As `parquet_source`, of files whose paths are the value of an SQL expression; the column `filename` has them, if
-    that is wanted."""
-    return f"read_parquet({expression}, hive_partitioning = false{', filename = true' * with_names})"
+def read_parquet(*expressions: str, options: str = "") -> str:
+    """As `parquet_source`, of files whose paths are the values of SQL expressions, one of which may be a list alone."""
+    paths = expressions[0] if len(expressions) == 1 else f"[{', '.join(expressions)}]"
+    return f"read_parquet({paths}, hive_partitioning = false{options})"
 
 
 def identifier(name: str) -> str:

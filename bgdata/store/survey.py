@@ -52,11 +52,12 @@ class Variant(NamedTuple):
     current: str  # the version that answers, or `current` where none does
     versions: dict[str, Version]
     tables: dict[str, str]  # of the current version, that it has or should have: empty, or what is wrong with each
+    files: dict[str, list[str]]  # of those with which nothing is wrong
 
     @property
     def what(self) -> tuple[object, ...]:
         """All of it but times."""
-        return self.state, self.current, self.versions, self.tables
+        return self.state, self.current, self.versions, self.tables, self.files
 
     @property
     def is_whole(self) -> bool:
@@ -208,7 +209,7 @@ def _sizes_of(variant: Variant) -> dict[str, str]:
 
 def states(warehouse: Versions, known: Mapping[str, Variant], exact: set[str] | None = None) -> dict[str, str]:
     """The states of all variants by KIND/VARIANT, as `survey` finds them, without reading any."""
-    found = survey(warehouse, known, lambda _kind, _name, seen: Variant(*seen[:3], "", {}, {}), exact=exact)
+    found = survey(warehouse, known, lambda _kind, _name, seen: Variant(*seen[:3], "", {}, {}, {}), exact=exact)
     return {key: variant.state for key, variant in found.items()}
 
 
@@ -242,7 +243,7 @@ def read_variant(warehouse: Versions, kind: str, name: str, seen: Seen) -> Varia
     table, flaw = current_of(warehouse, kind, name)
     if is_want(flaw) or flaw:
         table = Table(table.folder.with_name(CURRENT), kind)
-    return Variant(*seen[:3], table.folder.name, read_versions(warehouse, kind, name, seen), {})
+    return Variant(*seen[:3], table.folder.name, read_versions(warehouse, kind, name, seen), {}, {})
 
 
 def write_index(warehouse: Versions, index: Index) -> None:
@@ -273,8 +274,9 @@ def read_index(warehouse: Versions) -> Index | None:
                 current,
                 {name: Version(*each) for name, each in versions.items()},
                 named,
+                files,
             )
-            for key, (state, times, read_at, current, versions, named) in variants.items()
+            for key, (state, times, read_at, current, versions, named, files) in variants.items()
         },
     )
 

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 import shutil
 import stat
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError, ManifestFormatError, MissingTableError
-from bgdata.store.arrays import Array, map_array
+from bgdata.store.arrays import Array, PartedArray, map_array
 from bgdata.store.dataset import PARQUET, Dataset
 from bgdata.store.manifest import FILE_NAME as MANIFEST_NAME
-from bgdata.store.manifest import Manifest, load_manifest
+from bgdata.store.manifest import Manifest, is_part_file, load_manifest, part_file
 from bgdata.store.parameters import Parameters
 from bgdata.store.storage import not_regular, publish, remove_folder, sha256_file, storage_errors
+
+# arrays of places in others: where rows begin, and one past the last, or where texts end; in each part from 0 on
+BEGINS, ENDS = "first_", "_ends.npy"
 
 
 def reopen(folder: Path, kind: str) -> Table:
@@ -42,6 +49,8 @@ class Table:
         self._kind = kind
         self._arrays: dict[str, Array] = {}
         self._scattered: dict[str, Array] = {}
+        self.items: range | None = None  # of a part of a version: see Dataset.part_items
+        self.first_row = 0  # of its main table, in the whole
 
     def __repr__(self) -> str:
         return f"Table({self.folder})"
@@ -80,17 +89,60 @@ class Table:
         return self.folder / PARQUET
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
-        """A flat array, mapped read-only, as `map_array` has it. Raises MissingTableError or CorruptFileError."""
+        """A flat array, mapped read-only, as `map_array` has it; of a version in parts a `PartedArray` of their rows.
+        Raises MissingTableError or CorruptFileError."""
         # two maps of one file: reading ahead suits whoever reads all, and costs 4 ms for a row that is read at random
         arrays = self._scattered if scattered else self._arrays
         if name not in arrays:
-            arrays[name] = map_array(self.folder / f"{name}.npy", scattered=scattered)
+            arrays[name] = self._map(f"{name}.npy", scattered=scattered)
         return arrays[name]
+
+    def _map(self, file: str, *, scattered: bool) -> Array:
+        is_whole = (self.folder / file).exists() or not (self.folder / MANIFEST_NAME).exists()
+        names = [file] if is_whole else self.files_of(file)
+        found = [map_array(self.folder / name, scattered=scattered) for name in names]
+        if len(found) == 1:
+            return found[0]
+        if file.startswith(BEGINS) or file.endswith(ENDS):
+            firsts = np.cumsum([0, *(values[-1] for values in found)])
+            own = [values if file.endswith(ENDS) else values[:-1] for values in found]
+            last = firsts[:0] if file.endswith(ENDS) else firsts[-1:]
+            return np.concatenate([*(values + first for values, first in zip(own, firsts[:-1], strict=True)), last])
+        parted: Any = PartedArray(found)
+        rows: Array = parted  # not one, but it has all that is asked of long arrays: rows, slices, shape
+        return rows
 
     def arrays(self) -> dict[str, Array]:
         """Every flat array by name."""
+        return {name: self.array(name) for name in self.array_names}
+
+    @property
+    def array_names(self) -> list[str]:
+        """The names of the flat arrays."""
         names = [entry.name for entry in self.manifest.files if entry.name.endswith(".npy")]
-        return {name.removesuffix(".npy"): self.array(name.removesuffix(".npy")) for name in names}
+        if self.manifest.parts:
+            names = [name.removeprefix(part_file("", 0)) for name in names]
+            names = [name for name in names if not is_part_file(name)]
+        return [name.removesuffix(".npy") for name in names]
+
+    def files_of(self, file: str) -> list[str]:
+        """The files that hold one of the kind's files, such as `table.parquet`: itself, or one of each part."""
+        if file in {entry.name for entry in self.manifest.files}:
+            return [file]
+        return [part_file(file, number) for number in range(len(self.manifest.parts))] or [file]
+
+    def check_files(self, file: str) -> list[Path]:
+        """The paths of these files. Raises what `check_file` raises."""
+        return [self.check_file(name) for name in self.files_of(file)]
+
+    def has_array(self, name: str) -> bool:
+        """Whether it has a flat array of this name."""
+        return any((self.folder / file).exists() for file in (f"{name}.npy", *self.files_of(f"{name}.npy")))
+
+    @property
+    def parts(self) -> Sequence[Table]:
+        """The version itself, or each of its parts, which reads like a version of these rows alone."""
+        return [TablePart(self, number) for number in range(len(self.manifest.parts))] or [self]
 
     def check_sizes(self) -> None:
         """Compare the size of every file with the manifest. Raises MissingTableError or CorruptFileError for the first
@@ -116,6 +168,43 @@ class Table:
                 f"expected {sizes[name]} bytes in {path}, found {status.st_size}; try: bgdata verify --repair"
             )
         return path
+
+
+class TablePart(Table):
+    """A part of a version, which reads like a version of these rows alone."""
+
+    def __init__(self, whole: Table, number: int) -> None:
+        super().__init__(whole.folder)
+        self.whole, self.number, self.part = whole, number, whole.manifest.parts[number]
+        self.items = self.part.items
+        self.first_row = sum(part.rows for part in whole.manifest.parts[:number])
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The manifest of the whole with the rows and the digest of the part."""
+        return replace(self.whole.manifest, rows=self.part.rows, digest=self.part.digest, parts=[])
+
+    @property
+    def name(self) -> str:
+        """The text `dataset/variant/version, part 7`, for messages."""
+        return f"{self.whole.name}, part {self.number}"
+
+    def array(self, name: str, *, scattered: bool = False) -> Array:
+        """A flat array of the part, which is mapped for as long as somebody uses it: of many parts a few at a time."""
+        return self._map(f"{name}.npy", scattered=scattered)
+
+    def _map(self, file: str, *, scattered: bool) -> Array:
+        (name,) = self.files_of(file)
+        return map_array(self.folder / name, scattered=scattered)
+
+    def arrays(self) -> dict[str, Array]:
+        """Every flat array by name."""
+        return {name: self.array(name) for name in self.whole.array_names}
+
+    def files_of(self, file: str) -> list[str]:
+        """The file of this part that holds one of the kind's files, or the one that all parts share."""
+        own = part_file(file, self.number)
+        return [own if own in {entry.name for entry in self.manifest.files} else file]
 
 
 P = TypeVar("P", bound=Parameters)

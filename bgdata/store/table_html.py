@@ -68,10 +68,9 @@ def version_html(table: Table, flat_rows: Callable[[int], Sequence[Row]] = lambd
     try:
         manifest = table.manifest
         names = [entry.name for entry in manifest.files]
-        is_flat = table.parquet.name not in names
-        rows: Sequence[Row] = (
-            flat_rows(SAMPLE) if is_flat else middle_rows(table.check_file(table.parquet.name), SAMPLE)
-        )
+        (name,) = table.parts[len(table.parts) // 2].files_of(table.parquet.name)
+        is_flat = name not in names
+        rows: Sequence[Row] = flat_rows(SAMPLE) if is_flat else middle_rows(table.check_file(name), SAMPLE)
     except BgdataError as error:
         return f"<p><b>{escape(table.name)}</b></p><p>{escape(str(error))}</p>"
     facts = {

@@ -30,6 +30,7 @@ from bgdata.store.dataset import Build, Computed, Dataset, Recheck, sample_text
 from bgdata.store.job import Job, Step, sources_here
 from bgdata.store.locked_sql import keep_to, open_memory
 from bgdata.store.lockfile import is_more, read_lock
+from bgdata.store.manifest import parts_digest
 from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters
 from bgdata.store.parquet import first_difference
@@ -39,6 +40,7 @@ from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
 RECOMPUTED = "rows recomputed"
+MOST_PARTS = 50  # of a version in parts, of which rows are recomputed
 
 
 class Status(StrEnum):
@@ -203,7 +205,8 @@ def _checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, C
 
     def check_sql() -> None:
         _require_parquet(table, kind, parameters)
-        run_sql_checks(warehouse.kinds.sql, kind, parameters, table.folder)
+        files = {shape: table.check_files(shape.file) for shape in kind.tables_of(parameters)}
+        run_sql_checks(warehouse.kinds.sql, kind, parameters, files)
 
     yield "SQL checks", check_sql
 
@@ -219,8 +222,9 @@ def check_manifest(warehouse: Versions, table: Table) -> None:
     that the kind declares."""
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recipe_of(table.manifest)
-    declared = {shape.file for shape in kind.tables_of(parameters)}
-    declared |= {f"{array.name}.npy" for array in kind.arrays_of(parameters)}
+    files = [shape.file for shape in kind.tables_of(parameters)]
+    files += [f"{array.name}.npy" for array in kind.arrays_of(parameters)]
+    declared = {name for file in files for name in table.files_of(file)}
     listed = {entry.name for entry in table.manifest.files}
     if listed != declared:
         wrong = ", ".join(sorted(listed ^ declared))
@@ -242,6 +246,16 @@ def check_hashes(table: Table) -> None:
 
 def check_values(table: Table) -> None:
     """The arrays have the digest that names the version."""
+    if parts := table.manifest.parts:
+        shared = {name: table.array(name) for name in table.array_names if (table.folder / f"{name}.npy").exists()}
+        for part in table.parts:
+            _check_digest(part, {name: values for name, values in part.arrays().items() if name not in shared})
+        found = parts_digest(parts, values_digest(shared))
+        if found != table.manifest.digest:
+            raise DigestMismatchError(
+                f"expected the digest {table.manifest.digest} of the parts of {table.name}, found {found}"
+            )
+        return
     arrays = table.arrays()
     for name, values in arrays.items():
         if name + ROW_HASHES in arrays and (wrong := damaged_rows(values, arrays[name + ROW_HASHES])):
@@ -250,6 +264,10 @@ def check_values(table: Table) -> None:
                 f"expected the rows of {name} in {table.name} as their hashes say, found {len(wrong):,} damaged: "
                 f"{rows}; try: bgdata verify --repair"
             )
+    _check_digest(table, arrays)
+
+
+def _check_digest(table: Table, arrays: Mapping[str, Array]) -> None:
     found = values_digest(arrays)
     if found != table.manifest.digest:
         raise DigestMismatchError(f"expected the value digest {table.manifest.digest} in {table.name}, found {found}")
@@ -263,7 +281,7 @@ def _require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -
     if table.manifest.revision >= kind.revision:
         return
     with open_memory() as connection:
-        keep_to(connection, [table.check_file(shape.file).resolve() for shape in kind.tables])
+        keep_to(connection, [path.resolve() for shape in kind.tables for path in table.check_files(shape.file)])
         try:
             for shape in kind.tables:
                 check_columns(connection, kind, shape, table)
@@ -276,11 +294,13 @@ def _require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -
 def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
     """The Parquet files hold exactly the rows that the arrays say."""
     _require_parquet(table, kind, parameters)
-    for shape in kind.tables:
-        path = table.folder / shape.file
-        row = first_difference(path, kind.computation.table_batches(shape, Computed(parameters, table.arrays())))
-        if row is not None:
-            raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
+    for part in table.parts:
+        for shape in kind.tables:
+            path = table.folder / part.files_of(shape.file)[0]
+            computed = Computed(parameters, part.arrays(), part.items.start if part.items else 0, part.first_row)
+            row = first_difference(path, kind.computation.table_batches(shape, computed))
+            if row is not None:
+                raise DigestMismatchError(f"expected {path} to equal the arrays, found a difference after row {row:,}")
 
 
 def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
@@ -298,7 +318,16 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
             kind.computation.compute(Build(parameters, inputs, warehouse, Comparison(table, progress)))
             return sample_text(table.manifest.rows, table.manifest.rows)
         count, generator = kind.sample_rows if rows is None else rows, np.random.default_rng(seed)
-        return kind.computation.check_sample(Recheck(parameters, inputs, warehouse, table, count, generator))
+        said = ""
+        parts = table.parts
+        if len(parts) > 1:
+            parts = [parts[n] for n in np.sort(generator.permutation(len(parts))[:MOST_PARTS])]
+        for part in parts:
+            recheck = Recheck(parameters, inputs, warehouse, part, -(-count // len(parts)), generator, part=part.items)
+            said = kind.computation.check_sample(recheck)
+        if len(parts) == 1:
+            return said
+        return f"{said.partition(':')[0]} in each of {len(parts)} of {len(table.parts)} parts"
     except CheckFailedError as error:
         if table.manifest.revision >= kind.revision:
             raise

@@ -1,10 +1,10 @@
-"""Rules of thumb for the cube in races: what players reckon at the board, as others published them.
+"""Published rules of thumb for the cube in races.
 
-`answer` has them all, by number, for rows of the array that `side_counts` makes of layouts, whose columns are counted
-once for each layout. An answer is bits: DOUBLE, REDOUBLE (if the player on roll owns the cube) and PASS. `NAMES` lists
-the rules in the order of their numbers, `RULES` says where each is from.
+`answer` applies a rule, by number, to rows of the array that `side_counts` computes once for each layout. An answer has
+the bits DOUBLE, REDOUBLE (if the player on roll owns the cube) and PASS. `NAMES` lists the rules in the order of their
+numbers; `RULES` has their sources.
 
-Rules are stated with exact numbers, multiplied where the published text has fractions. All are for money play.
+Rules use exact numbers, multiplied where the published text has fractions. All are for money play.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ DOUBLE, REDOUBLE, PASS = 1, 2, 4  # bits in the order of decisions
 HOME = 6  # points of the home board
 # columns of sides
 PIPS, EFFECTIVE, CHECKERS, POINTS, OUTSIDE, CROSSOVERS, FIRST_GAP = range(7)
-THORP, KEITH, WARD, ISIGHT, FOUND = range(9, 14)  # the points 4, 5 and 6 have a column each from FIRST_GAP on
-N_COUNTS = 16  # one for each of the found rules
-FOUND_RULE = 13  # number of the first of them
+THORP, KEITH, WARD, ISIGHT, FOUND = range(9, 14)  # points 4, 5 and 6 have a column each from FIRST_GAP on
+N_COUNTS = 16  # the last columns are counts of found rules
+FOUND_RULE = 13  # number of the first found rule
 
 
 class Penalties(NamedTuple):
-    """Pips that are added to the pip count: for each checker beyond the spare ones on the ace, deuce and three point,
-    for each gap on points 4, 5 and 6, for each checker, for an odd number of checkers; less some for each home point
-    that is held."""
+    """Pips added to the pip count.
+
+    They are for each checker beyond the spare ones on the ace, deuce and three point, for each gap on points 4, 5 and
+    6, for each checker, and for an odd number of checkers; `point` pips are subtracted for each home point held.
+    """
 
     ace: int = 0
     ace_spare: int = 0
@@ -47,7 +49,7 @@ class Penalties(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a rule says: whether to double a centered cube, to redouble, and whether the opponent takes."""
+    """Answer of a rule: whether to double a centered cube, to redouble, and whether the opponent takes."""
 
     doubles: bool
     redoubles: bool
@@ -55,8 +57,8 @@ class Decision(NamedTuple):
 
 
 def side_counts(layouts: NDArray[np.int8], effective_pips: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[n, N_COUNTS]: what rules count of int8[n, points] layouts with these effective pip counts; 0 for the
-    found rules, whose counts are `penalized_pips`."""
+    """float64[n, N_COUNTS]: counts of int8[n, points] layouts with these effective pip counts. Columns of found rules,
+    whose counts are `penalized_pips`, are 0."""
     points = np.arange(layouts.shape[1])
     checkers = np.zeros((len(layouts), max(HOME, layouts.shape[1])), np.int64)
     checkers[:, : layouts.shape[1]] = layouts
@@ -78,7 +80,7 @@ def side_counts(layouts: NDArray[np.int8], effective_pips: NDArray[np.float64]) 
 
 
 def penalized_pips(layouts: NDArray[np.int8], penalties: Penalties) -> NDArray[np.int64]:
-    """int64[n]: pips of int8[n, points] layouts with what is added."""
+    """int64[n]: pips of int8[n, points] layouts, with penalties."""
     checkers = np.zeros((len(layouts), max(HOME, layouts.shape[1])), np.int64)
     checkers[:, : layouts.shape[1]] = layouts
     pips: NDArray[np.int64] = checkers @ np.arange(1, checkers.shape[1] + 1)
@@ -93,34 +95,40 @@ def penalized_pips(layouts: NDArray[np.int8], penalties: Penalties) -> NDArray[n
 
 @kernel(inline=True)
 def grade(lead: float, double_from: float, redouble_from: float, take_up_to: float) -> int:
-    """The answer of a rule that compares one measure of the lead of the player on roll."""
+    """The answer of a rule that compares the lead of the player on roll with three limits."""
     return (lead >= double_from) * DOUBLE + (lead >= redouble_from) * REDOUBLE + (lead > take_up_to) * PASS
 
 
 @kernel(borrows=True)
-def more_than_other(sides: Array, side: int, other: int, column: int) -> float:
-    """What a side has more than the other in a column of sides; 0 where it has less."""
+def side_excess(sides: Array, side: int, other: int, column: int) -> float:
+    """Excess of a side over the other in a column of `sides`; 0 if it has less."""
     return max(float(sides[side, column] - sides[other, column]), 0.0)
 
 
 @kernel(borrows=True)
 def ward_count(sides: Array, side: int, other: int) -> float:
-    """Ward's count: 2 more for each checker beyond the second on the ace point and 1 on the deuce point; then, for what
-    one has more than the other, 2 a checker and 1/2 for one outside the home board, less 1 a home point."""
-    excess = 2.0 * more_than_other(sides, side, other, CHECKERS) + 0.5 * more_than_other(sides, side, other, OUTSIDE)
-    return float(sides[side, WARD] + (excess - more_than_other(sides, side, other, POINTS)))
+    """Ward's count: pips, 2 for each checker beyond the second on the ace point and 1 on the deuce point.
+
+    Of the excess over the other side, it adds 2 per checker and 1/2 per checker outside the home board, and subtracts 1
+    per home point.
+    """
+    excess = 2.0 * side_excess(sides, side, other, CHECKERS) + 0.5 * side_excess(sides, side, other, OUTSIDE)
+    return float(sides[side, WARD] + (excess - side_excess(sides, side, other, POINTS)))
 
 
 @kernel(borrows=True)
 def isight_count(sides: Array, side: int, other: int) -> float:
-    """The Isight count: 1 more for each checker more than the opponent has, 2 for each beyond the second on the ace
-    point, 1 beyond the second on the deuce point and beyond the third on the three point, 1 for each gap on points 4, 5
-    and 6 where the opponent has none, 1 for each crossover more than the opponent needs."""
+    """The Isight count: pips with penalties.
+
+    It adds 1 for each checker more than the opponent has, 2 for each checker beyond the second on the ace point, 1
+    beyond the second on the deuce point and beyond the third on the three point, 1 for each gap on points 4, 5 and 6
+    where the opponent has none, and 1 for each crossover more than the opponent needs.
+    """
     gaps = 0.0
     for gap in range(FIRST_GAP, FIRST_GAP + 3):
         gaps += sides[side, gap] * (1.0 - sides[other, gap])
-    checkers = more_than_other(sides, side, other, CHECKERS)
-    return float(sides[side, ISIGHT] + (gaps + checkers + more_than_other(sides, side, other, CROSSOVERS)))
+    checkers = side_excess(sides, side, other, CHECKERS)
+    return float(sides[side, ISIGHT] + (gaps + checkers + side_excess(sides, side, other, CROSSOVERS)))
 
 
 @kernel(borrows=True)
@@ -191,7 +199,7 @@ def answer(rule: int, sides: Array, on_roll: int, opponent: int, limits: Array) 
 
 
 class Rule(NamedTuple):
-    """Where a rule was published, and whether it asks for effective pip counts."""
+    """Source of a rule, and whether it needs effective pip counts."""
 
     source: str
     is_effective: bool = False
@@ -219,21 +227,22 @@ RULES = {
     ),
     "epc-sevens": Rule("4winds.blog, 7 January 2025", is_effective=True),
 }
-FOUND_NAMES = ("found-equal", "found-played", "found-longer")  # by the search, for three weightings of positions
+FOUND_NAMES = ("found-equal", "found-played", "found-longer")  # found by the search, for three weightings of positions
 NAMES = (*RULES, *FOUND_NAMES)
 
 
 def race_decision(
     rule: str, on_roll: Sequence[int], opponent: Sequence[int], effective_pips: tuple[float, float] | None = None
 ) -> Decision:
-    """What a rule of `RULES` says of two layouts, checkers on points 1, 2, ... of the player on roll and of the
-    opponent; some rules need the effective pip counts of both.
+    """The answer of a rule of `RULES` for two layouts, which are checkers on points 1, 2, ... of each side.
+
+    Some rules need the effective pip counts of both sides.
 
     >>> race_decision("keith", [0, 1, 2, 2, 2, 2], [0, 0, 2, 3, 2, 2])
     Decision(doubles=True, redoubles=True, takes=True)
 
-    Raises UsageError for an unknown rule, for one that has no answer without effective pip counts, and for others than
-    two of these, InvalidPositionError for a side that is no layout or has no checkers left.
+    Raises UsageError for an unknown rule, for missing effective pip counts, and unless there are two of them;
+    InvalidPositionError for an invalid layout, or a side without checkers.
     """
     if rule not in RULES:
         raise UsageError(f"expected a rule of {', '.join(RULES)}, got {cite(rule)}")

@@ -1,5 +1,4 @@
-"""What rules of thumb lose in solved races: sums over pairs of layouts, in whole steps, so that their order does not
-matter."""
+"""Losses of rules of thumb in solved races: integer sums over pairs of layouts, so that their order does not matter."""
 
 from __future__ import annotations
 
@@ -10,15 +9,15 @@ from bgdata.game.random import GAMMA, mix_bits
 from bgdata.kernel import Array, kernel, prange
 from bgdata.studies.race_rules import NAMES, PASS, answer
 
-STEPS = 10_000_000  # of a point
+STEPS = 10_000_000  # per point
 N_DECISIONS = 3  # double, redouble, take
 SUMS = ("positions", "occurrences", "loss", "errors", "largest", "on_roll", "opponent")
 _POSITIONS, _OCCURRENCES, _LOSS, _ERRORS, _LARGEST, _ON_ROLL, _OPPONENT = range(len(SUMS))
-_ROW = np.uint64(1 << 20)  # more than there are layouts of 6 points: smaller tables have the same halves
+_ROW = np.uint64(1 << 20)  # above the number of layouts of 6 points, so that smaller tables have the same halves
 
 
 def is_tested(on_roll: NDArray[np.int64], opponent: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool[...]: whether a pair of position indexes is of the half that rules are tested on, by a hash of it."""
+    """bool[...]: whether a pair of position indexes is in the half that rules are tested on, by its hash."""
     with np.errstate(over="ignore"):
         bits = on_roll.astype(np.uint64) * _ROW + opponent.astype(np.uint64) + GAMMA
     return (mix_bits(bits) & np.uint64(1)).astype(np.bool_)
@@ -30,8 +29,11 @@ def fill_sums(
     tolerance: int, sums: Array,
 ) -> None:  # fmt: skip
     """Fills sums[row, rule, decision, half, (as SUMS)] from on_roll[row], opponents[row, pair] (rows of sides) and
-    margins[row, pair, decision] in steps. Losses up to the tolerance are no errors. The last two are the position
-    indexes of the first pair with the largest loss, -1 where nothing is lost."""
+    margins[row, pair, decision] in steps.
+
+    Losses up to the tolerance are not errors. The last two sums are the position indexes of the first pair with the
+    largest loss, -1 without a loss.
+    """
     for row in prange(len(on_roll)):
         sums[row, ..., :_ON_ROLL] = 0
         sums[row, ..., _ON_ROLL:] = -1
@@ -40,7 +42,7 @@ def fill_sums(
             sums[row, :, :, half, _OCCURRENCES] = ((halves[row] == half) * weights[row]).sum()
         for rule in range(sums.shape[1]):
             for pair in range(opponents.shape[1]):
-                # DOUBLE, REDOUBLE, and now to take
+                # bits DOUBLE and REDOUBLE; the third is to take
                 bits = answer(rule, sides, on_roll[row], opponents[row, pair], limits) ^ PASS
                 for decision in range(N_DECISIONS):
                     margin = margins[row, pair, decision]
@@ -57,7 +59,7 @@ def fill_sums(
 
 
 def merge_sums(sums: NDArray[np.int64], axis: int = 0) -> NDArray[np.int64]:
-    """Sums over an axis of int64[..., SUMS]; the largest loss and its pair are those of the first that has it."""
+    """Sum int64[..., SUMS] over an axis; the largest loss and its pair are those of its first occurrence."""
     found: NDArray[np.int64] = sums.sum(axis=axis)
     first = np.expand_dims(sums[..., _LARGEST].argmax(axis=axis), (axis, -1))
     found[..., _LARGEST:] = np.take_along_axis(sums[..., _LARGEST:], first, axis).squeeze(axis)
@@ -68,14 +70,14 @@ def pair_sums(
     sides: NDArray[np.float64], on_roll: NDArray[np.int64], opponents: NDArray[np.int64], margins: NDArray[np.float64],
     weights: NDArray[np.int64], limits: NDArray[np.int64], tolerance: float,
 ) -> NDArray[np.int64]:  # fmt: skip
-    """int64[rules, decisions, 2 halves, SUMS]: see `fill_sums`; the half that is tested on is the second.
+    """int64[rules, decisions, 2 halves, SUMS]: see `fill_sums`; the second half is the tested one.
 
     `on_roll` [rows] and `opponents` [rows, pairs] are position indexes, from 1; `margins` [rows, pairs, decisions] and
-    the tolerance are in points. `sides` has a row for each index but 0.
+    the tolerance are in points. `sides` has no row for index 0.
     """
     steps = np.rint(margins * STEPS).astype(np.int32)
     sums = np.empty((len(on_roll) + 1, len(NAMES), N_DECISIONS, 2, len(SUMS)), np.int64)
-    sums[-1, ..., :_ON_ROLL], sums[-1, ..., _ON_ROLL:] = 0, -1  # where there are no pairs
+    sums[-1, ..., :_ON_ROLL], sums[-1, ..., _ON_ROLL:] = 0, -1  # for no pairs at all
     halves = is_tested(on_roll[:, None], opponents).astype(np.int8, order="C")  # the kernel is compiled once
     others = np.ascontiguousarray(opponents - 1)
     counted = np.array(np.broadcast_to(weights, opponents.shape), order="C")

@@ -1,8 +1,8 @@
-"""The search for the best rule of the family of Keith's, Thorp's and Ward's: pips and whole penalties for each side, a
-part more for the player on roll, and three limits.
+"""The search for the best cube rule of the family of Keith's, Thorp's and Ward's.
 
-From the pairs of the training half only sums of margins by the counts of both sides are needed: with them the best part
-and the best limits are found at once, and the penalties are changed one at a time as long as that gains.
+Such a rule counts pips and integer penalties for each side, adds a part for the player on roll, and has three limits.
+Sums of margins by the counts of both sides give the best part and limits directly. Penalties are changed one at a time,
+as long as the rule gains in the training half.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from bgdata.kernel import Array, kernel
 from bgdata.studies.race_rules import Penalties, penalized_pips
 
-PARTS = (0, *range(5, 15))  # one in so many is added for the player on roll; 0: nothing
-MOST = Penalties(4, 4, 4, 4, 4, 4, 4, 4, 3, 1)  # no count below 0: a home point that is held has a pip at least
-STARTS = (  # the counts of Keith, Thorp, and Ward's and Isight's without what they compare
+PARTS = (0, *range(5, 15))  # the player on roll adds 1 / part; 0: nothing
+MOST = Penalties(4, 4, 4, 4, 4, 4, 4, 4, 3, 1)  # counts stay above 0, as a home point held has at least one pip
+STARTS = (  # Keith's and Thorp's counts; Ward's and Isight's without comparisons
     Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1),
     Penalties(ace=1, checker=2, point=1),
     Penalties(ace=2, ace_spare=2, deuce=1, deuce_spare=2, checker=2, point=1),
@@ -27,7 +27,7 @@ STARTS = (  # the counts of Keith, Thorp, and Ward's and Isight's without what t
 
 
 class Pairs(NamedTuple):
-    """Pairs to learn from: rows of the layouts, margins int32[n, decisions], weights int64[n]."""
+    """Training pairs: rows of the layouts, margins int32[n, decisions], weights int64[n]."""
 
     on_roll: NDArray[np.int64]
     opponent: NDArray[np.int64]
@@ -36,8 +36,10 @@ class Pairs(NamedTuple):
 
 
 class FoundRule(NamedTuple):
-    """Penalties, the part that the player on roll adds (one in so many, rounded down), and of what the opponent has
-    more then: from where on to double and to redouble, up to where to take."""
+    """Penalties; the part that the player on roll adds (1 / part, rounded down); and limits of the opponent's excess.
+
+    Double and redouble from the first two limits on; take up to the third.
+    """
 
     penalties: Penalties
     limits: tuple[int, int, int, int]
@@ -45,8 +47,8 @@ class FoundRule(NamedTuple):
 
 @kernel()
 def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array, weights: Array, sums: Array) -> None:
-    """Fills sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision] of
-    pairs of rows of counts[row]."""
+    """Fills sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision];
+    on_roll[pair] and opponent[pair] are rows of counts[row]."""
     sums[:] = 0
     for pair in range(len(on_roll)):
         own, other, weight = counts[on_roll[pair]], counts[opponent[pair]], weights[pair]
@@ -55,8 +57,8 @@ def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array,
 
 
 def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, int]]:
-    """(margins gain_of in all, limits of the best rule) from int64[decisions, own count, other count] sums; of equal
-    rules that of the smaller part and limits."""
+    """(total gain, limits of the best rule) from int64[decisions, own count, other count] sums. Of equal rules the one
+    with the smaller part and limits is taken."""
     own, other = np.indices(sums.shape[1:])
     found: list[tuple[float, tuple[int, int, int, int]]] = []
     for part in PARTS:
@@ -72,17 +74,16 @@ def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, in
 
 
 def neighbours(penalties: Penalties) -> Iterator[Penalties]:
-    """Penalties with one of them one higher or lower; without a penalty, spare checkers mean nothing."""
+    """Penalties with one of them one higher or lower; spare checkers of a penalty of 0 stay."""
     for name, value, most in zip(Penalties._fields, penalties, MOST, strict=True):
-        means_something = not name.endswith("_spare") or getattr(penalties, name.removesuffix("_spare"))
+        is_used = not name.endswith("_spare") or getattr(penalties, name.removesuffix("_spare"))
         for changed in (value - 1, value + 1):
-            if means_something and 0 <= changed <= most:
+            if is_used and 0 <= changed <= most:
                 yield penalties._replace(**{name: changed})
 
 
 def found_rule(layouts: NDArray[np.int8], pairs: Pairs) -> FoundRule:
-    """The rule of the family that gains most in these pairs of int8[n, points] layouts, by steps from each of STARTS
-    to the best neighbour."""
+    """The best rule for these pairs of int8[n, points] layouts, by steps from each of STARTS to the best neighbour."""
     known: dict[Penalties, tuple[float, tuple[int, int, int, int]]] = {}
 
     def gain_of(penalties: Penalties) -> float:
@@ -97,7 +98,7 @@ def found_rule(layouts: NDArray[np.int8], pairs: Pairs) -> FoundRule:
 
     for start in STARTS:
         here, best = None, start
-        while best != here:  # of equal ones the first, so that it ends
+        while best != here:  # the first of equal rules, so that the loop ends
             here, best = best, max((best, *neighbours(best)), key=gain_of)
     best = max(known, key=gain_of)
     return FoundRule(best, known[best][1])

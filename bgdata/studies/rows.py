@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-WHOLE = DATASET.defaults[0]  # what the command shows
+WHOLE = DATASET.defaults[0]  # the register that the command shows
 
 
 def registers(warehouse: Warehouse) -> Iterator[Table]:
-    """The versions of the full register that follow the definitions of this package."""
+    """The versions of the full register with the definitions of this package."""
     for table in warehouse.versions(DATASET.name):
         recipe = table.manifest.parameters
         if (recipe.get("parts"), recipe.get("definitions")) == ([*WHOLE.parts], WHOLE.definitions):
@@ -34,26 +34,25 @@ def registers(warehouse: Warehouse) -> Iterator[Table]:
 
 
 def rows_of(table: Table) -> list[Row]:
-    """The claims of a version as dictionaries, in natural order: A2 before A10."""
+    """The claims of a version as rows, in natural order: A2 before A10."""
     return claim_rows(ClaimsParameters.from_manifest(table.manifest.parameters), table.arrays())
 
 
 def rows_without_tables() -> list[Row]:
-    """The claims as far as they can be answered without tables and long computations: by formulas, and by what was
-    measured once."""
-    from bgdata.studies.claims.register import FORMULAS, judge, judge_unasked, parse_call
+    """The claims, answered without tables: by formulas and by recorded answers."""
+    from bgdata.studies.claims.register import FORMULAS, judge, judge_without_query, parse_call
     from bgdata.studies.kinds.claims_compute import arrays_of
 
     def answer(claim: Claim) -> Judged:
         if claim.query and (claim.query.startswith("select ") or parse_call(claim)[0] not in FORMULAS):
-            return judge_unasked(claim, "the register is not built")
+            return judge_without_query(claim, "the register is not built")
         return next(judge([claim], {}, tuple))
 
     return claim_rows(WHOLE, arrays_of([answer(claim) for claim in WHOLE.chosen()]))
 
 
 def claim_rows(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> list[Row]:
-    """The claims of these arrays as dictionaries, in natural order."""
+    """The claims of these arrays as rows, in natural order."""
     (batch,) = DATASET.computation.batches(Computed(parameters, arrays))
     columns = {name: batch.column(name).to_pylist() for name in ORDER}
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
@@ -62,7 +61,7 @@ def claim_rows(parameters: ClaimsParameters, arrays: Mapping[str, Array]) -> lis
 
 
 def answer_text(row: Row) -> str | None:
-    """Our answer with as many digits as its standard error, which follows it, or its rounding justifies."""
+    """Our answer with its standard error, to as many digits as this error or the rounding justifies."""
     value, error, bound = row["our_value"], row["our_error"], row["our_bound"]
     if error:
         digits = max(0, 1 - floor(log10(error)))
@@ -75,10 +74,8 @@ def answer_text(row: Row) -> str | None:
 
 
 def counts_of(rows: Sequence[Row]) -> list[Row]:
-    """The number of claims by status: of published figures for each source document, of the other kinds together.
-
-    Reproduced ones are told apart: those that are exact, and those whose answer is of a sample.
-    """
+    """The number of claims by status: published figures by source document, and the other kinds. Reproduced claims are
+    counted separately for exact answers and for samples."""
     groups = [(PUBLISHED, document) for document in DOCUMENTS] + [(kind, "") for kind in KINDS if kind != PUBLISHED]
     counts = []
     for kind, document in groups:
@@ -93,21 +90,20 @@ def counts_of(rows: Sequence[Row]) -> list[Row]:
 
 
 def printed_tables(rows: Sequence[Row]) -> list[Row]:
-    """Printed tables whose figures are judged together, see `register.judge_together`; the chance in three digits."""
+    """Printed tables whose figures are judged together, see `register.judge_together`; chances have three digits."""
     from bgdata.studies.claims.register import judge_together
 
     return [{**each._asdict(), "chance": float(f"{each.chance:.3g}")} for each in judge_together(rows)]
 
 
 def is_named(claim: str, part: str, name: str) -> bool:
-    """Whether `name` is the part that a claim belongs to, such as A1, or the beginning of its name, such as
-    A1.pairs."""
+    """Whether `name` is the part of a claim, such as A1, or the beginning of its name, such as A1.pairs."""
     return claim.startswith(name) if "." in name else part == name
 
 
 def current_register(warehouse: Warehouse) -> Table:
-    """The current register if it is undamaged and follows the definitions of this package, else the newest one that
-    does. Raises MissingTableError where there is none."""
+    """The current register if it is undamaged and has the definitions of this package, else the newest such register.
+    Raises MissingTableError if there is none."""
     warehouse.require()
     found = list(registers(warehouse))
     current = {table.folder for table in warehouse.current(DATASET.name)}
@@ -120,7 +116,7 @@ def current_register(warehouse: Warehouse) -> Table:
 
 
 def check_claim_names(names: Sequence[str], known: Sequence[tuple[str, str]]) -> None:
-    """Raise UsageError for a name that none of the (claim, part) that are known begins with."""
+    """Raise UsageError for a name that matches none of the known (claim, part)."""
     for name in names:
         if not any(is_named(*each, name) for each in known):
             raise UsageError(f"expected the beginning of a claim's name, such as A8 or A2.mean, got {cited(name)}")
@@ -135,7 +131,7 @@ def chosen_claims(
     is_erratum: bool = False,
 ) -> list[Row]:
     """The claims of a register whose names begin with one of `names`, filtered by status and kind. Raises UsageError
-    for a status or kind that there is not."""
+    for an unknown status or kind."""
     for what, given, allowed in (("status", statuses, STATUSES), ("kind", kinds, KINDS)):
         for word in given:
             if word not in allowed:

@@ -20,7 +20,7 @@ from bgdata.warehouse import Warehouse
 
 
 def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
-    """A row for each version (of some kinds), and for each kind that has none."""
+    """A row for each version (of some kinds), and for each kind without one."""
     known = known_variants(warehouse)
     for kind in warehouse.kinds.values() if kinds is None else kinds:
         kept = list(version_rows(warehouse, kind.name, known))
@@ -70,7 +70,7 @@ def known_variants(warehouse: Warehouse) -> dict[str, Variant]:
 
 
 class Part(NamedTuple):
-    """One line of an explanation, which is also one row of it as data."""
+    """A part of an explanation: a line of text, or a row of data."""
 
     part: str  # column, array, parameter, check or input
     name: str
@@ -107,28 +107,31 @@ def input_text(wanted: Input) -> str:
     return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
 
 
-GROUP_PIPS = 10  # pip counts that make one group
-# arrays of int8[n, 26] boards of the player on roll, the one that a version is about first
+GROUP_PIPS = 10  # pip counts in a group
+# arrays of int8[n, 26] boards of the player on roll, the main one of a version first
 BOARDS = ("boards", "turn_boards", "decisions_boards")
 
 
 class PipSpread(NamedTuple):
     """Positions of a version by pips of the player on roll, in groups of `GROUP_PIPS` from 0 up."""
 
-    pips: list[int]  # where each group begins
+    pips: list[int]  # first pip count of each group
     percents: list[float]  # of all positions, for each group
 
 
 def pip_spread(table: Table) -> PipSpread | None:
-    """How the positions of a version spread over pips; None for a version that holds none."""
+    """The distribution of a version's positions over pips; None for a version without positions."""
     from bgdata.game.codec import pip_counts  # imports kernels
 
-    arrays = table.arrays()
-    boards = next((arrays[name] for name in BOARDS if name in arrays), None)
-    if boards is None or not len(boards):
+    name = next((name for name in BOARDS if table.has_array(name)), None)
+    total = len(table.array(name)) if name else 0
+    if name is None or not total:
         return None
-    counts = np.bincount(pip_counts(boards)[:, 0] // GROUP_PIPS)
+    counts = np.zeros(0, np.int64)
+    for part in table.parts:
+        own = np.bincount(pip_counts(part.array(name))[:, 0] // GROUP_PIPS, minlength=len(counts))
+        counts = own + np.pad(counts, (0, len(own) - len(counts)))
     return PipSpread(
         [GROUP_PIPS * group for group in range(len(counts))],
-        [round(100 * int(count) / len(boards), 2) for count in counts],
+        [round(100 * int(count) / total, 2) for count in counts],
     )

@@ -1,4 +1,4 @@
-"""Every dataset kind, by discovery, and its smallest version."""
+"""All kinds of datasets, by discovery, and their smallest versions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.table import Table
 from tests.together import each
 
-HEADERS_BYTES = 4000  # .npy headers and Parquet footers, which weigh in the smallest tables only
+HEADERS_BYTES = 4000  # .npy headers and Parquet footers, which only matter in the smallest tables
 
 
 @functools.cache
-def numbered() -> dict[str, Dataset[Any]]:
-    """Those with sizes as parameters: the bearoff tables."""
+def sized_kinds() -> dict[str, Dataset[Any]]:
+    """The kinds with sizes as parameters: the bearoff tables."""
     from bgdata.warehouse.commands.build import SIZED
 
     return {kind.name: kind for kind in SIZED}
 
 
 each_kind = each("kind", all_kinds)
-numbered_kind = each("kind", numbered)
+sized_kind = each("kind", sized_kinds)
 
 
 def small(root: Path, kind: Dataset[Any]) -> Table:
@@ -45,7 +45,7 @@ class Corrupted(Table):
 
 
 def with_nan(values: Array, generator: np.random.Generator) -> Array | None:
-    """A copy in which NaN stands for a number, None if there is none."""
+    """A copy with NaN in place of one number; None if there is no number."""
     numbers = np.argwhere(np.isfinite(values)) if values.dtype.kind == "f" else ()
     if not len(numbers):
         return None
@@ -55,8 +55,8 @@ def with_nan(values: Array, generator: np.random.Generator) -> Array | None:
 
 
 def corrupted(values: Array, generator: np.random.Generator) -> Array:
-    """A copy with one value changed, in the later part of every axis: numbers of games and offsets begin with a 0 that
-    nothing depends on."""
+    """A copy with one changed value in the later part of every axis, as numbers of games and offsets begin with a 0
+    that nothing depends on."""
     found = np.array(values)
     place = tuple(int(generator.integers(size // 3, max(size - 1, size // 3 + 1))) for size in found.shape)
     found[place] = other(found[place])
@@ -64,7 +64,7 @@ def corrupted(values: Array, generator: np.random.Generator) -> Array:
 
 
 def other(value: Any) -> Any:
-    """Another value of the same type, about a hundredth away where it is a share or an equity."""
+    """Another value of the same type; for shares and equities, about a hundredth away."""
     if value.dtype.kind == "S":
         return b"?"
     if value.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Building every dataset kind: the same values by any threads and processes, a whole manifest, a fair estimate."""
+"""Builds of every kind: the same values with any threads and processes, complete manifests, realistic estimates."""
 
 from __future__ import annotations
 
@@ -34,48 +34,48 @@ from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from tests.conftest import sample_files
-from tests.contract.kinds import HEADERS_BYTES, each_kind, numbered, small
+from tests.contract.kinds import HEADERS_BYTES, each_kind, sized_kinds, small
 from tests.together import Together, each
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SHARDED = {"cube_studies", "cubeful_selfplay", "selfplay"}  # kinds known to work in shards; others may, too
-# of an approximation or a rounding, beside the bearoff tables: other kinds hold what was recorded, played or written
+SHARDED = {"cube_studies", "cubeful_selfplay", "selfplay"}  # kinds that are known to use shards; others may too
+# kinds besides bearoff tables with errors of approximation or rounding; others hold recorded, played or written data
 BOUNDED = {"bearoff_labels", "bearoff_match", "race_rules", "referee_scores", "selfplay_labels"}
-# those whose rows are all that there is to say
+# kinds that need no statistics besides their rows
 WITHOUT_STATISTICS = {"cube_studies", "engine_labels", "published_luck"}
-# fields of manifests; what takes no millisecond has 0 seconds
+# fields of manifests; fast builds have 0 seconds
 MAY_BE_EMPTY = {"source_commit", "warnings", "statistics", "inputs", "raw_files", "seconds"}
 
-PAGE_BYTES = 300  # of a Parquet column with few values: headers of a page and of a dictionary, least and most value
-TURNS = 45  # of a game of fair players, by which disk space is estimated; the smallest networks wander
-GAMES = 2.5  # a match of n points has up to 2 n - 1 games; 0.8 n are estimated
-SMALL_BYTES = 1 << 20  # nobody runs out of a megabyte
-WORKING_BYTES = 1 << 27  # what DuckDB and Arrow take to write and check the files of any version
+PAGE_BYTES = 300  # of a Parquet column with few values: headers of page and dictionary, minimum and maximum
+TURNS = 45  # of a game of average players, assumed by estimates; the smallest networks play longer
+GAMES = 2.5  # a match of n points has up to 2 n - 1 games; estimates assume 0.8 n
+SMALL_BYTES = 1 << 20  # a megabyte never matters
+WORKING_BYTES = 1 << 27  # for DuckDB and Arrow to write and check the files of any version
 
 
-def by_network() -> dict[str, Dataset[Any]]:
+def network_kinds() -> dict[str, Dataset[Any]]:
     return {name: kind for name, kind in all_kinds().items() if "network_version" in kind.parameters.names()}
 
 
-@each("kind", by_network)
-def test_networks_that_may_be_trained_again_are_named_by_version(memory_path: Path, kind: Dataset[Any]) -> None:
-    """Else a recipe, and so what is found for it, would be the same after they were."""
+@each("kind", network_kinds)
+def test_networks_that_may_be_retrained_are_named_by_version(memory_path: Path, kind: Dataset[Any]) -> None:
+    """A recipe without the version would stay the same after retraining, and so would the versions found by it."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises(InvalidParameterError, match="expected the version of the network mine, which does"):
         warehouse.build(kind.name, replace(kind.smallest, network="mine"))
 
 
 @each("name", ["supervised_network", "contact_parts"])
-def test_benchmarks_that_are_left_out_are_named_by_version(memory_path: Path, name: str) -> None:
+def test_excluded_benchmarks_are_named_by_version(memory_path: Path, name: str) -> None:
     warehouse, guard = bgdata.open_warehouse(memory_path / "warehouse"), VersionRef("rollout_decisions", "contact-1")
     with pytest.raises(InvalidParameterError, match="expected a version in guard, such as rollout_dec"):
         warehouse.build(name, replace(all_kinds()[name].smallest, guard=(guard,)))
 
 
 class Counted(InProcess):
-    """Computes shards in this process, and counts them."""
+    """Computes shards in this process and counts them."""
 
     shards = 0
 
@@ -86,7 +86,7 @@ class Counted(InProcess):
 
 @pytest.fixture
 def rebuilding(small_root: Path) -> Iterator[Path]:
-    """A copy of the small warehouse, in memory where that can be."""
+    """A copy of the small warehouse, in memory if possible."""
     place = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=place if place.is_dir() else None) as folder:
         shutil.copytree(small_root, Path(folder) / "warehouse")
@@ -94,9 +94,8 @@ def rebuilding(small_root: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-def test_every_kind_is_built_again(small_root: Path, rebuilding: Path) -> None:
-    """Its values depend on no threads and no processes, and it takes no more memory than is said, once the libraries
-    are loaded."""
+def test_every_kind_is_rebuilt_with_the_same_values(small_root: Path, rebuilding: Path) -> None:
+    """The rebuild uses other threads and processes, and at most the estimated memory once the libraries are loaded."""
     with open_executor("processes:2") as processes, Together() as together:
         for kind in all_kinds().values():
             with together.case(kind.name):
@@ -121,13 +120,13 @@ def build_again(kind: Dataset[Any], folder: Path, digest: str, processes: Execut
 
 
 def forget_most_memory() -> None:
-    """Let the most memory that this process had be what it has now. Only Linux can."""
+    """Reset the peak memory of this process to its current memory, which only Linux supports."""
     if sys.platform == "linux":
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def most_memory() -> int:
-    """The most bytes of memory that this process had since."""
+    """The peak memory of this process in bytes since the last reset."""
     (line,) = (text for text in Path("/proc/self/status").read_text().splitlines() if text.startswith("VmHWM:"))
     return int(line.split()[1]) * 1024
 
@@ -158,16 +157,16 @@ def test_manifest_lists_every_file_and_counts_the_rows(small_root: Path, kind: D
 
 
 @each_kind
-def test_statistics_are_figures_and_bounds_are_stated(small_root: Path, kind: Dataset[Any]) -> None:
+def test_statistics_are_finite_and_bounds_are_given(small_root: Path, kind: Dataset[Any]) -> None:
     statistics = small(small_root, kind).manifest.statistics
     assert bool(statistics) != (kind.name in WITHOUT_STATISTICS)
     assert all(np.isfinite(figure) for figure in statistics.values())
-    if kind.name in BOUNDED | set(numbered()):
+    if kind.name in BOUNDED | set(sized_kinds()):
         assert [name for name, figure in statistics.items() if name.endswith("error_bound") and 0 < figure < 0.1]
 
 
 @each_kind
-def test_parameters_come_back_from_the_manifest(small_root: Path, kind: Dataset[Any]) -> None:
+def test_parameters_round_trip_through_the_manifest(small_root: Path, kind: Dataset[Any]) -> None:
     recorded = small(small_root, kind).manifest.parameters
     assert recorded == kind.smallest.to_json()
     assert kind.parameters.from_manifest(recorded) == kind.smallest
@@ -178,7 +177,7 @@ def test_parameters_come_back_from_the_manifest(small_root: Path, kind: Dataset[
 
 @each_kind
 def test_estimate_of_rows_and_disk(small_root: Path, kind: Dataset[Any]) -> None:
-    """An estimate is what is written, or a bit more; headers count by columns, not by rows."""
+    """Estimates equal the written size or slightly exceed it; headers depend on columns, not rows."""
     estimate, manifest = kind.estimate(kind.smallest), small(small_root, kind).manifest
     if not estimate.rows:  # unknown before files, or another version, are read
         assert kind.takes_files or any(isinstance(each, VersionRef) for each in vars(kind.smallest).values())
@@ -186,7 +185,7 @@ def test_estimate_of_rows_and_disk(small_root: Path, kind: Dataset[Any]) -> None
     longer = max(1.0, manifest.statistics.get("turns_per_game", 0.0) / TURNS)
     more = max(1.0, manifest.rows / estimate.rows)
     assert more <= (GAMES if longer > 1 else 1)
-    assert manifest.rows == estimate.rows or kind.name not in numbered()
+    assert manifest.rows == estimate.rows or kind.name not in sized_kinds()
     written = sum(entry.bytes for entry in manifest.files)
     assert values_bytes(small(small_root, kind)) <= estimate.disk_bytes * longer * more
     assert estimate.disk_bytes <= max(4 * written, SMALL_BYTES)
@@ -195,13 +194,13 @@ def test_estimate_of_rows_and_disk(small_root: Path, kind: Dataset[Any]) -> None
 
 
 def values_bytes(table: Table) -> int:
-    """What the values of a version take on disk, without what any file has of its form alone."""
+    """The bytes of a version's values on disk, without fixed overheads of files."""
     arrays = sum(values.nbytes for values in table.arrays().values())
     return arrays + sum(parquet_bytes(path) for path in table.folder.glob("*.parquet"))
 
 
 def parquet_bytes(path: Path) -> int:
-    """What the values of a Parquet file take."""
+    """The bytes of the values in a Parquet file."""
     metadata = pq.read_metadata(path)
     groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
     chunks = [group.column(column) for group in groups for column in range(metadata.num_columns)]
@@ -223,7 +222,7 @@ def test_estimate_of_memory(kind: Dataset[Any]) -> None:
 def test_estimates_have_room_for_checkpoints(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, parameters: Parameters
 ) -> None:
-    """The most that is on the disk at any time, with a checkpoint after every step."""
+    """The largest disk use at any time, with a checkpoint after every step."""
     warehouse = bgdata.open_warehouse(memory_path)
     held: dict[str, list[int]] = {"remove_folder": [], "publish": []}
 
@@ -237,8 +236,8 @@ def test_estimates_have_room_for_checkpoints(
         monkeypatch.setattr(module, name, measured)
 
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
-    measuring(job, "remove_folder")  # of checkpoints, when the next one is whole or the last is not needed
-    measuring(storage, "publish")  # with Parquet files, which come when checkpoints are gone
+    measuring(job, "remove_folder")  # removes checkpoints, once the next one is complete or the last is unnecessary
+    measuring(storage, "publish")  # writes Parquet files, after checkpoints are removed
     warehouse.build(name, parameters)
     estimate, most = warehouse.kind(name).estimate(parameters), max(max(held["remove_folder"]), max(held["publish"]))
     assert most <= estimate.building_bytes + 2 * HEADERS_BYTES

@@ -1,4 +1,4 @@
-"""What every dataset kind declares. Kinds are discovered: one that is added is held to all of this."""
+"""Declarations of every kind. Kinds are discovered, so new ones are tested too."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from bgdata.store.parameters import VersionRef
 from bgdata.training.feed import REFERENCE, is_benchmark, is_labelled
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import sizes_of
-from tests.contract.kinds import each_kind, numbered, numbered_kind
+from tests.contract.kinds import each_kind, sized_kind, sized_kinds
 
-# words of DESIGN.md, section 4, that names must not have, and why not for whole names only
+# words and abbreviations that names must not contain (DESIGN.md, section 4)
 WRONG_WORDS = {
     *("piece", "man", "white", "black", "player", "move", "action", "value", "score", "drop", "fold", "tp"),
     *("sim", "n", "se", "os", "ts", "num", "idx", "prob", "avg", "std", "pos", "cnt", "eq", "tmp", "utils"),
 }
-# what records of games and files of others are about: seats, turns, scores, and counts
+# words of records of games and files: seats, turns, scores, and counts
 RECORDED_WORDS = {"player", "action", "score", "scores", "value", "n"}
-# columns of whole numbers and flags that count or name nothing with a unit
+# types of columns that may lack a unit
 UNITLESS = {"INTEGER", "BIGINT", "SMALLINT", "TINYINT", "BOOLEAN", "VARCHAR"}
-# what the name of a column of a unit ends with
+# by unit: endings of column names
 UNIT_ENDINGS = {"rolls": ("_rolls",), "pips": ("_pips", "pip_count"), "seconds": ("_seconds",), "bytes": ("_bytes",)}
 
 
-def test_there_are_kinds() -> None:
-    assert len(numbered()) >= 5
+def test_kinds_are_discovered() -> None:
+    assert len(sized_kinds()) >= 5
     assert len(all_kinds()) >= 32
     assert list(all_kinds()) == sorted(all_kinds())
     assert {name: kind.name for name, kind in all_kinds().items()} == {name: name for name in all_kinds()}
@@ -45,7 +45,7 @@ def test_there_are_kinds() -> None:
 
 
 @each_kind
-def test_declaration(kind: Dataset[Any]) -> None:
+def test_declaration_is_complete(kind: Dataset[Any]) -> None:
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", kind.name)
     assert kind.revision >= 1
     assert kind.summary.endswith(".")
@@ -75,17 +75,19 @@ def test_every_column_and_array_is_explained(kind: Dataset[Any]) -> None:
 
 
 @each_kind
-def test_names(kind: Dataset[Any]) -> None:
+def test_names_are_plain(kind: Dataset[Any]) -> None:
     columns = [column for shape in kind.tables for column in shape.columns]
     names = [kind.name, *(shape.name for shape in kind.tables), *(column.name for column in columns)]
     for name in (*names, *(array.name for array in kind.arrays), *kind.parameters.names()):
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name)
-        assert not set(name.split("_")) & (WRONG_WORDS - (set() if kind.name in numbered() else RECORDED_WORDS)), name
+        assert not set(name.split("_")) & (WRONG_WORDS - (set() if kind.name in sized_kinds() else RECORDED_WORDS)), (
+            name
+        )
     for column in columns:
         assert column.name.endswith(UNIT_ENDINGS.get(column.unit, "")), f"{column.name} in {column.unit}"
 
 
-def test_the_same_name_has_the_same_unit_and_type_everywhere() -> None:
+def test_same_name_has_the_same_unit_and_type_everywhere() -> None:
     found = defaultdict(set)
     for kind in all_kinds().values():
         for shape in kind.tables:
@@ -96,7 +98,7 @@ def test_the_same_name_has_the_same_unit_and_type_everywhere() -> None:
 
 @each_kind
 def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> None:
-    """So that the feed finds them, and the view `leakage`; benchmarks and reference positions are never trained on."""
+    """The feed and the view `leakage` find labels by this; benchmarks and reference positions are never trained on."""
     columns = {column.name for column in kind.columns}
     assert (is_labelled(kind) or REFERENCE in kind.tags) == ({"board", *CHANCES} <= columns)
     assert not (is_labelled(kind) and is_benchmark(kind))
@@ -104,7 +106,7 @@ def test_positions_with_chances_are_declared_as_labels(kind: Dataset[Any]) -> No
     assert is_benchmark(kind) == (is_shared or REFERENCE in kind.tags)
 
 
-@numbered_kind
+@sized_kind
 def test_slugs_are_unique(kind: Dataset[Any]) -> None:
     several = [
         kind.parameters(**dict(zip(sizes_of(kind), values, strict=True)))
@@ -149,9 +151,9 @@ def test_values_of_other_types_are_refused(memory_path: Path, kind: Dataset[Any]
     assert not warehouse.root.exists()
 
 
-@numbered_kind
+@sized_kind
 def test_sizes_out_of_range_are_refused(memory_path: Path, kind: Dataset[Any]) -> None:
-    warehouse = Warehouse(memory_path / "warehouse", numbered())
+    warehouse = Warehouse(memory_path / "warehouse", sized_kinds())
     for name in sizes_of(kind):
         for value in (0, -1, 1000):
             parameters = kind.smallest.with_changes({name: value})

@@ -1,4 +1,4 @@
-"""What the files of every dataset kind hold and say of themselves."""
+"""Content and descriptions of the files of every kind."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from docs.ship import FOLDERS
-from tests.contract.kinds import each_kind, numbered, numbered_kind, small
+from tests.contract.kinds import each_kind, sized_kind, sized_kinds, small
 from tests.kinds.rows import ROWS
 from tests.rechecking import check_sample
 from tests.together import each
 
 
 @each_kind
-def test_parquet_has_the_declared_columns_in_order_of_the_key(small_root: Path, kind: Dataset[Any]) -> None:
+def test_parquet_has_the_declared_columns_in_key_order(small_root: Path, kind: Dataset[Any]) -> None:
     table = small(small_root, kind)
     for shape in kind.tables:
         path = table.folder / shape.file
@@ -42,7 +42,7 @@ def test_parquet_has_the_declared_columns_in_order_of_the_key(small_root: Path, 
 
 
 def check_description(kind: Dataset[Any], table: Table) -> None:
-    """Columns and files say what is declared, and nothing of time or machine."""
+    """Columns and files have the declared descriptions, without times or machine names."""
     manifest = table.manifest
     for shape in kind.tables:
         schema = pq.read_schema(table.folder / shape.file)
@@ -67,31 +67,31 @@ def check_description(kind: Dataset[Any], table: Table) -> None:
 
 
 @each_kind
-def test_every_parquet_file_explains_itself(small_root: Path, kind: Dataset[Any]) -> None:
+def test_every_parquet_file_has_descriptions(small_root: Path, kind: Dataset[Any]) -> None:
     check_description(kind, small(small_root, kind))
 
 
 def shipped() -> list[Path]:
-    """The versions that come with the package."""
+    """The versions in the package."""
     return sorted(path.parent for folder in set(FOLDERS.values()) for path in folder.glob("*/*/manifest.json"))
 
 
 @each("folder", shipped)
-def test_every_parquet_file_of_the_package_explains_itself(folder: Path) -> None:
+def test_every_parquet_file_of_the_package_has_descriptions(folder: Path) -> None:
     table = Table(folder)
     check_description(all_kinds()[table.manifest.dataset], table)
     check_hashes(table)
 
 
-def test_the_same_version_has_the_same_parquet(memory_path: Path) -> None:
-    """So nothing in it is of a time or a place."""
-    kind = numbered()["bearoff_two_sided"]
+def test_same_version_has_the_same_parquet_bytes(memory_path: Path) -> None:
+    """The files contain no time or place."""
+    kind = sized_kinds()["bearoff_two_sided"]
     files = [bgdata.open_warehouse(memory_path / name).build(kind.name, kind.smallest).parquet for name in "ab"]
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_rounded_tables_hold_equities(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain numbers by dictionary: no codes, and no categories, for who reads the file alone."""
+def test_rounded_tables_have_equities_in_parquet(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file has plain numbers in a dictionary, neither codes nor categories, for readers without bgdata."""
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
     table = bgdata.open_warehouse(memory_path).build("bearoff_two_sided", TwoSidedParameters(3, 4))
     found = pq.read_table(table.parquet)
@@ -102,9 +102,9 @@ def test_rounded_tables_hold_equities(memory_path: Path, monkeypatch: pytest.Mon
         assert "RLE_DICTIONARY" in pq.read_metadata(table.parquet).row_group(0).column(2 + place).encodings
 
 
-@numbered_kind
-def test_parquet_shows_the_arrays(small_root: Path, kind: Dataset[Any]) -> None:
-    assert set(ROWS) == set(numbered()), "every kind has its rows in tests/kinds/rows.py"
+@sized_kind
+def test_parquet_equals_the_arrays(small_root: Path, kind: Dataset[Any]) -> None:
+    assert set(ROWS) == set(sized_kinds()), "every kind needs its rows in tests/kinds/rows.py"
     check_rows(small(small_root, kind), kind, kind.smallest)
 
 
@@ -122,9 +122,9 @@ def check_rows(table: Table, kind: Dataset[Any], parameters: Parameters) -> None
             assert value == pytest.approx(expected[column.name], abs=1e-7), (number, column.name)
 
 
-def test_rounded_tables_show_their_codes(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large two-sided tables are rounded to 16 bits; here a small one is."""
-    kind = numbered()["bearoff_two_sided"]
+def test_rounded_tables_show_decoded_values(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large two-sided tables are rounded to 16 bits; this test rounds a small one."""
+    kind = sized_kinds()["bearoff_two_sided"]
     exact = bgdata.open_warehouse(memory_path / "exact").build(kind.name, kind.smallest)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
     rounded = bgdata.open_warehouse(memory_path / "rounded").build(kind.name, kind.smallest)

@@ -1,4 +1,4 @@
-"""Proving every dataset kind: `verify` finds nothing in a good version, and any corrupted value in a bad one."""
+"""Checks of every kind: `verify` accepts good versions and finds any corrupted value."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from tests.contract.kinds import Corrupted, corrupted, each_kind, small, with_na
 from tests.rechecking import check_sample
 from tests.together import Together, each
 
-# networks are not trained again: they play their last games again, which a single weight may not change, and of the
-# curve its last row follows from them
+# networks are not retrained: their last games are replayed, which a single weight may not change, and of the curve only
+# the last row follows from them
 NOT_COMPUTED_AGAIN = {
     *("contact_parts.weights", "contact_parts.biases"),
     *("network.weights", "network.biases", "network.curve"),
@@ -51,10 +51,10 @@ def computed_kinds() -> dict[str, Dataset[Any]]:
 
 
 @each("rows", [None, 40_000])
-def test_a_table_made_from_damaged_cells_is_found(
+def test_table_made_from_damaged_cells_is_found(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int | None
 ) -> None:
-    """What a damaged checkpoint became: some cells are wrong, and all others follow from them as they should."""
+    """The result of a damaged checkpoint: some cells are wrong, and all others follow correctly from them."""
     warehouse, solve = bgdata.open_warehouse(memory_path), two_sided.solve_batch
 
     def damaged(window: two_sided.Window, totals: range) -> Iterator[two_sided.Solved]:
@@ -79,13 +79,13 @@ def test_a_table_made_from_damaged_cells_is_found(
 @pytest.mark.slow
 @each_kind
 def test_verify_says_what_was_recomputed_or_why_not(small_root: Path, kind: Dataset[Any]) -> None:
-    """No check returns silently."""
+    """No check passes silently."""
     warehouse = bgdata.open_warehouse(small_root)
     table = small(small_root, kind)
     for rows in (None, 2, 0):
         found = finding_of(table.name, RECOMPUTED, partial(check_recomputed, warehouse, table, rows, 0, Silence()))
         assert found.text, found
-        few_games = kind.name == "cube_studies" and rows == 2  # only whole arms can be played again
+        few_games = kind.name == "cube_studies" and rows == 2  # only whole arms can be replayed
         is_skipped = rows == 0 or kind.takes_files or few_games
         assert found.status is (Status.SKIPPED if is_skipped else Status.PASSED)
 
@@ -94,8 +94,8 @@ def test_verify_says_what_was_recomputed_or_why_not(small_root: Path, kind: Data
     "name",
     ["bearoff_error", "bearoff_gammon", "bearoff_one_sided", "bearoff_two_sided", "cube_life", "contact_endgame"],
 )
-def test_rows_that_are_drawn_are_not_said_to_be_all(small_root: Path, name: str) -> None:
-    """Some come twice, others not at all; where as many rows are asked for as there are, endgames take each once."""
+def test_sampled_rows_are_not_reported_as_all(small_root: Path, name: str) -> None:
+    """Samples may repeat rows and miss others; if the sample is as large as the table, endgames take each row once."""
     warehouse = bgdata.open_warehouse(small_root)
     table = small(small_root, warehouse.kind(name))
     for rows in (3, table.manifest.rows):
@@ -106,8 +106,8 @@ def test_rows_that_are_drawn_are_not_said_to_be_all(small_root: Path, name: str)
 
 
 @each_kind
-def test_nothing_is_found_in_a_good_version(small_root: Path, kind: Dataset[Any]) -> None:
-    """In all of its rows."""
+def test_good_version_passes(small_root: Path, kind: Dataset[Any]) -> None:
+    """All rows are recomputed."""
     warehouse, table = bgdata.open_warehouse(small_root), small(small_root, kind)
     findings = list(verify(warehouse, [table], sample_rows=8 * table.manifest.rows, seed=0, progress=Silence()))
     assert [finding.text for finding in findings if finding.problem] == []
@@ -116,8 +116,8 @@ def test_nothing_is_found_in_a_good_version(small_root: Path, kind: Dataset[Any]
 
 
 @each_kind
-def test_a_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, kind: Dataset[Any]) -> None:
-    """By the hash of the file, which is named."""
+def test_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path, kind: Dataset[Any]) -> None:
+    """The hash of the file shows it, and the error names the file."""
     place = memory_path / small(small_root, kind).folder.relative_to(small_root)
     shutil.copytree(small(small_root, kind).folder, place)
     table = Table(place)
@@ -136,8 +136,8 @@ def test_a_changed_byte_of_any_file_is_found(small_root: Path, memory_path: Path
 
 
 @each_kind
-def test_a_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, kind: Dataset[Any]) -> None:
-    """Even where the hash of the file was made right again."""
+def test_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path, kind: Dataset[Any]) -> None:
+    """The digest shows it even if the hash of the file was corrected."""
     table = small(small_root, kind)
     for array in kind.arrays:
         values = table.array(array.name)
@@ -149,9 +149,9 @@ def test_a_corrupted_value_of_any_array_is_found_by_the_digest(small_root: Path,
 
 @pytest.mark.slow
 @each("kind", computed_kinds)
-def test_a_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_path: Path, kind: Dataset[Any]) -> None:
-    """Even where all hashes were made right again: a computed value follows from others, or from its inputs. NaN, which
-    is neither above a bound nor below, is one of the values."""
+def test_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_path: Path, kind: Dataset[Any]) -> None:
+    """All hashes are corrected here, but computed values follow from others or from inputs. One of the values is NaN,
+    which passes comparisons with bounds."""
     table = small(small_root, kind)
     with Together() as together:
         for array in kind.arrays:
@@ -168,7 +168,7 @@ def test_a_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_
 
 
 def check_everything(root: Path, table: Table, generator: np.random.Generator, folder: Path) -> list[Finding]:
-    """Compute the rows again, and run the SQL checks where all of them come out the same."""
+    """Recompute the rows, and if all are equal, run the SQL checks."""
     name = table.manifest.dataset
     found = [finding_of(name, "recomputed", partial(check_all_rows, root, table, generator))]
     if not found[0].problem:
@@ -177,15 +177,16 @@ def check_everything(root: Path, table: Table, generator: np.random.Generator, f
 
 
 def check_all_rows(root: Path, table: Table, generator: np.random.Generator) -> None:
-    """Compute every row again."""
+    """Recompute every row."""
     kind = all_kinds()[table.manifest.dataset]
     inputs = bgdata.open_warehouse(root).find_inputs(kind, kind.smallest) or {}
     check_sample(kind, table, inputs, 8 * table.manifest.rows, generator)
 
 
 def check_sql_of(table: Table, folder: Path) -> None:
-    """Run the SQL checks on files that show the arrays."""
+    """Run the SQL checks on Parquet files made from the arrays."""
     kind = all_kinds()[table.manifest.dataset]
     computed = Computed(kind.smallest, table.arrays())
-    write_tables(kind, computed, folder, Silence(), digest="0" * 64, recipe_key="")
-    run_sql_checks(all_kinds().sql, kind, kind.smallest, folder)
+    write_tables(kind, computed, folder, Silence(), version="r1-00000000", digest="0" * 64, recipe_key="")
+    files = {shape: [folder / shape.file] for shape in kind.tables_of(kind.smallest)}
+    run_sql_checks(all_kinds().sql, kind, kind.smallest, files)

@@ -1,4 +1,4 @@
-"""A package beside bgdata, `stranger/`, adds a kind of dataset with its SQL, and a player, by entry points alone."""
+"""The package `stranger/` adds a kind of dataset with SQL, and a player, only through entry points."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ assert kinds["bearoff_two_sided"].__module__ == "bgdata.bearoff.kinds.bearoff_tw
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The package on the path, as if it were installed."""
+    """Put the package on the path as if it were installed."""
     monkeypatch.syspath_prepend(STRANGER)
     datasets.all_kinds.cache_clear()
     yield
@@ -49,7 +49,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def run(*arguments: object, code: int = 0) -> str:
-    """What a command of bgdata prints."""
+    """The output of a bgdata command."""
     found = CliRunner().invoke(main, [str(argument) for argument in arguments])
     assert found.exit_code == code, found.output
     return found.output
@@ -86,13 +86,13 @@ def test_explorer_shows_a_kind_of_another_package(tmp_path: Path) -> None:
         assert table.manifest.digest[:8] in client.get(f"/table/{table.name}").text
 
 
-def test_kinds_of_others_are_found_without_import() -> None:
+def test_kinds_of_others_are_found_without_importing_them() -> None:
     subprocess.run([sys.executable, "-c", LAZY], check=True, env={"PYTHONPATH": f"{STRANGER}:{SQL.parent}"})
 
 
-def test_warehouse_of_one_foreign_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With no SQL but its own; and with that of backgammon, of which only views of versions are left."""
-    ours = all_kinds().sql.folders  # before the other package is found
+def test_warehouse_with_one_foreign_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It works without our SQL; with our SQL, only the views of versions remain."""
+    ours = all_kinds().sql.folders  # without the other package
     monkeypatch.syspath_prepend(STRANGER)
     for number, folders in enumerate(([], [STRANGER / "dice_kinds" / "sql"], ours)):
         kinds = Kinds({"dice_sums": "dice_kinds.sums"}, sql=folders)
@@ -105,8 +105,8 @@ def test_warehouse_of_one_foreign_kind(tmp_path: Path, monkeypatch: pytest.Monke
         assert not found & {"bearoff_positions", "leakage", "match_equity_differences", "cube_decisions"}
 
 
-def test_all_our_sql_is_in_a_catalog_of_all_kinds() -> None:
-    """Nothing is taken for SQL of other kinds."""
+def test_catalog_has_all_our_sql() -> None:
+    """None of it is mistaken for SQL of other kinds."""
     from bgdata.store.catalog import declared_index, fill_catalog
 
     warehouse = bgdata.open_warehouse("none")
@@ -139,7 +139,7 @@ def test_broken_kinds_of_others_are_refused(tmp_path: Path, monkeypatch: pytest.
 
 @each("name", ["dice_kinds.players:by_pips", "runner"])
 @pytest.mark.usefixtures("installed")
-def test_callable_is_a_player(name: str) -> None:
+def test_callable_opens_as_a_player(name: str) -> None:
     player = open_named_player(name)
     evaluate = player.evaluate_many  # type: ignore[attr-defined]
     chances, sources = evaluate(np.array([START_BOARD], np.int8))
@@ -190,7 +190,7 @@ def test_answers_of_another_shape_are_refused() -> None:
         player.evaluate_many(np.array([START_BOARD], np.int8))  # type: ignore[attr-defined]
 
 
-def test_opponents_with_a_ply() -> None:
+def test_opponent_with_a_ply() -> None:
     assert opponent_of("gnubg:2") == ("gnubg", 2)
     assert opponent_of("my.module:name") == ("my.module:name", 0)
     assert opponent_of("my.module:name:1") == ("my.module:name", 1)

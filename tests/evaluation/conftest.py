@@ -1,4 +1,4 @@
-"""Bearoff tables that several tests of evaluators ask."""
+"""Bearoff tables for tests of evaluators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small networks with random weights, written as versions of a warehouse, for tests of players and commands."""
+"""Small random networks written as versions of a warehouse, for tests of players and commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bgdata.store.manifest import Manifest
 
 INPUT_SETS = (InputSet.RACE, InputSet.TESAURO_198, InputSet.CONTACT)
 HIDDEN = ((6, 4), (5,), (7,))
-# weights of the inputs of points and bars: pips of the opponent less ours, 100 of them 4.0
+# weights of points and bars: pips of the opponent minus ours, 4.0 per 100
 _PER_CHECKER = np.array([1, 1, 1, 2])
 LEAD = 160 * np.concatenate(
     [*(np.concatenate([-point * _PER_CHECKER, (25 - point) * _PER_CHECKER]) for point in range(1, 25)), [-50, 50]]
@@ -25,8 +25,8 @@ LEAD = 160 * np.concatenate(
 
 
 def random_networks(seed: int) -> Networks:
-    """A race network of two hidden layers, and crashed and contact ones of one, of other inputs each. Weights are
-    random, but the first unit of every layer tells who leads the race: so games against them come to an end."""
+    """A race network of two hidden layers, and crashed and contact networks of one, each with other inputs. Weights are
+    random, except that the first unit of every layer has the leader of the race, so that games end."""
     generator = np.random.default_rng(seed)
     shapes = np.zeros((len(NETWORK_CLASSES), SIZES + 3), np.int64)
     weights: list[np.ndarray] = []
@@ -49,7 +49,7 @@ def random_networks(seed: int) -> Networks:
 
 
 def write_network(root: Path, name: str, networks: Networks) -> Path:
-    """Publish networks as network/<name> of a warehouse; the folder of the version."""
+    """Publish networks as network/<name> of a warehouse; returns the folder of the version."""
     folder = root / "network" / name / "r1-0123abcd"
     folder.mkdir(parents=True)
     for array, values in networks._asdict().items():
@@ -59,7 +59,7 @@ def write_network(root: Path, name: str, networks: Networks) -> Path:
 
 
 def manifest(name: str) -> Manifest:
-    """What a player reads of it is true; the rest is empty, or 0."""
+    """Fields that a player reads are valid; others are empty or 0."""
     return Manifest(
         dataset="network",
         variant=name,

@@ -1,4 +1,4 @@
-"""Evaluators for tests whose answers anybody can work out."""
+"""Evaluators for tests, with answers that are easy to compute."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from bgdata.game.classes import game_outcome
 from bgdata.game.codec import Boards, check_boards
 from bgdata.game.position import Position
 
-# what a checker on a slot adds to each of the five chances, in 1/1024; prime numbers have no pattern
+# the addition of a checker on each slot to each of the five chances, in 1/1024; primes give no pattern
 _STEPS = np.array(
     [[(7 + 4 * part) * slot * slot + (5 + 6 * part) * slot + 311 for part in range(5)] for slot in range(26)]
 )
-_FINAL = 5  # one board in so many is final
+_FINAL = 5  # one board of this many is final
 
 
 def chances_of_outcome(outcome: int) -> tuple[bool, ...]:
-    """Of a finished game."""
+    """The chances of a finished game."""
     return outcome > 0, outcome > 1, outcome > 2, outcome < -1, outcome < -2
 
 
 def judge(board: tuple[int, ...]) -> tuple[tuple[Fraction, ...], bool]:
-    """(five chances, whether final): what `Scrambled` says, as `tests.reference.lookahead` takes it."""
+    """(five chances, whether final): the answers of `Scrambled`, for `tests.reference.lookahead`."""
     outcome = game_outcome(Position(board))
     if outcome:
         return tuple(map(Fraction, chances_of_outcome(outcome))), True
@@ -34,13 +34,13 @@ def judge(board: tuple[int, ...]) -> tuple[tuple[Fraction, ...], bool]:
 
 
 class Scrambled:
-    """Five numbers without sense or pattern, exact in float32, some of them final; the rules for finished games."""
+    """Arbitrary chances without pattern, exact in float32, some of them final; the rules for finished games."""
 
     label, version = "scrambled", "1"
     accuracy: Mapping[AnswerSource, str] = {AnswerSource.EXACT: "made up"}
 
     def __init__(self) -> None:
-        self.asked = 0  # boards
+        self.asked = 0  # number of boards
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See chances.Evaluator."""
@@ -56,7 +56,7 @@ class Scrambled:
 
 
 class NearlyWon(Scrambled):
-    """Who is on roll, if the game goes on, wins 90 to 99 %, so that a double is passed whatever was played."""
+    """The player on roll wins 90 to 99 % of unfinished games, so a double is passed after any play."""
 
     label, version = "nearly-won", "1"
 
@@ -70,7 +70,7 @@ class NearlyWon(Scrambled):
 
 
 class OnRollWins:
-    """Whoever is on roll wins a single game, unless the game is over: all plays but the last are equals."""
+    """The player on roll always wins a single game, so all plays but the last are equal."""
 
     label, version = "on-roll-wins", "1"
     accuracy: Mapping[AnswerSource, str] = {}

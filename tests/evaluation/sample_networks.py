@@ -1,5 +1,5 @@
-"""Networks for tests: random ones of every input set and depth, one made by hand whose answers are known, and those
-that come with bgdata. Each is made once, and only to be read."""
+"""Networks for tests: random ones of every input set and depth, a hand-made one with known answers, and the default
+one. Each is made once and read-only."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SHAPES: tuple[tuple[tuple[InputSet, ...], tuple[tuple[int, ...], ...]], ...] = (
     ((InputSet.CONTACT, InputSet.TESAURO_198, InputSet.TESAURO_198), ((3, 1), (4,), (2, 7))),
     ((InputSet.TESAURO_196, InputSet.RACE, InputSet.CONTACT), ((16, 9), (20, 8), (19, 7, 6))),
 )
-RECTIFIED = 4  # the number of those with rectified units
+RECTIFIED = 4  # the number of the networks with rectified units
 PIPS_PER_UNIT = 16
 
 
 def random_floats(number: int, size: float = 10.0, seed: int = 1) -> FloatNetworks:
-    """Networks of SHAPES[number] with weights and biases even in -size / 10 to size / 10; rectified ones with weights
-    of their usual size for a size of 10."""
+    """Networks of SHAPES[number] with weights and biases uniform in -size / 10 to size / 10; rectified ones with a size
+    of 10 have weights of realistic size."""
     if number == RECTIFIED:
         networks = new_networks(*SHAPES[number], seed, Activation.RECTIFIED)
         networks = networks._replace(weights=networks.weights / np.float32(10))
@@ -41,14 +41,15 @@ def random_floats(number: int, size: float = 10.0, seed: int = 1) -> FloatNetwor
 
 @cache
 def random_networks(number: int, size: float = 10.0, seed: int = 1) -> Networks:
-    """The same in integers."""
+    """The networks of `random_floats` in integers."""
     return rounded_networks(random_floats(number, size, seed))
 
 
 @cache
 def pips_networks(sign: int = 1) -> Networks:
-    """Networks that know the race alone: the hidden unit is the logistic function of the pips that the player on roll
-    is ahead by (behind, for a sign of -1), over PIPS_PER_UNIT, and his win chance that of 4 unit - 2; no gammons."""
+    """Networks that only know the race: the hidden unit is the logistic function of the lead of the player on roll
+    (with sign -1, of the opponent) in pips over PIPS_PER_UNIT, and the winning chance that of 4 unit - 2; no
+    gammons."""
     shapes = np.array([[InputSet.TESAURO_196, 196, 201 * which, 6 * which, 0, 2, 1, 5] for which in range(3)], np.int64)
     weights, biases = np.zeros((3, 201), np.int16), np.zeros((3, 6), np.int32)
     pip = sign * (1 << 12) // PIPS_PER_UNIT

@@ -1,4 +1,4 @@
-"""Who answers for a board; plays evaluated by what they change, the same to the last bit; and values with the cube."""
+"""Sources of answers, incremental evaluation that is exact to the last bit, and cubeful values."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def bearoff(tmp_path_factory: pytest.TempPathFactory) -> list[Table]:
 
 @pytest.fixture(scope="module")
 def tables(bearoff: list[Table]) -> BearoffArrays:
-    """The same for kernels."""
+    """The small tables, for kernels."""
     return map_tables(*bearoff)
 
 
 def home_boards(count: int, seed: int) -> Boards:
-    """Boards with 1 to 15 checkers of either side on its first four points: just within small tables or beyond."""
+    """Boards with 1 to 15 checkers of each side on its first four points, inside small tables or just beyond."""
     generator = np.random.default_rng(seed)
     boards = np.zeros((count, 26), np.int8)
     for board in boards:
@@ -99,7 +99,7 @@ def decisions(every: int) -> tuple[Boards, np.ndarray]:
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
-def test_plays_are_evaluated_as_if_anew(number: int, tables: BearoffArrays) -> None:
+def test_incremental_evaluation_equals_a_fresh_one(number: int, tables: BearoffArrays) -> None:
     after_play, networks = batch_plays(*decisions(20))[1], random_networks(number)
     expected = evaluations(networks, tables, flip_boards(after_play))
     scratch, chances, seen = new_scratch(networks), np.empty(5, np.float32), Counter[int]()
@@ -114,7 +114,7 @@ def test_plays_are_evaluated_as_if_anew(number: int, tables: BearoffArrays) -> N
 
 
 def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
-    """One position can have plays of different classes, and the first layers of each network are kept apart."""
+    """One position can have plays of different classes; each network keeps its own first layers."""
     boards, rolls = decisions(10)
     offsets, after_play = batch_plays(boards, rolls)
     classes = position_classes(flip_boards(after_play))
@@ -123,7 +123,7 @@ def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
     networks = random_networks(0)
     scratch, chances, other = new_scratch(networks), np.empty(5, np.float32), np.empty(5, np.float32)
     for row in mixed:
-        for play in range(offsets[row + 1] - 1, offsets[row] - 1, -1):  # backwards: any order
+        for play in range(offsets[row + 1] - 1, offsets[row] - 1, -1):  # backwards, as any order works
             flipped = flip_boards(after_play[play : play + 1])[0]
             assert fill_play_chances(networks, tables, after_play[play], scratch, chances) == fill_chances(
                 networks, tables, flipped, new_scratch(networks), other
@@ -132,8 +132,8 @@ def test_plays_of_several_networks_in_turn(tables: BearoffArrays) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
-def test_networks_answer_as_their_twin_within_the_rules(number: int) -> None:
-    """The network of the class, held to the rules; hidden units next to a half are left out, see its own tests."""
+def test_networks_equal_the_reference_within_the_rules(number: int) -> None:
+    """The network of the class, limited by the rules; boards with hidden units near a half are skipped."""
     networks = random_networks(number)
     boards = np.concatenate([decisions(60)[0], random_game_positions(3, seed=9).boards])
     found = evaluations(networks, NO_TABLES, boards)
@@ -162,7 +162,7 @@ def test_finished_games() -> None:
     assert set(game_outcomes(both).tolist()) >= {-2, -1, 1, 2}
 
 
-def test_tables_are_asked_first(bearoff: list[Table], tables: BearoffArrays) -> None:
+def test_tables_answer_before_networks(bearoff: list[Table], tables: BearoffArrays) -> None:
     boards = home_boards(500, seed=8)
     found = evaluations(random_networks(1), tables, boards)
     expected = BearoffEvaluator(*bearoff).evaluate_many(boards)
@@ -192,7 +192,7 @@ def test_choices_are_the_first_of_the_best(number: int, tables: BearoffArrays) -
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_opponent_is_on_roll_after_a_play(sign: int) -> None:
-    """A network that wants its own side ahead (or behind) chooses the plays that make it so: against the opponent."""
+    """A network that values its own lead (or deficit) chooses plays that make it largest."""
     networks, (boards, rolls) = pips_networks(sign), decisions(30)
     offsets, after_play = batch_plays(boards, rolls)
     scratch = new_scratch(networks)
@@ -200,7 +200,7 @@ def test_opponent_is_on_roll_after_a_play(sign: int) -> None:
         plays = after_play[offsets[row] : offsets[row + 1]]
         lead = np.array([pips(flip_boards(play[None])[0]) - pips(play) for play in plays])
         if (game_outcomes(plays) != 0).any() or abs(lead).max() > 80:
-            continue  # won at once, or beyond where the squashing function is flat
+            continue  # won at once, or where the squashing function is flat
         best, _ = choose_by_chances(networks, NO_TABLES, plays, len(plays), scratch)
         hidden = logistic(-sign * int(lead[best]) / PIPS_PER_UNIT)
         assert lead[best] == (lead.max() if sign > 0 else lead.min())
@@ -209,11 +209,11 @@ def test_opponent_is_on_roll_after_a_play(sign: int) -> None:
 
 
 def pips(board: Boards) -> int:
-    """Of the player on roll."""
+    """Pips of the player on roll."""
     return sum(point * max(int(count), 0) for point, count in enumerate(board) if point)
 
 
-def test_any_threads_and_rows(tables: BearoffArrays) -> None:
+def test_answers_do_not_depend_on_threads_or_rows(tables: BearoffArrays) -> None:
     boards = np.concatenate([sample_games().boards[:1000], home_boards(100, seed=3)])
     networks = random_networks(1)
     expected = evaluations(networks, tables, boards)
@@ -228,7 +228,7 @@ def test_any_threads_and_rows(tables: BearoffArrays) -> None:
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
-def test_boards_of_another_form_are_refused(wrong: np.ndarray) -> None:
+def test_invalid_boards_are_refused(wrong: np.ndarray) -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
         evaluations(random_networks(0), NO_TABLES, wrong)
 
@@ -242,14 +242,14 @@ CHANCES = np.array([[0.7, 0.2, 0.01, 0.1, 0.0], [0.35, 0.1, 0.0, 0.2, 0.02], [0.
 def stakes_for(
     unit: int, owner: CubeOwner, score: MatchScore | None = None, cube: int = 1, *, jacoby: bool = False
 ) -> CubeStakes:
-    """Stakes as kernels have them."""
+    """Stakes in the form of kernels."""
     game = MatchGame(score.away, score.opponent_away, score.is_crawford) if score else MatchGame(0, 0)
     return CubeStakes(unit, STRATEGY, jacoby, published_met().cells, game, cube, OWNER_CODES[owner])
 
 
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("chances", CHANCES.tolist())
-def test_values_are_the_equities_of_best_decisions(chances: list[float], owner: CubeOwner) -> None:
+def test_values_equal_equities_of_best_decisions(chances: list[float], owner: CubeOwner) -> None:
     row, money = np.array(chances, np.float32), CubeRules(STRATEGY)
     cube = 1 if owner == CubeOwner.CENTERED else 2
 
@@ -266,7 +266,7 @@ def test_values_are_the_equities_of_best_decisions(chances: list[float], owner: 
     assert value(None) == value(stakes_for(CUBELESS, owner)) == cubeless
 
 
-def test_owners_turn() -> None:
+def test_turned_owners() -> None:
     codes = [OWNER_CODES[owner] for owner in OWNERS]
     assert [turned_owner(code) for code in codes] == [codes[0], codes[2], codes[1]]
 
@@ -279,8 +279,8 @@ def six_checkers(tmp_path_factory: pytest.TempPathFactory) -> BearoffEvaluator:
 
 
 @pytest.mark.parametrize("owner", OWNERS)
-def test_plays_by_exact_tables(six_checkers: BearoffEvaluator, owner: CubeOwner) -> None:
-    """Where the two-sided table covers a position, its column for the cube chooses, not always the cubeless play."""
+def test_exact_tables_choose_plays(six_checkers: BearoffEvaluator, owner: CubeOwner) -> None:
+    """If the two-sided table covers a position, its column for the cube owner chooses, not always the cubeless play."""
     assert six_checkers.two_sided is not None
     table, random = MoneyBearoff(six_checkers.two_sided), np.random.default_rng(5)
     theirs = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
@@ -300,7 +300,7 @@ def test_plays_by_exact_tables(six_checkers: BearoffEvaluator, owner: CubeOwner)
 
 
 def exact_value(table: MoneyBearoff, position: Position, stakes: Stakes) -> float:
-    """What a position is worth to the player on roll with the best cube actions; a finished game is lost."""
+    """The value of a position to the player on roll with the best cube actions; a finished game is lost."""
     if not any(position.rows[0]):
         return -1.0
     found = table.cube_equities(position, stakes)

@@ -1,4 +1,4 @@
-"""Bearoff positions from mapped tables: against exact fractions, races by the clock, and who covers what by meaning."""
+"""Bearoff positions from mapped tables: against exact fractions, simulated races, and the definition of coverage."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ from tests.reference.bearoff_chances import combined_chances, covered_by
 from tests.together import each
 
 NONE, EXACT, COMBINED = BearoffSource.NONE, BearoffSource.EXACT, BearoffSource.COMBINED
-ROUNDING = 3e-7  # of chances stored and summed
+ROUNDING = 3e-7  # of stored and summed chances
 TWO_SIDED_BOUND, ENDGAME_BOUND = 3.2e-5, 7e-6  # of stored equities
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a warehouse with one-sided and gammon tables of 7 and 6 points and two-sided ones of 6x3 and
-    2x15, and contact endgames."""
+    """A warehouse folder with one-sided and gammon tables of 7 and 6 points, two-sided ones of 6x3 and 2x15, and
+    contact endgames."""
     folder = tmp_path_factory.mktemp("bearoff")
     warehouse = bgdata.open_warehouse(folder)
     warehouse.build("bearoff_one_sided", RaceParameters(7))
@@ -67,7 +67,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def evaluator(root: Path) -> BearoffEvaluator:
-    """The two-sided table of 2x15 is left out: 6x3 has fewer positions."""
+    """It uses the 6x3 two-sided table, which has more positions than 2x15."""
     warehouse = bgdata.open_warehouse(root)
     race = [warehouse.open(kind, "6x15") for kind in ("bearoff_one_sided", "bearoff_gammon")]
     return BearoffEvaluator(warehouse.open("bearoff_two_sided", "6x3"), *race)
@@ -81,19 +81,19 @@ def table(root: Path) -> EndgameTable:
 
 @pytest.fixture(scope="module")
 def endgames(root: Path, table: EndgameTable) -> BearoffEvaluator:
-    """They, and the two-sided table of 6x3."""
+    """Contact endgames and the 6x3 two-sided table."""
     return BearoffEvaluator(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x3"), endgame=table.table)
 
 
 @pytest.fixture(scope="module")
 def player(root: Path) -> LookaheadPlayer:
-    """The player that comes with bgdata, and all these tables."""
+    """The default player with all these tables."""
     return bgdata.open_player(root)
 
 
 @pytest.fixture(scope="module", name="pairs")
 def all_pairs(table: EndgameTable) -> Boards:
-    """Every position of the table of contact endgames."""
+    """Every position of the contact endgame table."""
     counts = endgame_layouts(2).counts
     ours, theirs = np.nonzero(~np.isnan(np.asarray(table.stored)[..., 0]))
     boards = endgame_boards(counts[ours], counts[theirs])
@@ -109,8 +109,8 @@ def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:
 
 
 def random_pairs(points: int, checkers: int, count: int) -> Boards:
-    """Boards with random layouts of 1 to `checkers` on each side, any number as likely; of every nine the first has
-    them all on the one side, the fourth on the other, the seventh on both."""
+    """Boards with random layouts of 1 to `checkers` on each side, any number equally likely; of every nine boards the
+    first has all of them on one side, the fourth on the other, the seventh on both."""
     generator = np.random.default_rng(points * checkers)
     every = all_layouts(points, checkers)
     sides = []
@@ -124,11 +124,11 @@ def random_pairs(points: int, checkers: int, count: int) -> Boards:
 
 
 def rolls_of(table: RaceTable, layout: list[int]) -> dict[int, float]:
-    """Chances of a layout by numbers of rolls, those that are possible."""
+    """The nonzero chances of a layout by number of rolls."""
     return {n: chance for n, chance in enumerate(table.probe_chances(layout).tolist()) if chance}
 
 
-def test_exact_chances_are_those_of_exact_fractions(evaluator: BearoffEvaluator) -> None:
+def test_exact_chances_equal_exact_fractions(evaluator: BearoffEvaluator) -> None:
     small = layouts(6, 2)[1:]
     pairs = [(on_roll, opponent) for on_roll in small for opponent in small]
     found = evaluator.evaluate_many(boards_of(*(np.array(side, np.int8) for side in zip(*pairs, strict=True))))
@@ -138,8 +138,8 @@ def test_exact_chances_are_those_of_exact_fractions(evaluator: BearoffEvaluator)
     assert found.chances[:, 0] == pytest.approx(np.array(expected), abs=1e-6)
 
 
-def test_every_cell_is_found_in_both_ways_of_storing(evaluator: BearoffEvaluator, root: Path) -> None:
-    """As equities and as 16-bit codes, which only tables too large for tests hold."""
+def test_cells_are_the_same_in_both_formats(evaluator: BearoffEvaluator, root: Path) -> None:
+    """Codes of 16 bits are only used in tables too large for tests, so this test makes some."""
     table = bgdata.open_two_sided(root, 6, 3)
     index, other = (side.ravel() for side in np.mgrid[1:84, 1:84])
     every = all_layouts(6, 3)
@@ -155,7 +155,7 @@ def test_every_cell_is_found_in_both_ways_of_storing(evaluator: BearoffEvaluator
     assert set(found.sources.tolist()) == {EXACT}
 
 
-def test_combined_chances_are_those_of_races_by_the_clock(evaluator: BearoffEvaluator) -> None:
+def test_combined_chances_equal_simulated_races(evaluator: BearoffEvaluator) -> None:
     assert evaluator.one_sided is not None
     assert evaluator.gammon is not None
     one_sided, gammon = RaceTable(evaluator.one_sided), RaceTable(evaluator.gammon)
@@ -174,7 +174,7 @@ def test_combined_chances_are_those_of_races_by_the_clock(evaluator: BearoffEval
     assert gammons.min() > 5
 
 
-def test_chances_contain_one_another(evaluator: BearoffEvaluator) -> None:
+def test_chances_respect_their_order(evaluator: BearoffEvaluator) -> None:
     found = evaluator.evaluate_many(random_pairs(6, 15, 20_000))
     win, win_gammon, _, lose_gammon, _ = found.chances.T
     assert found.chances.min() >= 0
@@ -183,8 +183,8 @@ def test_chances_contain_one_another(evaluator: BearoffEvaluator) -> None:
     assert (lose_gammon <= np.float32(1) - win).all()
 
 
-def test_rolling_first_wins_the_ties(evaluator: BearoffEvaluator, root: Path) -> None:
-    """Seen by either side: both roll first in their own view, so they share what needs equally many rolls."""
+def test_side_on_roll_wins_ties(evaluator: BearoffEvaluator, root: Path) -> None:
+    """Seen by either side on roll: the two views share the rolls that both need equally often."""
     boards = random_pairs(6, 15, 300)
     boards[:, 1:7] = all_layouts(6, 15)[-300:]
     both = [evaluator.evaluate_many(seen).chances.astype(np.float64) for seen in (boards, flip_boards(boards))]
@@ -210,8 +210,8 @@ def test_chances_by_hand(evaluator: BearoffEvaluator) -> None:
     assert bgdata.open_gammon(evaluator.gammon.folder.parents[2], 6).probe_chances(full)[1] == pytest.approx(saved)
 
 
-def test_coverage_follows_its_meaning(evaluator: BearoffEvaluator) -> None:
-    """Positions of all kinds against the meaning of coverage."""
+def test_coverage_follows_its_definition(evaluator: BearoffEvaluator) -> None:
+    """The positions are of all kinds."""
     boards = np.concatenate(
         [
             random_game_positions(15, seed=5).boards,
@@ -235,7 +235,7 @@ def test_coverage_follows_its_meaning(evaluator: BearoffEvaluator) -> None:
 
 
 def sized(arrays: BearoffArrays, two_sided: tuple[int, int], one_sided: int, gammon: int) -> BearoffArrays:
-    """The arrays as if of other tables: to ask who covers what, which reads none."""
+    """The arrays with the sizes of other tables, for questions of coverage, which read no table."""
     points, checkers = two_sided
     return arrays._replace(
         two_sided_points=points, two_sided_checkers=checkers, one_sided_points=one_sided, gammon_points=gammon
@@ -243,7 +243,7 @@ def sized(arrays: BearoffArrays, two_sided: tuple[int, int], one_sided: int, gam
 
 
 def test_contact_within_the_points_of_a_large_table(evaluator: BearoffEvaluator) -> None:
-    """From 13 points on both sides can be on their points and not past each other."""
+    """From 13 points on, both sides can be within the table and still in contact."""
     arrays = sized(evaluator.arrays, (18, 14), 18, 18)
     answers = set()
     for ours in range(2, 24):
@@ -290,7 +290,7 @@ def board_of(counts: dict[int, int]) -> Boards:
 
 
 @each("name", list(UNCOVERED))
-def test_uncovered_positions_are_left_alone(evaluator: BearoffEvaluator, name: str) -> None:
+def test_uncovered_positions_stay_unanswered(evaluator: BearoffEvaluator, name: str) -> None:
     board, chances = board_of(UNCOVERED[name]), np.full(5, 7, np.float32)
     assert fill_bearoff_chances(evaluator.arrays, board, chances) == NONE
     assert chances.tolist() == [7] * 5
@@ -300,14 +300,14 @@ def test_uncovered_positions_are_left_alone(evaluator: BearoffEvaluator, name: s
 
 
 @each("name", list(UNCOVERED_ENDGAMES))
-def test_uncovered_endgames_are_left_alone(endgames: BearoffEvaluator, name: str) -> None:
+def test_uncovered_endgames_stay_unanswered(endgames: BearoffEvaluator, name: str) -> None:
     found = endgames.evaluate_many(board_of(UNCOVERED_ENDGAMES[name])[None])
     assert found.sources.tolist() == [NONE]
     assert np.isnan(found.chances).all()
 
 
-def test_no_backgammon_from_points_that_tables_can_have() -> None:
-    """A loser on point 18 or below is outside the winner's home board: the outcome of the rules themselves."""
+def test_no_backgammon_from_points_of_tables() -> None:
+    """A loser on point 18 or below is outside the winner's home board."""
     boards = np.zeros((24, 26), np.int8)
     boards[:, 24] = -14
     boards[np.arange(24), 24 - np.arange(24)] -= 1
@@ -315,7 +315,7 @@ def test_no_backgammon_from_points_that_tables_can_have() -> None:
 
 
 def test_fifteen_checkers_are_never_answered_from_equities(root: Path) -> None:
-    """Equities with gammons in them do not say how often who wins; below 15 checkers they do."""
+    """Equities with gammons do not determine winning chances; below 15 checkers they do."""
     warehouse = bgdata.open_warehouse(root)
     one_sided, gammon = warehouse.open("bearoff_one_sided", "6x15"), warehouse.open("bearoff_gammon", "6x15")
     with_gammons = BearoffEvaluator(warehouse.open("bearoff_two_sided", "2x15"), one_sided, gammon)
@@ -328,8 +328,8 @@ def test_fifteen_checkers_are_never_answered_from_equities(root: Path) -> None:
     assert (found.chances[is_full] == races.chances[is_full]).all()
 
 
-def test_bulk_is_the_same_in_any_way(evaluator: BearoffEvaluator) -> None:
-    """One by one, in any number of threads, in blocks that are not full, from arrays of any layout."""
+def test_bulk_answers_equal_single_ones(evaluator: BearoffEvaluator) -> None:
+    """The number of threads, partial blocks and the layout of arrays do not matter."""
     boards = np.concatenate([random_pairs(6, 15, 3 * BLOCK + 1), random_pairs(6, 3, BLOCK), random_pairs(8, 15, 9)])
     boards = np.random.default_rng(1).permutation(boards)
     expected = evaluator.evaluate_many(boards)
@@ -349,23 +349,23 @@ def test_bulk_is_the_same_in_any_way(evaluator: BearoffEvaluator) -> None:
 
 
 @pytest.mark.parametrize(("shape", "dtype"), [((3, 25), np.int8), ((26,), np.int8), ((2, 26), np.int64)])
-def test_boards_of_another_form_are_refused(evaluator: BearoffEvaluator, shape: tuple[int, ...], dtype: type) -> None:
+def test_invalid_boards_are_refused(evaluator: BearoffEvaluator, shape: tuple[int, ...], dtype: type) -> None:
     with pytest.raises(InvalidPositionError, match="expected boards as int8"):
         evaluator.evaluate_many(np.zeros(shape, dtype))
 
 
-def test_indexes_are_those_of_layouts() -> None:
+def test_indexes_equal_those_of_layouts() -> None:
     for points in (1, 6, 7, 18):
         sides = np.random.default_rng(points).multinomial(15, np.ones(points + 9) / (points + 9), (2, 50))
         ours, theirs = sides[:, :, :points].astype(np.int8)
-        for row in range(50):  # each side on a board of its own: beyond 12 points they could share a point
+        for row in range(50):  # each side on its own board, as beyond 12 points they could share a point
             alone = boards_of(ours[row : row + 1], np.zeros((1, points), np.int8))[0]
             other = boards_of(np.zeros((1, points), np.int8), theirs[row : row + 1])[0]
             assert layout_indexes(alone, points) == (position_index(ours[row].tolist()), 0)
             assert layout_indexes(other, points) == (0, position_index(theirs[row].tolist()))
 
 
-def test_the_best_tables_are_opened(root: Path, tmp_path: Path) -> None:
+def test_best_tables_are_opened(root: Path, tmp_path: Path) -> None:
     found = open_bearoff(bgdata.open_warehouse(root))
     tables = (found.two_sided, found.one_sided, found.gammon)
     # 136 layouts against 84; and 7 points have no gammon table
@@ -389,10 +389,10 @@ def test_gammon_tables_of_other_points_are_refused(root: Path) -> None:
         BearoffEvaluator(None, None, gammon)
 
 
-def test_a_warehouse_without_tables(tmp_path: Path) -> None:
+def test_warehouse_without_tables(tmp_path: Path) -> None:
     with pytest.raises(MissingWarehouseError):
         open_bearoff(bgdata.open_warehouse(tmp_path / "none"))
-    (tmp_path / "bearoff_two_sided" / "6x6").mkdir(parents=True)  # a build that never finished
+    (tmp_path / "bearoff_two_sided" / "6x6").mkdir(parents=True)  # an unfinished build
     (tmp_path / "bearoff_two_sided" / "copy of mine" / "r1-00000000").mkdir(parents=True)
     (tmp_path / "contact_endgame" / "copy of mine" / "r1-00000000").mkdir(parents=True)
     empty = open_bearoff(bgdata.open_warehouse(tmp_path))
@@ -402,7 +402,7 @@ def test_a_warehouse_without_tables(tmp_path: Path) -> None:
     assert open_bearoff(bgdata.open_warehouse(tmp_path), with_endgames=True).endgame is None
 
 
-def test_accuracy_in_words(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
+def test_describe_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
     assert evaluator.two_sided is not None
     said = evaluator.accuracy
     assert said[EXACT] == (
@@ -433,7 +433,7 @@ def test_accuracy_in_words(evaluator: BearoffEvaluator, root: Path, tmp_path: Pa
     ],
 )
 def test_arrays_of_a_wrong_size_are_refused(root: Path, tmp_path: Path, kind: str, variant: str, name: str) -> None:
-    """A kernel would read beyond their end."""
+    """A kernel would read past the end of such arrays."""
     folder = next(bgdata.open_warehouse(root).versions(kind, variant)).folder
     copy = tmp_path / folder.relative_to(root)
     shutil.copytree(folder, copy)
@@ -447,12 +447,12 @@ def test_arrays_of_a_wrong_size_are_refused(root: Path, tmp_path: Path, kind: st
 
 
 def probed(table: EndgameTable, position: Position) -> Equities:
-    """The equities of a position, by its rows."""
+    """The equities of a position, from its rows."""
     opponent, on_roll = position.rows
     return table.probe(on_roll, opponent)
 
 
-def test_every_position_of_the_table_is_exact(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
+def test_contact_endgames_are_exact(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
     found = endgames.evaluate_many(pairs)
     assert (found.sources == EXACT).all()
     assert (found.chances[:, 1:] == 0).all()
@@ -461,7 +461,7 @@ def test_every_position_of_the_table_is_exact(table: EndgameTable, endgames: Bea
         assert found.chances[row, 0] == pytest.approx(0.5 + 0.5 * expected, abs=1e-7)
 
 
-def test_bearoffs_are_those_of_the_two_sided_table(endgames: BearoffEvaluator, pairs: Boards) -> None:
+def test_bearoffs_equal_the_two_sided_table(endgames: BearoffEvaluator, pairs: Boards) -> None:
     without = BearoffEvaluator(endgames.two_sided)
     found, expected = endgames.evaluate_many(pairs), without.evaluate_many(pairs)
     is_bearoff = expected.sources == EXACT
@@ -470,21 +470,21 @@ def test_bearoffs_are_those_of_the_two_sided_table(endgames: BearoffEvaluator, p
     assert difference <= (TWO_SIDED_BOUND + ENDGAME_BOUND) / 2
 
 
-def test_more_checkers_are_answered_by_the_two_sided_table(endgames: BearoffEvaluator) -> None:
+def test_two_sided_table_answers_for_more_checkers(endgames: BearoffEvaluator) -> None:
     boards = board_of({1: 3, 24: -3})[None]
     found = endgames.evaluate_many(boards)
     assert found.sources.tolist() == [EXACT]
     assert found.chances.tolist() == BearoffEvaluator(endgames.two_sided).evaluate_many(boards).chances.tolist()
 
 
-def test_equities_with_the_cube(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
+def test_cubeful_equities_of_contact_endgames(table: EndgameTable, endgames: BearoffEvaluator, pairs: Boards) -> None:
     for row in np.random.default_rng(2).integers(0, len(pairs), 200):
         expected, found = probed(table, Position(pairs[row])), exact_equities(endgames.arrays, pairs[row], CENTERED)
         assert found.no_double == pytest.approx(expected.centered, abs=1e-7)
         assert found.double_take == pytest.approx(2 * expected.opponent_owned, abs=1e-7)
 
 
-def test_a_player_answers_from_it_and_says_so(table: EndgameTable, player: LookaheadPlayer, pairs: Boards) -> None:
+def test_player_answers_from_contact_endgames(table: EndgameTable, player: LookaheadPlayer, pairs: Boards) -> None:
     is_contact = np.abs(player.evaluate_many(pairs).chances[:, 0] - 0.5) < 0.3
     position = Position(pairs[np.flatnonzero(is_contact)[0]])
     evaluation = player.evaluate(position)
@@ -495,7 +495,7 @@ def test_a_player_answers_from_it_and_says_so(table: EndgameTable, player: Looka
     assert decision.equities.no_double == pytest.approx(probed(table, position).centered, abs=1e-7)
 
 
-def test_plays_are_ranked_by_it(table: EndgameTable, player: LookaheadPlayer, pairs: Boards) -> None:
+def test_plays_are_ranked_by_contact_endgames(table: EndgameTable, player: LookaheadPlayer, pairs: Boards) -> None:
     is_open = np.abs(player.evaluate_many(pairs).chances[:, 0] - 0.5) < 0.3
     for row in np.random.default_rng(3).choice(np.flatnonzero(is_open), 20):
         position = Position(pairs[row])
@@ -506,13 +506,15 @@ def test_plays_are_ranked_by_it(table: EndgameTable, player: LookaheadPlayer, pa
                 assert ranked.evaluation.cubeless_equity == pytest.approx(expected, abs=2e-7)
 
 
-def test_its_version_is_part_of_the_players(root: Path, endgames: BearoffEvaluator, player: LookaheadPlayer) -> None:
+def test_player_version_includes_contact_endgames(
+    root: Path, endgames: BearoffEvaluator, player: LookaheadPlayer
+) -> None:
     assert endgames.endgame
     assert endgames.endgame.name in repr(endgames)
     assert open_named_player("network", 0, bgdata.open_warehouse(root)).version != player.version
 
 
-def test_a_table_of_another_size_is_refused(tmp_path: Path, table: EndgameTable) -> None:
+def test_contact_endgame_table_of_wrong_size_is_refused(tmp_path: Path, table: EndgameTable) -> None:
     folder = tmp_path / "contact_endgame" / "3"
     folder.parent.mkdir()
     folder.symlink_to(table.table.folder.parent, target_is_directory=True)

@@ -1,6 +1,6 @@
-"""What combining two one-sided distributions gets wrong where gammons are possible: against exact play of both sides.
+"""The error of combining two one-sided distributions if gammons are possible, against exact play of both sides.
 
-The published studies of the error have no gammons in them; these do.
+The published studies of the error ignore gammons.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def summary(difference: NDArray[np.floating]) -> tuple[float, float, float]:
     return float(np.abs(difference).mean()), float(difference.min()), float(difference.max())
 
 
-def test_small_games_with_gammons() -> None:
-    """Games that began with three checkers a side, one of them untouched so far: 6,160 positions of 6 points."""
+def test_errors_of_small_games_with_gammons() -> None:
+    """Games that begin with three checkers a side, one side still complete: 6,160 positions of 6 points."""
     every = layouts(6, 3)[1:]
     pairs = [(ours, theirs) for ours in every for theirs in every if 3 in (sum(ours), sum(theirs))]
     exact, approximate = ([game(*pair, 3) for pair in pairs] for game in (exact_game, approximate_game))
@@ -46,22 +46,23 @@ def test_small_games_with_gammons() -> None:
 
 
 def best_of_rolls(values: NDArray[Any], plays: Plays, index: int) -> NDArray[np.float64]:
-    """Average over rolls of the highest of values[result, ...] that a layout's plays lead to."""
+    """Average over rolls of the highest values[result, ...] that a layout's plays can reach."""
     start = plays.start[21 * index : 21 * index + 22]
     best = np.maximum.reduceat(values[plays.results[start[0] : start[-1]]], start[:-1] - start[0], axis=0)
     return ROLL_WEIGHTS @ best
 
 
 def exact_equities(points: int, checkers: int) -> NDArray[np.float32]:
-    """float32[2, full layouts, other layouts]: equity of the player on roll, where one side has all 15 checkers and the
-    other `checkers` at most, which may be 15; the full side on roll, then the other. By exact play, a gammon worth two
-    points."""
+    """float32[2, full layouts, other layouts]: equity of the player on roll if one side has all 15 checkers and the
+    other at most `checkers`, which may be 15; first with the full side on roll, then the other. By exact play; a gammon
+    counts two points."""
     full_plays, other_plays = all_plays(points, 15), all_plays(points, checkers)
     every, other = all_layouts(points, 15), all_layouts(points, checkers)
     n_other = len(other)
     gathered = other_plays.results[: other_plays.start[21 * n_other]]
     starts = other_plays.start[:-1]
-    # [layout of the side that had 15 checkers, layout of the other]: equity of the former when it, or the other, rolls
+    # [layout of the side that had 15 checkers, layout of the other]: equity of the former with it, or the other, on
+    # roll
     rolls_next, other_next = (np.ones((len(every), n_other), np.float32) for _ in range(2))
     rolls_next[0], other_next[0] = (1 + (other.sum(axis=1) == 15),) * 2
     for index in range(1, len(every)):
@@ -74,7 +75,7 @@ def exact_equities(points: int, checkers: int) -> NDArray[np.float32]:
 
 
 def combined_errors(exact: NDArray[np.float32], points: int, checkers: int, warehouse: Warehouse) -> NDArray[Any]:
-    """float64[2, full layouts, other layouts]: combined equities, by the evaluator, less exact ones."""
+    """float64[2, full layouts, other layouts]: combined equities of the evaluator minus exact ones."""
     for kind in ("bearoff_one_sided", "bearoff_gammon"):
         warehouse.build(kind, RaceParameters(points))
     evaluator = open_bearoff(warehouse)
@@ -92,10 +93,10 @@ def combined_errors(exact: NDArray[np.float32], points: int, checkers: int, ware
     return errors
 
 
-# slow: plays all positions of 15 checkers against up to 5 exactly
+# slow: solves all positions of 15 checkers against up to 5
 @pytest.mark.slow
-def test_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
-    """The figures that the evaluator tells of itself."""
+def test_errors_of_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
+    """The evaluator quotes these figures."""
     errors = combined_errors(exact_equities(6, 5), 6, 5, bgdata.open_warehouse(tmp_path))
     assert errors.size == 14_294_688
     mean_absolute, *extremes = summary(errors)
@@ -103,8 +104,8 @@ def test_fifteen_checkers_against_a_few(tmp_path: Path) -> None:
     assert extremes == pytest.approx(GAMMON_STUDY[1:], abs=6e-5)
 
 
-def test_the_study_of_all_pairs_has_the_errors_of_games_solved_here(tmp_path: Path) -> None:
-    """Of all pairs on three points in which a side has 15 checkers: `race_error` by the two-sided table."""
+def test_race_error_study_equals_errors_of_solved_games(tmp_path: Path) -> None:
+    """`race_error` with the two-sided table agrees for all pairs on three points with 15 checkers on a side."""
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("race_error", RaceErrorParameters(3, 15))
     errors = combined_errors(exact_equities(3, 15), 3, 15, warehouse)
@@ -128,4 +129,4 @@ def test_the_study_of_all_pairs_has_the_errors_of_games_solved_here(tmp_path: Pa
     assert [row[:3] for row in found] == [row[:3] for row in expected]
     for row, wanted in zip(found, expected, strict=True):
         assert row[3:] == pytest.approx(wanted[3:], abs=3e-6)
-        assert row[5] > 0.004  # so that something is compared
+        assert row[5] > 0.004  # the errors are not trivial

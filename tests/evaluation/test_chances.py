@@ -1,4 +1,4 @@
-"""Chances turned around, worth and held to the rules, against the twin and against games that were played."""
+"""Chances turned, valued and limited by the rules, against a reference and against played games."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bits(board: list[int]) -> int:
     return sum(1 << place for place, allowed in enumerate(possible(board)[1:]) if allowed)
 
 
-def test_equities() -> None:
+def test_cubeless_equities() -> None:
     found = cubeless_equities(random_rows())
     assert found.dtype == np.float32
     assert found.tolist() == pytest.approx([equity(row) for row in random_rows().tolist()], abs=1e-6)
@@ -50,7 +50,7 @@ def test_equities() -> None:
     assert cubeless_equities(known).tolist() == [1, 2, 3, 0, -3]
 
 
-def test_turned() -> None:
+def test_turned_chances() -> None:
     found, one = turned_chances(random_rows()), np.empty(5, np.float32)
     assert found.tolist() == pytest.approx(np.array([turned(row) for row in random_rows().tolist()]), abs=1e-7)
     for row, expected in zip(random_rows(), found, strict=True):
@@ -70,15 +70,15 @@ def test_finished_games(points: int) -> None:
     assert np.array_equal(turned_chances(found), other)
 
 
-def test_possible_outcomes_follow_the_twin() -> None:
+def test_possible_outcomes_equal_the_reference() -> None:
     found = [possible_outcomes(board) for board in sample_games().boards]
     assert found == [bits(board) for board in sample_games().boards.tolist()]
     assert len(found) > 9000
-    assert set(found) >= {0, 1, 3, 4, 12, 15}  # nothing, a gammon or more of either side, everything
+    assert set(found) >= {0, 1, 3, 4, 12, 15}  # none, gammons or more of either side, all
 
 
 def test_outcomes_of_games_were_possible() -> None:
-    """Every gammon and backgammon of the games was allowed in every position that led to it."""
+    """Every gammon and backgammon of the games was possible in all its earlier positions."""
     outcomes = random_games(GAMES, SEED).outcomes
     happened = np.zeros(4, int)
     for game, outcome in enumerate(outcomes.tolist()):
@@ -94,7 +94,7 @@ def test_outcomes_of_games_were_possible() -> None:
 @pytest.mark.parametrize(
     ("board", "expected"),
     [
-        # all 15 of the opponent left: on his 18 point at most (no backgammon), or on his 19, in our home board
+        # all 15 of the opponent left: on its 18 point at most (no backgammon), or on its 19, in our home board
         ([0, 1, 0, 0, 0, 0, 0, -15, *[0] * 17, 0], [True, False, False, False]),
         ([0, 1, 0, 0, 0, 0, -15, *[0] * 18, 0], [True, True, False, False]),
         ([0, 1, 0, 0, 0, 0, -14, *[0] * 18, 0], [False, False, False, False]),  # one of them off
@@ -105,13 +105,13 @@ def test_outcomes_of_games_were_possible() -> None:
         ([0, *[0] * 11, -15, 15, *[0] * 11, 0], [True, True, True, True]),  # about to pass: backgammons can happen
     ],
 )
-def test_possible_by_hand(board: list[int], expected: list[bool]) -> None:
+def test_possible_outcomes_by_hand(board: list[int], expected: list[bool]) -> None:
     for seen, chances in ((board, expected), (flip_boards(np.array([board], np.int8))[0], expected[2:] + expected[:2])):
         found = possible_outcomes(np.array(seen, np.int8))
         assert [bool(found >> bit & 1) for bit in range(4)] == chances
 
 
-def test_limits() -> None:
+def test_limited_chances() -> None:
     boards = sample_games().boards[:: len(sample_games().boards) // len(random_rows())][: len(random_rows())]
     found = random_rows().copy()
     for row, board in zip(found, boards, strict=True):

@@ -1,4 +1,4 @@
-"""Players as kernels see them: choices are legal, and decided by what they say; and play for wins alone."""
+"""Players in kernels: legal choices that follow their evaluations; and players that maximize wins."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def turns() -> tuple[Boards, NDArray[np.int8]]:
     return games.boards, games.rolls
 
 
-def test_random_choices_follow_the_twin() -> None:
+def test_random_choices_equal_the_reference() -> None:
     boards, rolls = turns()
     offsets, after_play = batch_plays(boards, rolls)
     numbers = np.arange(len(boards), dtype=np.int64)[::-1].copy()
@@ -61,7 +61,7 @@ def test_choices_do_not_depend_on_threads_or_batches() -> None:
         assert np.array_equal(chosen_boards(chooser, boards[late], rolls[late], numbers[late]), expected[late])
 
 
-def test_a_single_play_needs_no_choice() -> None:
+def test_only_play_is_chosen() -> None:
     board = turns()[0][0]
     assert choose(PubEval().chooser, board, board[None], 1, 0, 0, choice_scratch(PubEval().chooser)) == 0
     assert choose(RandomPlayer().chooser, board, board[None], 1, 0, 0, choice_scratch(RandomPlayer().chooser)) == 0
@@ -87,7 +87,7 @@ def sample_games() -> GamePositions:
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
-def test_chances_to_win_stay_and_gammons_go(number: int) -> None:
+def test_win_only_keeps_wins_and_drops_gammons(number: int) -> None:
     networks = random_networks(number)
     before, found = (evaluations(each, NO_TABLES, sample_games().boards) for each in (networks, win_only(networks)))
     assert np.array_equal(found.chances[:, 0], before.chances[:, 0])
@@ -98,7 +98,7 @@ def test_chances_to_win_stay_and_gammons_go(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
-def test_it_chooses_the_play_that_wins_most(number: int) -> None:
+def test_win_only_chooses_the_play_that_wins_most(number: int) -> None:
     chooser = network_chooser(random_networks(number, 30.0), NO_TABLES)
     rows = slice(0, 120)
     boards, rolls = sample_games().boards[rows], sample_games().rolls[rows]
@@ -109,7 +109,7 @@ def test_it_chooses_the_play_that_wins_most(number: int) -> None:
     chosen = evaluations(chooser.networks, NO_TABLES, found).chances[:, 0]
     least = np.minimum.reduceat(lost, offsets[:-1])
     assert chosen == pytest.approx(least, abs=2e-6)
-    assert (chosen_boards(chooser, boards, rolls) != found).any()  # for money it plays otherwise
+    assert (chosen_boards(chooser, boards, rolls) != found).any()  # for money it chooses differently
 
 
 def test_bearoff_tables_answer_where_no_gammon_is_possible(player_root: object) -> None:

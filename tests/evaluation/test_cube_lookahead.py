@@ -1,4 +1,4 @@
-"""Looking ahead with the cube: against a twin, exact tables where every game ends, and the kernel against both."""
+"""Looking ahead with the cube: against a reference, exact tables for ends of games, and the kernel against both."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from tests.together import each
 
 
 class Pips:
-    """Who has fewer pips to go is ahead; a fifth of all wins and a seventh of all losses are gammons."""
+    """The side with fewer pips leads; a fifth of its wins and a seventh of its losses are gammons."""
 
     label, version = "pips", "1"
     accuracy: Mapping[AnswerSource, str] = {}
@@ -76,7 +76,7 @@ BACKWARDS = position_id([0] * 18 + [1], [0] * 20 + [1])  # in contact
 
 
 def judge(board: Board) -> tuple[Chances, bool]:
-    """What that evaluator says."""
+    """The answers of `Pips`."""
     found = Pips().evaluate_many(np.array([board], np.int8))
     return found.chances[0].tolist(), bool(found.sources[0] == AnswerSource.OVER)
 
@@ -90,7 +90,7 @@ def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
 
 
 def check(stakes: Stakes, rules: CubeRules, model: Model, ply: int, *texts: str) -> None:
-    """Values of positions against the twin's."""
+    """Compare the values of positions with the reference."""
     found = cubeful_values(LOOK, NO_TABLES, kernel_stakes(stakes, rules), boards(*texts), ply)
     score = stakes.score
     seen = Score(0, 0, False)
@@ -104,19 +104,19 @@ def check(stakes: Stakes, rules: CubeRules, model: Model, ply: int, *texts: str)
 
 @pytest.mark.parametrize("owner", OWNERS)
 @pytest.mark.parametrize("is_jacoby", [False, True])
-def test_money_against_the_twin(owner: CubeOwner, is_jacoby: bool) -> None:
+def test_money_values_equal_the_reference(owner: CubeOwner, is_jacoby: bool) -> None:
     stakes = Stakes(Money(is_jacoby), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
     rules, model = CubeRules(janowski(0.6)), slow_janowski(0.6, is_jacoby=is_jacoby)
     check(stakes, rules, model, 0, *ENDINGS, BACKWARDS)
     check(stakes, rules, model, 1, *ENDINGS[:2], BACKWARDS)
 
 
-def test_two_plies_against_the_twin() -> None:
+def test_two_ply_values_equal_the_reference() -> None:
     check(Stakes(Money(is_jacoby=False)), CubeRules(janowski(0.6)), slow_janowski(0.6), 2, ENDINGS[2], ENDINGS[0])
 
 
 @pytest.mark.parametrize("score", [MatchScore(3, 5), MatchScore(1, 3, is_crawford=True), MatchScore(4, 1)])
-def test_matches_against_the_twin(score: MatchScore) -> None:
+def test_match_values_equal_the_reference(score: MatchScore) -> None:
     rules = CubeRules(janowski(0.6), published_met())
     model = match_janowski(0 if score.is_crawford else 0.6, mwc)
     check(Stakes(score), rules, model, 0, *ENDINGS)
@@ -125,13 +125,12 @@ def test_matches_against_the_twin(score: MatchScore) -> None:
         check(Stakes(score, Cube(2, CubeOwner.ON_ROLL)), rules, model, 1, ENDINGS[0])
 
 
-# over in four rolls at most, and nobody has a choice of plays
+# these games end in at most four rolls, and no side ever has a choice of plays
 SHORT = [position_id([theirs], [ours]) for ours in range(1, 5) for theirs in range(1, 5)]
 
 
 def test_games_that_end_on_the_way_have_exact_values(four_checkers: Table) -> None:
-    """Whatever the evaluator says of positions before their end, and with any model: those of the table that was solved
-    for the cube."""
+    """The values are those of the solved cubeful table, for any evaluations of earlier positions and any model."""
     money = MoneyBearoff(four_checkers)
     for owner in OWNERS:
         stakes = Stakes(Money(is_jacoby=False), Cube(1 if owner == CubeOwner.CENTERED else 2, owner))
@@ -155,12 +154,12 @@ def test_two_sided_tables_answer_in_money_play(four_checkers: Table) -> None:
                 assert value == pytest.approx(max(known.no_double, min(known.double_take, known.double_pass)), abs=1e-9)
 
 
-def test_the_lowest_of_equals() -> None:
+def test_lowest_of_prefers_the_lower_equity() -> None:
     values, equities = np.array([1.0, 1.0, 0.5, 2.0, 2.0]), np.array([0.2, 0.1, 9.0, 3.0, 3.0], np.float32)
     assert lowest_of(values, equities, np.array([0, 2, 3, 5])).tolist() == [1, 2, 3]
 
 
-def test_stakes_turn() -> None:
+def test_turned_stakes() -> None:
     stakes = kernel_stakes(
         Stakes(MatchScore(2, 5), Cube(2, CubeOwner.ON_ROLL)), CubeRules(janowski(0.3, 0.8), published_met())
     )
@@ -173,7 +172,7 @@ def test_stakes_turn() -> None:
 
 @pytest.mark.parametrize("ply", [0, 1])
 def test_ranked_plays(ply: int) -> None:
-    """The best play of a roll leaves the opponent the least; in a match its mwc and equity are one."""
+    """The best play leaves the opponent the least; in a match its mwc and equity agree."""
     player, rules = LookaheadPlayer(Pips(), ply), CubeRules(janowski(0.5), published_met())
     position = Position(ENDINGS[0])
     for stakes in (Stakes(Money(is_jacoby=False)), Stakes(MatchScore(3, 5), Cube(2, CubeOwner.OPPONENT))):
@@ -194,7 +193,7 @@ def test_ranked_plays(ply: int) -> None:
         assert [row.loss for row in deepest] == pytest.approx([equities[0] - each for each in equities], abs=1e-6)  # type: ignore[operator]
 
 
-def test_an_only_play_has_a_value_too() -> None:
+def test_only_play_has_a_value() -> None:
     player = LookaheadPlayer(Pips(), 1)
     (only,) = player.rank_plays(position_id([1], [2]), "65", Stakes(Money(is_jacoby=False)))
     assert only.cubeful_equity == 1.0
@@ -219,7 +218,7 @@ def wrong_rules() -> list[tuple[Stakes, CubeRules, str]]:
 
 
 @each(("stakes", "rules", "message"), wrong_rules)
-def test_rules_that_do_not_fit(stakes: Stakes, rules: CubeRules, message: str) -> None:
+def test_contradictory_rules_are_refused(stakes: Stakes, rules: CubeRules, message: str) -> None:
     with pytest.raises((InvalidParameterError, ValueError), match=f"^{message}"):
         LookaheadPlayer(Pips()).rank_plays(START, "31", stakes, rules)
 
@@ -236,7 +235,7 @@ def stakes_of(jacoby: bool | None, score: MatchScore | None = None, cube: Cube |
 def check_kernel(
     position: Position, roll: str, stakes: Stakes, rules: CubeRules, ply: int, tables: BearoffArrays
 ) -> None:
-    """The chosen play and its worth."""
+    """Compare the kernel's chosen play and its value with Python's."""
     dice, board = to_roll(roll), np.array(position.board, np.int8)
     networks, theirs = shipped_networks(), turned_stakes(kernel_stakes(stakes, rules))
     tree, chosen = new_cube_tree(networks, ply), board.copy()
@@ -269,14 +268,14 @@ def test_plays_at_2_ply() -> None:
     check_kernel(Position(RACE), "11", stakes_of(None, MatchScore(4, 2)), CubeRules(met=published_met()), 2, NO_TABLES)
 
 
-def test_kernels_ask_exact_tables_in_money_play(four_checkers: Table) -> None:
+def test_kernels_use_exact_tables_in_money_play(four_checkers: Table) -> None:
     tables = BearoffEvaluator(four_checkers).arrays
     for ply in (1, 2):
         check_kernel(Position(ENDING), "21", stakes_of(False), CubeRules(), ply, tables)
         check_kernel(Position(position_id([2, 2, 2], [2, 1, 2])), "32", stakes_of(True), CubeRules(), ply, tables)
 
 
-def test_without_a_cube_plays_are_those_of_cubeless_equity() -> None:
+def test_plays_without_a_cube_are_those_by_cubeless_equity() -> None:
     stakes = kernel_stakes(stakes_of(False), CubeRules())._replace(unit=CUBELESS)
     tree, player = new_cube_tree(shipped_networks(), 1), LookaheadPlayer(shipped_player(), 1)
     for text, roll in ((CONTACT, "21"), (RACE, "41")):
@@ -290,7 +289,7 @@ def test_without_a_cube_plays_are_those_of_cubeless_equity() -> None:
         assert -found == pytest.approx(best.evaluation.cubeless_equity, abs=2e-6)
 
 
-def test_the_better_plays_are_kept() -> None:
+def test_keep_best_keeps_the_better_plays() -> None:
     tree = new_cube_tree(shipped_networks(), 1)
     tree.worths[:5], tree.equities[:5], tree.rows[:5] = (0.5, 0.2, 0.2, 0.9, 0.25), (0, 2, 1, 0, 0), range(5)
     assert (keep_best(tree, 5, 3, 0.16), tree.rows[:3].tolist()) == (3, [2, 1, 4])
@@ -298,7 +297,7 @@ def test_the_better_plays_are_kept() -> None:
     assert keep_best(tree, 2, 1, 0.0) == 1
 
 
-def test_all_plays_are_looked_at_statically() -> None:
+def test_all_plays_are_evaluated_statically() -> None:
     position = Position(CONTACT)
     stakes, tree = turned_stakes(kernel_stakes(stakes_of(False), CubeRules())), new_cube_tree(shipped_networks(), 1)
     n = fill_worths(shipped_networks(), NO_TABLES, stakes, np.array(position.board, np.int8), (1, 3), tree)

@@ -1,4 +1,4 @@
-"""Cube decisions of a player: exact where a table covers the position, in money play and matches, and as gnubg's."""
+"""Cube decisions of a player: exact if a table covers the position, in money play and matches, and equal to gnubg's."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def bearoffs(count: int, checkers: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("is_jacoby", [False, True])
-def test_the_example_of_gnubgs_manual(table: MoneyBearoff, is_jacoby: bool) -> None:
+def test_example_of_gnubgs_manual(table: MoneyBearoff, is_jacoby: bool) -> None:
     found = {
         name: table.cube_equities(Position(EXAMPLE), Stakes(Money(is_jacoby), cube)) for name, cube in CUBES.items()
     }
@@ -66,7 +66,7 @@ def test_the_example_of_gnubgs_manual(table: MoneyBearoff, is_jacoby: bool) -> N
     assert table.accuracy.startswith("exact, bearoff_two_sided/6x4/r")
 
 
-def test_positions_outside_the_table(table: MoneyBearoff) -> None:
+def test_positions_outside_the_table_are_not_answered(table: MoneyBearoff) -> None:
     money = Stakes(Money(is_jacoby=False))
     on_bar = position_id([0] * 24 + [1], [1])
     for text in (
@@ -80,7 +80,7 @@ def test_positions_outside_the_table(table: MoneyBearoff) -> None:
     assert table.cube_equities(Position(EXAMPLE), Stakes(MatchScore(3, 3))) is None
 
 
-def test_jacoby_takes_away_gammons(tmp_path: Path) -> None:
+def test_jacoby_rule_removes_gammons(tmp_path: Path) -> None:
     """A table of 15 checkers counts gammons; by the Jacoby rule a centered cube has none."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     table = MoneyBearoff(warehouse.build("bearoff_two_sided", TwoSidedParameters(1, 15)))
@@ -120,8 +120,8 @@ def test_decision_names_its_source(player_root: Path) -> None:
 
 
 def test_races_are_solved_at_any_score(table: MoneyBearoff) -> None:
-    """For money as the table has them; in a match from both sides, at any cube, without another solution of what a
-    position leads to."""
+    """Money equities equal those of the table; match equities are solved once for both sides, any cube, and all later
+    positions."""
     races = SolvedRaces()
     met = published_met()
     for text in [EXAMPLE, *bearoffs(20, 4, seed=1)]:
@@ -145,10 +145,10 @@ def test_races_are_solved_at_any_score(table: MoneyBearoff) -> None:
     assert len(races.kept) == kept + 1
     other = MatchEquity("other", met.cells)
     races.cube_equities(example, Stakes(MatchScore(7, 5)), other)
-    assert len(races.kept) == kept + 2, "who knows what is in a table of another name"
+    assert len(races.kept) == kept + 2, "a table of another name may differ"
 
 
-def test_races_that_are_not_solved() -> None:
+def test_unsuitable_races_are_not_solved() -> None:
     races, match = SolvedRaces(), Stakes(MatchScore(7, 7))
     on_bar = position_id([0] * 24 + [1], [1])
     gammon, large = position_id([15], [1]), position_id([2] * 6, [2] * 6)
@@ -159,7 +159,7 @@ def test_races_that_are_not_solved() -> None:
 
 
 def test_seven_away_seven_away(player_root: Path) -> None:
-    """One checker on each of the points 5 and 2 against 3 and 2: the model did not double, as gnubg does."""
+    """Checkers on the points 5 and 2 against 3 and 2: unlike the model, exact play doubles, as gnubg does."""
     player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
     text, stakes = position_id([0, 1, 0, 0, 1], [0, 1, 1]), Stakes(MatchScore(7, 7))
     found = player.decide_cube(text, stakes, rules)
@@ -168,8 +168,8 @@ def test_seven_away_seven_away(player_root: Path) -> None:
     assert player.decide_cube(text, stakes, by_model()).method == Method.JANOWSKI
 
 
-def test_plays_in_a_match_are_worth_what_the_race_is_worth(player_root: Path) -> None:
-    """The best play is worth the mean of what the rolls are worth."""
+def test_play_values_average_to_the_value_of_the_race(player_root: Path) -> None:
+    """The average is over all rolls with their best plays, in a match."""
     player, rules = bgdata.open_player(player_root, "random"), CubeRules(met=published_met())
     text, stakes = position_id([0, 1, 1, 0, 1], [0, 2, 1]), Stakes(MatchScore(5, 4), CUBES["opponent"])
     mwc = [player.best_play(text, roll, stakes, rules).mwc for roll in ROLLS]
@@ -179,8 +179,8 @@ def test_plays_in_a_match_are_worth_what_the_race_is_worth(player_root: Path) ->
     assert mwc != pytest.approx(model, abs=1e-4)
 
 
-def test_other_tables_can_answer(player_root: Path) -> None:
-    """Whatever is an ExactCube, the first that covers a position."""
+def test_first_exact_cube_answers(player_root: Path) -> None:
+    """Any `ExactCube` that covers the position."""
 
     class Known:
         accuracy = "known"
@@ -235,7 +235,7 @@ STAKES = [
     (2, 3, 2, "opponent", 0), (1, 4, 1, "centered", 1), (1, 4, 1, "centered", 0), (4, 1, 1, "centered", 0),
     (3, 1, 2, "on_roll", 0), (1, 1, 1, "centered", 0), (3, 4, 4, "on_roll", 0),
 ]  # fmt: skip
-GNUBG_INDEX = 0.68  # of its static evaluations in contact, found from its answers
+GNUBG_INDEX = 0.68  # of its static evaluations in contact, inferred from its answers
 
 
 def ask(script: str, folder: Path, **questions: Any) -> list[Any]:
@@ -250,8 +250,8 @@ def contact_positions() -> list[str]:
 
 
 @needs_gnubg_tool("gnubg")
-def test_bearoffs_are_decided_as_gnubg_does(table: MoneyBearoff, tmp_path: Path) -> None:
-    """Money play, exactly: gnubg's own table is rounded to 16 bits."""
+def test_bearoff_decisions_equal_gnubgs(table: MoneyBearoff, tmp_path: Path) -> None:
+    """Money play, exactly, as gnubg's own table is rounded to 16 bits."""
     positions = bearoffs(40, 4, seed=1)
     for position, answers in zip(positions, ask(MONEY, tmp_path, positions=positions), strict=True):
         for name, cube in CUBES.items():
@@ -265,8 +265,9 @@ def test_bearoffs_are_decided_as_gnubg_does(table: MoneyBearoff, tmp_path: Path)
 
 
 @needs_gnubg_tool("gnubg")
-def test_money_equities_are_gnubgs_static_ones(tmp_path: Path) -> None:
-    """Its cubeful equities are Janowski's model of its chances with one index, with and without the Jacoby rule."""
+def test_money_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
+    """gnubg's cubeful equities come from Janowski's model of its chances with one index, with and without the Jacoby
+    rule."""
     for answers in ask(MONEY, tmp_path, positions=contact_positions()):
         chances = np.array(answers["chances"])
         for owner, name in enumerate(CUBES):
@@ -279,9 +280,9 @@ def test_money_equities_are_gnubgs_static_ones(tmp_path: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_match_equities_are_gnubgs_static_ones(tmp_path: Path) -> None:
-    """Its mwc is ours with its own table and the same index, at every score and cube; it states equities between mwc
-    of losing the cube and of winning it."""
+def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
+    """gnubg's mwc equals ours with its own table and the same index, at every score and cube; it normalizes equities
+    between the mwc of losing and winning the cube."""
     (before, post, other), *answers = ask(MATCH, tmp_path, positions=contact_positions(), stakes=STAKES)
     met = MatchEquity.of("gnubg", before, post, other, is_symmetric=False)
     for of_position in answers:
@@ -301,8 +302,9 @@ def test_match_equities_are_gnubgs_static_ones(tmp_path: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_bearoffs_in_matches_where_a_taken_cube_is_dead(table: MoneyBearoff, tmp_path: Path) -> None:
-    """2-away 2-away, after the Crawford game and at 1-away 1-away only the winning chance counts, which tables know."""
+def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) -> None:
+    """Only the winning chance counts at 2-away 2-away, after the Crawford game and at 1-away 1-away, and tables have
+    it."""
     stakes = [(2, 2, 1, "centered", 0), (2, 1, 1, "centered", 0), (1, 1, 1, "centered", 0), (2, 2, 2, "opponent", 0)]
     positions = bearoffs(30, 4, seed=2)
     (before, post, other), *answers = ask(MATCH, tmp_path, positions=positions, stakes=stakes)
@@ -334,7 +336,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
 
 @pytest.fixture(scope="module")
 def winner(warehouse: Warehouse) -> TwoSidedTable:
-    """A table that knows the chance of winning without a cube."""
+    """A table with the winning chances without a cube."""
     return TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 3)))
 
 
@@ -368,7 +370,7 @@ def win_chance(table: TwoSidedTable, text: str) -> float:
     ],
     ids=str,
 )
-def test_a_dead_cube_is_worth_the_chance_of_winning(
+def test_dead_cube_is_worth_the_winning_chance(
     warehouse: Warehouse, winner: TwoSidedTable, met: MatchEquity, score: MatchScore, cube: Cube
 ) -> None:
     table = exact_table(warehouse, score, cube.value)
@@ -380,8 +382,8 @@ def test_a_dead_cube_is_worth_the_chance_of_winning(
         assert found[1:] == (NOT_ALLOWED,) * 3
 
 
-def test_a_double_that_decides_the_match(warehouse: Warehouse, winner: TwoSidedTable, met: MatchEquity) -> None:
-    """At 2-away 2-away a taken cube is dead; at 2-away 1-away the trailer has nothing to lose by doubling."""
+def test_double_that_decides_the_match(warehouse: Warehouse, winner: TwoSidedTable, met: MatchEquity) -> None:
+    """At 2-away 2-away a taken cube is dead; at 2-away 1-away the trailer risks nothing by doubling."""
     for score in (MatchScore(2, 2), MatchScore(2, 1)):
         table, actions = exact_table(warehouse, score), set()
         for text in bearoffs(200, 3, seed=5):
@@ -394,7 +396,7 @@ def test_a_double_that_decides_the_match(warehouse: Warehouse, winner: TwoSidedT
         assert {Action.DOUBLE_TAKE, Action.DOUBLE_PASS} <= actions
 
 
-def test_the_cube_of_the_opponent_is_the_worst_and_his_own_the_best(warehouse: Warehouse, met: MatchEquity) -> None:
+def test_opponents_cube_is_worst_and_own_cube_best(warehouse: Warehouse, met: MatchEquity) -> None:
     score = MatchScore(5, 7)
     table = exact_table(warehouse, score, 2)
     for text in bearoffs(100, 3, seed=6):
@@ -407,10 +409,10 @@ def test_the_cube_of_the_opponent_is_the_worst_and_his_own_the_best(warehouse: W
 
 
 @pytest.mark.parametrize("rounded", [False, True])
-def test_a_win_that_is_certain_is_worth_a_pass(
+def test_certain_win_equals_a_pass(
     warehouse: Warehouse, met: MatchEquity, monkeypatch: pytest.MonkeyPatch, rounded: bool
 ) -> None:
-    """Whatever mwc is rounded to: doubling and playing on are worth the same, where one point is as good as two."""
+    """Doubling and playing on have the same value, in spite of rounding, if one point is as good as two."""
     monkeypatch.setattr(bearoff_match, "is_rounded", lambda *_: rounded)
     text = position_id([0, 0, 2], [1])
     for score in (MatchScore(3, 5), MatchScore(5, 3), MatchScore(7, 7)):
@@ -441,7 +443,7 @@ def test_positions_outside_the_table_of_a_score(warehouse: Warehouse, met: Match
         assert table.cube_equities(Position(text), Stakes(score), met) is None
 
 
-def test_players_ask_the_tables_of_their_warehouse(warehouse: Warehouse, met: MatchEquity) -> None:
+def test_players_use_tables_of_their_warehouse(warehouse: Warehouse, met: MatchEquity) -> None:
     score, text = MatchScore(5, 5), position_id([1, 1], [0, 2])
     table = exact_table(warehouse, score)
     write_network(warehouse.root, "random", random_networks(7))
@@ -455,7 +457,7 @@ def test_players_ask_the_tables_of_their_warehouse(warehouse: Warehouse, met: Ma
     assert player.decide_cube(START, Stakes(score), CubeRules(met=met)).method == Method.JANOWSKI
 
 
-def test_the_model_can_be_asked_for_money_too(player_root: Path) -> None:
+def test_model_can_be_required_for_money(player_root: Path) -> None:
     player, text = bgdata.open_player(player_root, "random"), position_id([1, 1], [0, 2])
     assert player.decide_cube(text).method == Method.EXACT
     assert player.decide_cube(text, rules=CubeRules(by_model=True)).method == Method.JANOWSKI

@@ -1,4 +1,4 @@
-"""gnubg as a player: where it is installed, and what is said where it is not."""
+"""gnubg as a player: where it is installed, and errors where it is not."""
 
 from __future__ import annotations
 
@@ -42,17 +42,18 @@ from tests.random_games import random_game_positions
         (Position([0, *[0] * 19, -1, -1, 0, 0, -1, 1]), "54", "bar/20*/16", [25, 20, 20, 16]),
     ],
 )
-def test_plays_as_gnubg_lists_them(position: Position, roll: str, play: str, moves: list[int]) -> None:
+def test_plays_in_gnubgs_notation(position: Position, roll: str, play: str, moves: list[int]) -> None:
     assert after_moves(position, moves) == parse_play(play, position, roll).after_play
 
 
-def test_no_moves() -> None:
+def test_no_legal_play() -> None:
     assert after_moves(START, []) == START
 
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_chooses() -> None:
-    """Known best plays of the opening, and legal ones of random positions, as many as its processes do not divide."""
+    """Known best plays of the opening, and legal plays of random positions, in batches that its processes cannot share
+    evenly."""
     games = random_game_positions(1, seed=9)
     boards = np.vstack([np.array([START.board] * 3, np.int8), games.boards[:39]])
     rolls = np.vstack([np.array([[3, 1], [4, 2], [6, 1]], np.int8), games.rolls[:39]])
@@ -66,7 +67,7 @@ def test_gnubg_chooses() -> None:
         assert tuple(found) in {play.after_play.board for play in legal_plays(Position(board), roll_of(*roll))}
 
 
-# a won gammon, a lost backgammon; a race that its two-sided database answers; a sure gammon, and the same from behind
+# a won gammon, a lost backgammon, a race in its two-sided database, a certain gammon won, and one lost
 OVER = [[0] * 18 + [-15] + [0] * 7, [0] * 24 + [1, 14]]
 BEAROFF = [0, 0, 1, 0, 0, 1, *[0] * 16, -1, -1, 0, 0]
 GAMMON = [0, 1, 0, 0, 0, 0, *[0] * 13, -15, *[0] * 6]
@@ -75,7 +76,7 @@ GAMMON = [0, 1, 0, 0, 0, 0, *[0] * 13, -15, *[0] * 6]
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
 def test_gnubg_evaluates(ply: int) -> None:
-    """Finished games by the rules; known chances of the player on roll; and the same question has the same answer."""
+    """Rules for finished games, known chances of the player on roll, and the same answer to the same question."""
     player = GnubgPlayer(ply)
     assert isinstance(player, Evaluator)
     boards = np.array([START.board, *OVER, BEAROFF, GAMMON, START.board], np.int8)
@@ -108,8 +109,8 @@ for rows, dice in json.load(open("questions.json")):
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("ply", [0, 1])
-def test_gnubg_answers_as_its_scripts_do(ply: int, tmp_path: Path) -> None:
-    """The same chances, to six decimals, and plays that it values the same: of equal ones it may choose another."""
+def test_server_answers_equal_gnubgs_scripts(ply: int, tmp_path: Path) -> None:
+    """The same chances to six decimals, and plays of equal value, as it may choose another of equal plays."""
     games = random_game_positions(20, seed=4)
     boards, rolls = games.boards[::97][:40], games.rolls[::97][:40]
     positions = [Position(board) for board in boards.tolist()]
@@ -137,7 +138,7 @@ def test_dead_process_is_replaced() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_process_ends_with_its_parent() -> None:
-    """A process that is killed cannot end those that it started: they end by themselves."""
+    """The process also ends if the parent is killed."""
     code = (
         "import os; from bgdata.evaluation.gnubg import GnubgServer; from bgdata.game.position import START;"
         "server = GnubgServer(0); server.chances(START); print(server.process_id, flush=True); os.kill(os.getpid(), 9)"
@@ -152,7 +153,7 @@ def test_process_ends_with_its_parent() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_stopped_process_times_out() -> None:
-    """It is stopped, as it may be by others: it is not waited for, neither for its answer nor for its end."""
+    """Neither its answer nor its end is awaited."""
     server = GnubgServer(0, patience_seconds=0.2)
     os.kill(server.process_id, signal.SIGSTOP)
     for _ in range(2):
@@ -162,7 +163,7 @@ def test_stopped_process_times_out() -> None:
     assert not psutil.pid_exists(server.process_id)
 
 
-# what stands in for gnubg: it listens where its commands say, cannot be told to end, and then does something
+# a fake gnubg: it listens where its commands say, cannot be told to end, and then sends an answer
 STAND_IN = """\
 import re, signal, socket, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -179,7 +180,7 @@ time.sleep(600)
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
-    """Put a program in the place of gnubg that answers this."""
+    """Replace gnubg by a program that sends this answer."""
 
     def install(answer: bytes) -> None:
         path = tmp_path / "gnubg"
@@ -212,8 +213,8 @@ def test_invalid_answers_are_refused(stand_in: Callable[[bytes], None], answer: 
     assert not psutil.pid_exists(server.process_id)
 
 
-def test_player_without_answers_times_out(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It waits for its processes no longer than it was told, and so does a copy; others answer the next questions."""
+def test_silent_player_times_out(stand_in: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The player and its copy respect the given patience; new processes answer the next questions."""
     monkeypatch.setattr(gnubg, "gnubg_version", lambda: "1.07.001")
     stand_in(b"0.5 0.1")
     player = GnubgPlayer(0, patience_seconds=0.5)
@@ -233,7 +234,7 @@ def test_program_that_ends_or_never_listens(stand_in: Callable[[bytes], None], m
     monkeypatch.setattr(gnubg, "START_SECONDS", 0.5)
     with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 0\.5 s, found none$"):
         GnubgServer(0)
-    monkeypatch.setattr(gnubg, "START_SECONDS", 60)  # which are not waited for
+    monkeypatch.setattr(gnubg, "START_SECONDS", 60)  # but the test does not wait that long
     monkeypatch.setattr(gnubg, "require_gnubg", lambda: "/bin/false")
     with pytest.raises(ExternalProgramError, match=r"^expected gnubg to listen within 60 s, found none$"):
         GnubgServer(0)
@@ -241,7 +242,7 @@ def test_program_that_ends_or_never_listens(stand_in: Callable[[bytes], None], m
 
 @needs_gnubg_tool("gnubg")
 def test_gnubg_gives_hints() -> None:
-    """Any evaluator can be asked through a mapped player."""
+    """The mapped player works with any evaluator."""
     best, *others = LookaheadPlayer(GnubgPlayer()).rank_plays(START, "31")
     assert str(best.play) == "8/5 6/5"
     assert best.evaluation.source is AnswerSource.PROGRAM
@@ -251,7 +252,7 @@ def test_gnubg_gives_hints() -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_no_positions() -> None:
+def test_no_positions_need_no_process() -> None:
     player = GnubgPlayer(1)
     assert player.choose_plays(np.empty((0, 26), np.int8), np.empty((0, 2), np.int8)).shape == (0, 26)
     assert player.evaluate_many(np.empty((0, 26), np.int8)).chances.shape == (0, 5)
@@ -262,7 +263,7 @@ def test_no_positions() -> None:
 
 @needs_gnubg_tool("gnubg")
 def test_failing_script_is_refused(tmp_path: Path) -> None:
-    """It exits with 0 whatever happens."""
+    """gnubg exits with 0 in spite of errors."""
     assert ask_gnubg("tell(1)\ntell('x y')", tmp_path) == ["1", "x y"]
     for script in ("tell(1)\nraise ValueError('no')", "import sys\nsys.exit(3)", "tell("):
         with pytest.raises(ExternalProgramError, match="expected gnubg to answer every question, found: "):

@@ -35,7 +35,7 @@ def sample_games() -> GamePositions:
 
 
 def few_checkers(count: int, seed: int) -> Boards:
-    """Positions with one to three checkers a side, anywhere: few plays, so that the twin can look far."""
+    """Positions with one to three checkers a side, anywhere: with few plays, the reference can look far ahead."""
     generator = np.random.default_rng(seed)
     boards = np.zeros((count, 26), np.int8)
     for board in boards:
@@ -76,8 +76,8 @@ NARROW = (PlayFilter(3, 0.5), PlayFilter(2, 0.25))
 
 
 @pytest.mark.parametrize(("ply", "filters"), [(0, NARROW), (1, FILTERS), (1, NARROW), (2, NARROW)])
-def test_ranking(ply: int, filters: tuple[PlayFilter, ...]) -> None:
-    """Chances, plies and losses of every play, and the best."""
+def test_ranked_plays_equal_the_reference(ply: int, filters: tuple[PlayFilter, ...]) -> None:
+    """Chances, plies and losses of every play, and the best play."""
     boards = np.concatenate(
         [sample_games().boards[::400] if ply < 2 else sample_games().boards[:0], few_checkers(5, 3)]
     )
@@ -101,7 +101,7 @@ def test_ranking(ply: int, filters: tuple[PlayFilter, ...]) -> None:
     assert found.worths == pytest.approx(-cubeless_equities(found.chances))
 
 
-def test_the_filter_of_the_last_ply_holds_for_all_beyond() -> None:
+def test_last_filter_serves_all_deeper_plies() -> None:
     boards, rolls = few_checkers(3, 4), np.tile([[5, 3]], (3, 1))
     look = partial(evaluate_ahead, OnRollWins())
     given = rank_all(look, boards, rolls, 2, (PlayFilter(2, 1.0),))
@@ -109,7 +109,7 @@ def test_the_filter_of_the_last_ply_holds_for_all_beyond() -> None:
     assert (given.plies == 2).sum() >= 4
 
 
-def test_the_first_of_equals_is_chosen_and_passes() -> None:
+def test_ties_go_to_the_first_play() -> None:
     boards, rolls = np.array([START.board] * 2, np.int8), np.array([(3, 1), (6, 6)])
     look = partial(evaluate_ahead, OnRollWins())
     found = rank_all(look, boards, rolls, 1, (PlayFilter(3, 0.0),))
@@ -120,8 +120,8 @@ def test_the_first_of_equals_is_chosen_and_passes() -> None:
     assert rank_all(look, boards, rolls, 0).best().tolist() == [0, 16]
 
 
-def test_of_plays_that_are_worth_the_same_those_of_the_highest_equity_go_on() -> None:
-    """As where the opponent will cash after every play: not those that happen to be listed first."""
+def test_equal_plays_pass_by_cubeless_equity() -> None:
+    """Plays are equal, for example, where the opponent will cash after each of them."""
     boards, look = sample_games().boards[::100], partial(evaluate_ahead, Scrambled())
     rolls = np.array([(3, 1)] * len(boards))
     equities = rank_all(look, boards, rolls, 0).worths
@@ -133,15 +133,15 @@ def test_of_plays_that_are_worth_the_same_those_of_the_highest_equity_go_on() ->
         assert sorted(equities[rows][found.plies[rows] == 1]) == sorted(equities[rows])[-3:]
 
 
-def test_largest_and_first() -> None:
+def test_largest_of_groups() -> None:
     values, offsets = np.array([1, 3, 3, 2, 5, -np.inf, -np.inf]), np.array([0, 4, 5, 7])
     assert largest_of(values, offsets).tolist() == [3] * 4 + [5] + [-np.inf] * 2
     assert first_largest(values, offsets).tolist() == [1, 4, 5]
     assert first_largest(values[:0], offsets[:1]).tolist() == []
 
 
-class Doubted:
-    """An evaluator whose exact answers are looked into like all others."""
+class WithoutFinalAnswers:
+    """An evaluator whose exact answers are looked ahead like others."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator, self.label, self.version = evaluator, "doubted", "1"
@@ -156,8 +156,8 @@ class Doubted:
 
 
 @pytest.mark.parametrize(("ply", "step"), [(1, 7), (2, 250)])
-def test_an_exact_table_is_its_own_mean(player_root: Path, ply: int, step: int) -> None:
-    """Bellman's equation: the best reply to each roll by exact values, averaged, is the exact value again."""
+def test_exact_table_is_its_own_mean(player_root: Path, ply: int, step: int) -> None:
+    """Bellman's equation: the best reply to each roll by exact values, averaged, gives the exact value."""
     table = bgdata.open_warehouse(player_root).open("bearoff_two_sided", "6x3")
     player = NetworkPlayer(random_networks(1), map_tables(table, None, None))
     sides = [side.ravel()[::step] for side in np.mgrid[1:84, 1:84]]
@@ -166,14 +166,14 @@ def test_an_exact_table_is_its_own_mean(player_root: Path, ply: int, step: int) 
     boards[:, 1:7], boards[:, 24:18:-1] = layouts[sides[0]], -layouts[sides[1]]
     exact = player.evaluate_many(boards)
     assert set(exact.sources.tolist()) == {AnswerSource.EXACT}
-    found = evaluate_ahead(Doubted(player), boards, ply)
+    found = evaluate_ahead(WithoutFinalAnswers(player), boards, ply)
     assert np.abs(found.chances - exact.chances).max() < 2e-6
     assert exact.chances[:, 0].std() > 0.15
-    # and where it is trusted, it is not looked into
+    # final answers are not looked ahead
     assert (evaluate_ahead(player, boards, ply).chances == exact.chances).all()
 
 
-# checkers of the player on roll, whose opponent bears off next turn: rolls of 36 that win
+# checkers of the player on roll, whose opponent bears off next turn; rolls of 36 that win
 BEAROFFS = [({6: 1}, 27), ({5: 1}, 31), ({1: 2}, 36), ({6: 1, 1: 1}, 15), ({5: 1, 2: 1}, 19), ({4: 1, 3: 1}, 17),
             ({6: 2}, 4), ({1: 3}, 6), ({16: 1}, 3), ({18: 1}, 2), ({25: 1}, 0)]  # fmt: skip
 
@@ -189,7 +189,8 @@ def test_known_chances_of_bearing_off_in_one_roll(checkers: dict[int, int], wins
 
 
 def test_gammons_are_seen_one_ply_ahead() -> None:
-    """Our last checker goes off with 27 rolls, while all his 15 are there; then one of them in our home board."""
+    """27 rolls bear off our last checker while the opponent has all 15, first without and then with one in our home
+    board."""
     board = np.zeros((1, 26), np.int8)
     board[0, [6, 12, 20]] = 1, -1, -14
     win = np.float32(27 / 36)
@@ -200,7 +201,7 @@ def test_gammons_are_seen_one_ply_ahead() -> None:
 
 def test_finished_games_and_no_positions() -> None:
     over = np.zeros((2, 26), np.int8)
-    over[0, 4], over[1, 4] = 3, -3  # he is off, then we are
+    over[0, 4], over[1, 4] = 3, -3  # the opponent is off, then we are
     for ply in range(3):
         found = evaluate_ahead(Scrambled(), over, ply)
         assert found.chances.tolist() == [[0] * 5, [1, 0, 0, 0, 0]]
@@ -214,7 +215,7 @@ def test_finished_games_and_no_positions() -> None:
         assert ends.sources.tolist() == [AnswerSource.OVER] * 2
 
 
-def test_neither_batches_nor_threads_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_does_not_depend_on_batches_or_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     player = NetworkPlayer(random_networks(2), map_tables(None, None, None))
     boards = sample_games().boards[::60]
     expected = evaluate_ahead(player, boards, 1)

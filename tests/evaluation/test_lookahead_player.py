@@ -1,4 +1,4 @@
-"""The player that maps: who answers and how well, choices, rankings, its memory, and opening it in other processes."""
+"""The mapped player: sources and accuracy, choices, rankings, its cache, and use in other processes."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_source_and_accuracy_of_answers(player_root: Path) -> None:
     assert len(player.accuracy) == len(dict(player.accuracy)) == 5
 
 
-def test_accuracy_has_only_tables_that_are_there(player_root: Path, tmp_path: Path) -> None:
+def test_accuracy_only_names_present_tables(player_root: Path, tmp_path: Path) -> None:
     shutil.copytree(player_root / "network", tmp_path / "network")
     player = bgdata.open_player(tmp_path, "random")
     assert len(dict(player.accuracy)) == 3
@@ -104,8 +104,8 @@ def test_accuracy_has_only_tables_that_are_there(player_root: Path, tmp_path: Pa
         player.accuracy[AnswerSource.EXACT]
 
 
-def test_choices_are_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
-    """Thousands of decisions of every class, evaluated one way and in steps from boards before."""
+def test_choices_equal_those_of_the_kernel(evaluator: NetworkPlayer) -> None:
+    """Thousands of decisions of every class, by full and by incremental evaluation."""
     boards, rolls = sample_games().boards[:6000], sample_games().rolls[:6000]
     assert set(evaluator.evaluate_many(boards).sources.tolist()) == set(range(1, 6))
     expected = evaluator.choose_plays(boards, rolls)
@@ -128,7 +128,7 @@ def test_choices_ahead_are_the_first_of_the_ranking(evaluator: NetworkPlayer) ->
 
 
 @pytest.mark.parametrize("ply", [0, 1, 2])
-def test_rankings(evaluator: NetworkPlayer, ply: int) -> None:
+def test_ranked_plays(evaluator: NetworkPlayer, ply: int) -> None:
     player = LookaheadPlayer(evaluator, ply)
     roll = roll_of(4, 1)
     ranked = player.rank_plays(START, roll)
@@ -149,7 +149,7 @@ def test_rankings(evaluator: NetworkPlayer, ply: int) -> None:
             abs=1e-6,
         )
         best_at[found.ply] = max(found.cubeless_equity, best_at.get(found.ply, -3))
-    # the best of a ply is either still in its line, or was looked into further
+    # the best play of a ply stays in its line, or goes on to the next ply
     assert all(row.loss >= best_at[row.evaluation.ply] - row.evaluation.cubeless_equity - 1e-6 for row in ranked)
     assert ranked[0].loss == 0
     assert player.best_play(START.id, "14") == ranked[0]
@@ -177,8 +177,8 @@ def test_final_answers_do_not_depend_on_the_ply(evaluator: NetworkPlayer) -> Non
         assert ahead.ply == 0
 
 
-def test_cached_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
-    """To the last bit: asked again, one by one, twice in one batch, and after the memory was full."""
+def test_cached_answers_equal_fresh_ones(evaluator: NetworkPlayer) -> None:
+    """Answers are equal to the last bit: repeated, one by one, twice in a batch, and after the cache was full."""
     boards = sample_games().boards[::700]
     fresh = evaluate_ahead(evaluator, boards, 1)
     player = LookaheadPlayer(evaluator, 1)
@@ -192,7 +192,7 @@ def test_cached_answers_are_the_fresh_ones(evaluator: NetworkPlayer) -> None:
     assert player.evaluate_many(np.asfortranarray(boards)[1::2]).chances.tobytes() == fresh.chances[1::2].tobytes()
 
 
-def test_cache() -> None:
+def test_cache_is_emptied_when_full() -> None:
     evaluator = Scrambled()
     look, boards = EvaluationCache(evaluator, 50), sample_games().boards[:400:4]
     open_rows = boards[:30]
@@ -213,7 +213,7 @@ def test_cache() -> None:
     assert look(boards[:0], 1).chances.shape == (0, 5)
 
 
-def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
+def test_invalid_arrays_are_refused(evaluator: NetworkPlayer) -> None:
     for ply in (0, 1):
         player = LookaheadPlayer(evaluator, ply)
         nothing = player.evaluate_many(sample_games().boards[:0])
@@ -235,7 +235,7 @@ def test_arrays_of_boards(evaluator: NetworkPlayer) -> None:
             player.choose_plays(sample_games().boards[:3], sample_games().rolls[:3] + np.int8(6))
 
 
-def test_versions(evaluator: NetworkPlayer) -> None:
+def test_versions_change_with_settings(evaluator: NetworkPlayer) -> None:
     assert LookaheadPlayer(evaluator).version == evaluator.version
     versions = [LookaheadPlayer(evaluator, 1, filters).version for filters in (FILTERS, (PlayFilter(2, 0.1),))]
     assert len({evaluator.version, *versions}) == 3
@@ -268,7 +268,7 @@ def test_invalid_warehouses_are_refused(player_root: Path, tmp_path: Path) -> No
         bgdata.open_player(tmp_path, "cut")
 
 
-def test_nothing_is_copied(player_root: Path) -> None:
+def test_files_are_mapped_not_copied(player_root: Path) -> None:
     evaluator = map_player(bgdata.open_warehouse(player_root), "random").evaluator
     assert isinstance(evaluator, NetworkPlayer)
     arrays = [
@@ -292,7 +292,7 @@ print(json.dumps([found.win.hex(), found.cubeless_equity.hex(), str(best.play), 
 """
 
 
-def test_several_processes_at_once_say_the_same_and_load_no_database(player_root: Path) -> None:
+def test_processes_share_answers_and_load_no_database(player_root: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(player_root)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     answers = [json.loads(process.communicate(timeout=600)[0]) for process in processes]
@@ -307,13 +307,13 @@ def test_several_processes_at_once_say_the_same_and_load_no_database(player_root
         assert {name.partition(".")[0] for name in loaded} & {"duckdb", "pyarrow", "prefect", "pandas"} == set()
 
 
-def test_names_of_the_package() -> None:
+def test_public_names() -> None:
     assert "open_player" in dir(bgdata)
     with pytest.raises(AttributeError, match="module 'bgdata' has no attribute 'open_players'"):
         _ = bgdata.open_players
 
 
-def test_games_that_are_over(small_root: Path) -> None:
+def test_finished_games(small_root: Path) -> None:
     player = bgdata.open_player(small_root)
     won = Position([0] * 13 + [-15] + [0] * 12)
     found = player.evaluate(won)
@@ -325,7 +325,7 @@ def test_games_that_are_over(small_root: Path) -> None:
         player.evaluate([0] * 26)
 
 
-def test_every_notation_is_answered_alike(small_root: Path) -> None:
+def test_every_notation_gets_the_same_answer(small_root: Path) -> None:
     player = bgdata.open_player(small_root)
     expected = player.evaluate("start"), player.rank_plays("start", "31"), player.decide_cube("start")
     for text in [*identify(START).values()][2:]:
@@ -337,16 +337,16 @@ QUESTIONS = ("start", POSITION)
 
 
 def answers(player: LookaheadPlayer) -> list[Evaluation]:
-    """In a process of its own."""
+    """Answers for use in a separate process."""
     return [player.evaluate(position) for position in QUESTIONS]
 
 
 @pytest.mark.parametrize("ply", [0, 1])
-def test_a_player_is_sent_by_its_paths(small_root: Path, ply: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pickle_only_has_paths(small_root: Path, ply: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(small_root.parent)
     player = bgdata.open_player(small_root.name, ply=ply)
     expected = answers(player), player.decide_cube(POSITION), player.rank_plays(START, "31")
-    sent = pickle.dumps(player)  # without what it remembers
+    sent = pickle.dumps(player)  # without its cache
     assert len(sent) < MOST_BYTES
     monkeypatch.chdir("/")
     found = pickle.loads(sent)
@@ -356,7 +356,7 @@ def test_a_player_is_sent_by_its_paths(small_root: Path, ply: int, monkeypatch: 
 
 # slow: a new process loads Numba
 @pytest.mark.slow
-def test_a_player_answers_in_a_spawned_process(small_root: Path) -> None:
+def test_player_answers_in_a_spawned_process(small_root: Path) -> None:
     player = bgdata.open_player(small_root)
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
         assert executor.submit(answers, player).result() == answers(player)
@@ -382,7 +382,7 @@ def test_missing_version_is_refused(small_root: Path, tmp_path: Path, opened: Ca
         pickle.loads(sent)
 
 
-def test_a_table_is_the_same_after_its_way(small_root: Path) -> None:
+def test_pickled_table_is_equal(small_root: Path) -> None:
     two_sided, one_sided = bgdata.open_two_sided(small_root, 3, 3), bgdata.open_one_sided(small_root, 3)
     assert pickle.loads(pickle.dumps(two_sided)).probe(5, 7) == two_sided.probe(5, 7)
     assert pickle.loads(pickle.dumps(one_sided)).probe_chances(5).tolist() == one_sided.probe_chances(5).tolist()

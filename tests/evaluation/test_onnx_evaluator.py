@@ -1,4 +1,4 @@
-"""ONNX files as evaluators: those that we write, those of others, and what is no such file."""
+"""ONNX files as evaluators: ours, those of others, and invalid files."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ CANNOT_RUN = "expected an ONNX file that onnxruntime can run"
 
 
 def onnx() -> Any:
-    """The package, which is only imported when a test needs it."""
+    """The package, imported only in tests that need it."""
     return import_module("onnx")
 
 
 @contextmanager
 def refusing(error: type[Exception] | tuple[type[Exception], ...], message: str) -> Iterator[Any]:
-    """The block raises this error, which is one short line that matches the message."""
+    """The block raises this error, with a short one-line message that matches."""
     with pytest.raises(error, match=message) as raised:
         yield raised
     assert "\n" not in str(raised.value)
@@ -76,7 +76,7 @@ def write_model(
     constants: Mapping[str, np.ndarray],
     properties: Mapping[str, str],
 ) -> Path:
-    """An ONNX file of others."""
+    """Write an ONNX file with any graph."""
     given, found = (
         [
             onnx().helper.make_tensor_value_info(name, getattr(onnx().TensorProto, kind), sizes)
@@ -101,7 +101,7 @@ def write_constant(
     others: Mapping[str, tuple[str, Sizes]] | None = None,
     **properties: str,
 ) -> Path:
-    """A file that gives these figures to every position, or says of itself what is not so."""
+    """Write a file with constant answers, or with a wrong description of itself."""
     node = onnx().helper.make_node
     nodes = [
         node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT)),
@@ -123,7 +123,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_our_file_answers_as_our_networks(ours: Path) -> None:
+def test_our_file_gives_the_answers_of_its_networks(ours: Path) -> None:
     evaluator = OnnxEvaluator(ours)
     found = evaluator.evaluate_many(sample_boards())
     expected = NetworkPlayer(random_networks(1), BearoffEvaluator().arrays).evaluate_many(sample_boards())
@@ -136,7 +136,7 @@ def test_our_file_answers_as_our_networks(ours: Path) -> None:
     assert evaluator.accuracy[AnswerSource.PROGRAM] == f"Ours, of 8.onnx, SHA-256 {evaluator.version[:8]}"
 
 
-def test_the_same_on_any_number_of_threads_and_after_a_pickle(ours: Path) -> None:
+def test_answers_do_not_depend_on_threads_or_pickling(ours: Path) -> None:
     with threads(1):
         alone = OnnxEvaluator(ours).evaluate_many(sample_boards()[::7]).chances
     np.testing.assert_array_equal(OnnxEvaluator(ours).evaluate_many(sample_boards()[::7]).chances, alone)
@@ -153,7 +153,7 @@ def test_no_positions(ours: Path) -> None:
     assert evaluator.evaluate_many(over).sources.tolist() == [AnswerSource.OVER] * 2
 
 
-def test_a_file_is_a_player_by_its_name(ours: Path) -> None:
+def test_file_is_opened_as_a_player_by_name(ours: Path) -> None:
     network = NetworkPlayer(random_networks(1), BearoffEvaluator().arrays)
     boards = sample_boards()[game_outcomes(sample_boards()) == 0][:40]
     rolls = np.tile(np.array([6, 3], np.int8), (len(boards), 1))
@@ -174,8 +174,8 @@ def test_a_file_is_a_player_by_its_name(ours: Path) -> None:
 
 
 @pytest.mark.parametrize("input_set", list(InputSet), ids=lambda each: each.label)
-def test_a_file_that_takes_a_set_of_inputs(tmp_path: Path, input_set: InputSet) -> None:
-    """Logistic functions of sums of inputs: they need no order, so they are brought into it."""
+def test_file_with_an_input_set(tmp_path: Path, input_set: InputSet) -> None:
+    """The chances of the file are not in order, so the evaluator puts them in order."""
     count = encode(input_set, sample_boards()[:1]).shape[1]
     weights = np.random.default_rng(3).normal(0, 0.3, (count, 5)).astype(np.float32)
     node = onnx().helper.make_node
@@ -193,7 +193,7 @@ def test_a_file_that_takes_a_set_of_inputs(tmp_path: Path, input_set: InputSet) 
     np.testing.assert_allclose(found, ordered_chances(1 / (1 + np.exp(-sums))), atol=1e-5)
 
 
-def test_rounding_is_mended(tmp_path: Path) -> None:
+def test_rounding_errors_are_corrected(tmp_path: Path) -> None:
     path = write_constant(tmp_path / "x.onnx", [1.0004, 0.3, 0.3004, -0.0004, 0.0])
     np.testing.assert_allclose(OnnxEvaluator(path).evaluate_many(ONE).chances[0], [1, 0.3, 0.3, 0, 0], atol=1e-7)
 
@@ -217,7 +217,7 @@ def test_invalid_chances_are_refused(tmp_path: Path, chances: list[float], messa
     assert message in str(error.value)
 
 
-def test_a_set_of_inputs_needs_chances_too(tmp_path: Path) -> None:
+def test_chances_from_an_input_set_are_checked_too(tmp_path: Path) -> None:
     given, path = (FLOAT, ("N", 196)), tmp_path / "x.onnx"
     outside = write_constant(path, [1.5, 0, 0, 0, 0], given=given, inputs="tesauro-196")
     with refusing(ExternalProgramError, r"expected chances from 0 to 1 from .*, got 1\.5, 0"):
@@ -234,7 +234,7 @@ def test_a_set_of_inputs_needs_chances_too(tmp_path: Path) -> None:
         ({"given": (INT8, ("N", 25))}, "int8[N, 25] -> float32[N, 5]"),
         ({"given": (INT8, (1, 26))}, "int8[1, 26] -> float32["),
         ({"given": (INT8, ("N", 26, 1))}, "int8[N, 26, 1]"),
-        ({"found": ("DOUBLE", ("N", 5))}, None),  # onnxruntime refuses it: it is not so
+        ({"found": ("DOUBLE", ("N", 5))}, None),  # a wrong description, which onnxruntime refuses
         ({"others": {"dice": (INT8, ("N", 2))}}, "int8[N, 26], int8[N, 2] -> float32[N, 5]"),
         ({"inputs": "tesauro-196"}, "int8[N, 26] -> float32[N, 5] with inputs=tesauro-196"),
         ({"given": (FLOAT, ("N", 260)), "inputs": "tesauro-196"}, "float32[N, 260]"),
@@ -248,14 +248,14 @@ def test_other_inputs_and_outputs_are_refused(tmp_path: Path, said: dict[str, An
 
 
 def test_outputs_of_other_forms_are_refused(tmp_path: Path) -> None:
-    """Files that are what they say, but no evaluators."""
+    """Consistent files that are not evaluators."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     cast, same = node("Cast", ["x"], ["y"], to=getattr(onnx().TensorProto, FLOAT)), node("Identity", ["x"], ["y"])
     for nodes, outputs, shown in (
         ([cast], {"y": (FLOAT, ("N", 26))}, "-> float32[N, 26]"),
         ([same], {"y": (INT8, ("N", 26))}, "-> int8[N, 26]"),
         ([cast, node("Abs", ["y"], ["z"])], dict.fromkeys("yz", (FLOAT, ("N", 26))), "float32[N, 26], float32[N, 26]"),
-        ([cast], {"y": (FLOAT, None)}, "expected an ONNX file int8"),  # says nothing of its sizes, and gives 26
+        ([cast], {"y": (FLOAT, None)}, "expected an ONNX file int8"),  # declares no sizes, and returns 26
     ):
         write_model(path, nodes, {"x": (INT8, ("N", 26))}, outputs, {}, {})
         with refusing(UsageError, re.escape(shown)):
@@ -263,7 +263,7 @@ def test_outputs_of_other_forms_are_refused(tmp_path: Path) -> None:
 
 
 def test_answers_of_another_form_and_failures_are_refused(tmp_path: Path) -> None:
-    """More answers than positions, and a file that fails while it runs."""
+    """More answers than positions, and a failure at run time."""
     node, path = onnx().helper.make_node, tmp_path / "x.onnx"
     cast = node("Cast", ["x"], ["numbers"], to=getattr(onnx().TensorProto, FLOAT))
     twice = [node("Gather", ["numbers", "five"], ["found"], axis=1), node("Concat", ["found"] * 2, ["y"], axis=0)]
@@ -276,7 +276,7 @@ def test_answers_of_another_form_and_failures_are_refused(tmp_path: Path) -> Non
             OnnxEvaluator(path).evaluate_many(ONE)
 
 
-def test_unknown_set_of_inputs_is_refused(tmp_path: Path) -> None:
+def test_unknown_input_set_is_refused(tmp_path: Path) -> None:
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0], given=(FLOAT, ("N", 9)), inputs="mine")
     with refusing(UnknownInputSetError, r"expected inputs among tesauro-196, .*, got mine"):
         OnnxEvaluator(path)
@@ -298,8 +298,8 @@ def test_invalid_file_is_refused(tmp_path: Path, ours: Path) -> None:
 
 @pytest.mark.parametrize("field", ["opset", "ir", "domain"])
 def test_unsupported_versions_are_refused(tmp_path: Path, field: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Of the operations, of the file, and operations of a library that nobody has: one line says so, and onnxruntime
-    itself says nothing beside it."""
+    """The versions are of operations and of the file; operations of an unknown library are refused too. The error is
+    one line, without output of onnxruntime itself."""
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
     model = onnx().load(path)
     if field == "opset":
@@ -314,7 +314,7 @@ def test_unsupported_versions_are_refused(tmp_path: Path, field: str, capfd: pyt
     assert capfd.readouterr() == ("", "")
 
 
-def test_data_in_other_files_are_not_read(tmp_path: Path) -> None:
+def test_external_data_files_are_not_read(tmp_path: Path) -> None:
     path = write_constant(tmp_path / "x.onnx", [0.5, 0, 0, 0, 0])
     model = onnx().load(path)
     onnx().save_model(model, path, save_as_external_data=True, location="data.bin", size_threshold=0)

@@ -1,4 +1,4 @@
-"""The page of a position: what commands say, and what is wrong about an address."""
+"""The page of a position: same data as commands, and errors for invalid addresses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def data(root: Path, *arguments: str) -> object:
         (XGID, "met=published-12", {"show": (), "eval": (), "hint": ("--plays", "10", "--met", "published-12")}),
     ],
 )  # fmt: skip
-def test_json_is_what_commands_print(
+def test_json_equals_command_output(
     client: TestClient, site_root: Path, notation: str, query: str, commands: dict[str, tuple[str, ...]]
 ) -> None:
     found = client.get(f"/position/{quote(notation, safe='/+:=,-')}.json?{query}").json()
@@ -68,8 +68,8 @@ def test_every_notation_is_an_address(client: TestClient) -> None:
             assert client.get(f"/position/{quote(text, safe='/')}.json").json()["eval"] == expected, name
 
 
-def test_the_page(client: TestClient, site_root: Path) -> None:
-    """With the value of each cube, and of the tables side by side, with the cube where they know it."""
+def test_page_has_all_answers(client: TestClient, site_root: Path) -> None:
+    """The value of each cube position, and all tables side by side, with cubeful values where available."""
     page = read(client, f"/position/{POSITION}")
     words = ("Before the roll", "two-sided table", "exact, two-sided", "one-sided, combined", "race network")
     for text in (*words, "centered", "owned by the opponent", *identify(Position(POSITION)).values()):
@@ -84,7 +84,7 @@ def test_the_page(client: TestClient, site_root: Path) -> None:
     assert "with the cube" not in read(client, f"/position/{START}").text
 
 
-def test_tables_of_a_score_stand_beside_the_others(client: TestClient, site_root: Path) -> None:
+def test_tables_of_a_score_have_their_own_rows(client: TestClient, site_root: Path) -> None:
     (table,) = bgdata.open_warehouse(site_root).current("bearoff_match")
     solved = MatchTable(table)
     score = f"away={solved.score.away}-{solved.score.opponent_away}&met={solved.met}"
@@ -95,8 +95,8 @@ def test_tables_of_a_score_stand_beside_the_others(client: TestClient, site_root
     assert "exact, at this score" not in read(client, f"/position/{position}?away=9-9&met={solved.met}").text
 
 
-def test_names_hold_roll_score_and_cube(client: TestClient) -> None:
-    """Who copies one gets the same page; what no name can hold is left out of them."""
+def test_identifiers_hold_roll_score_and_cube(client: TestClient) -> None:
+    """A copied identifier leads to the same page; identifiers leave out what they cannot hold."""
     page = read(client, f"/position/{START}?roll=31&away=2-4&cube=2&owner=on_roll&met=published-12")
     (xgid,) = (word for word in page.text.split() if word.startswith("XGID="))
     (gnubg_id,) = (word for word in page.text.split() if word.startswith(f"{START}:"))
@@ -107,8 +107,8 @@ def test_names_hold_roll_score_and_cube(client: TestClient) -> None:
     assert START in read(client, f"/position/{START}?cube=8192&owner=on_roll").text
 
 
-def test_names_hold_beavers(client: TestClient) -> None:
-    """As an XGID or the address says; the page says which names do not."""
+def test_identifiers_hold_beavers(client: TestClient) -> None:
+    """Beavers may come from an XGID or the address; the page names the identifiers that leave them out."""
     words = "match_id and gnubg_id do not say that beavers are allowed"
     both, none = (f"XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:{rules}:0:10" for rules in (3, 1))
     cases = [(both, "", both), (START, "?jacoby=1&beavers=1", both), (both, "?beavers=0", none), (none, "", none)]
@@ -122,8 +122,8 @@ def test_names_hold_beavers(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(("rest", "offer"), [("1:-1:1:B", "beaver"), ("2:-1:1:R", "raccoon")])
-def test_there_is_no_cube_decision_while_a_beaver_waits(client: TestClient, rest: str, offer: str) -> None:
-    """The page says so in the words of the command line, and all else about the position."""
+def test_unanswered_beaver_has_no_cube_decision(client: TestClient, rest: str, offer: str) -> None:
+    """The page has the message of the command line, and everything else about the position."""
     xgid = f"XGID=-b----E-C---eE---c-e----B-:{rest}:0:0:3:0:10"
     message = f"expected a position before a double or its answer, got a {offer} in {xgid}"
     text = read(client, f"/position/{xgid}").text
@@ -135,8 +135,8 @@ def test_there_is_no_cube_decision_while_a_beaver_waits(client: TestClient, rest
     assert found["show"][0]["xgid"] == xgid
 
 
-def test_plays_lead_on(client: TestClient) -> None:
-    """Every play of the page leads to the position after it, the opponent on roll, with score and cube turned."""
+def test_plays_link_to_the_next_position(client: TestClient) -> None:
+    """The opponent is on roll there, and score and cube are turned."""
     page = read(client, f"/position/{START}?roll=31&away=2-4&cube=2&owner=on_roll&met=published-12&plays=60")
     after = [play.next_position.id for play in Position(START).legal_plays("31")]
     for name in after:
@@ -145,8 +145,8 @@ def test_plays_lead_on(client: TestClient) -> None:
     assert best == "8/5 6/5"
 
 
-def test_rolls_are_the_best_plays(client: TestClient, site_root: Path) -> None:
-    """Against the plays of each roll, ranked one by one."""
+def test_rolls_have_their_best_plays(client: TestClient, site_root: Path) -> None:
+    """Compared with the ranked plays of each roll."""
     player = bgdata.open_player(site_root)
     rows = client.get(f"/position/{START}.json").json()["rolls"]
     assert [row["roll"] for row in rows] == [str(roll) for roll in ROLLS]
@@ -156,18 +156,18 @@ def test_rolls_are_the_best_plays(client: TestClient, site_root: Path) -> None:
     assert np.array([row["luck"] for row in rows]) @ weights == pytest.approx(0, abs=1e-9)
 
 
-def led_to(client: TestClient, fields: Mapping[str, str]) -> str:
-    """The address that the editor leads to."""
+def redirect_of(client: TestClient, fields: Mapping[str, str]) -> str:
+    """The address to which the editor redirects these fields."""
     return client.get("/position", params=fields).headers["location"]
 
 
-def test_changes_of_the_editor_are_undone(client: TestClient) -> None:
-    """One after the other, with the score; the address says all that there is to know."""
+def test_edits_are_undone_one_by_one(client: TestClient) -> None:
+    """Undoing restores the score too, as the address has the whole state."""
     given = {"q": POSITION, "undo": f"{START}~a3-5", "away": "3-5"}
-    undo = undo_of(read(client, led_to(client, given)))
+    undo = undo_of(read(client, redirect_of(client, given)))
     assert undo.startswith(f"/position/{START}?")
     assert ("away=3-5" in undo, "undo" in undo) == (True, False)
-    flipped = led_to(client, given | {"flip": "1"})
+    flipped = redirect_of(client, given | {"flip": "1"})
     assert flipped.startswith(f"/position/{Position(POSITION).flip().id}?")
     assert ("away=5-3" in flipped, "undo=" in flipped) == (True, True)
     assert "undo" not in read(client, f"/position/{START}").text
@@ -176,41 +176,41 @@ def test_changes_of_the_editor_are_undone(client: TestClient) -> None:
     for wrong in ("<b>", f"{START}~x1", f"{START}~r77"):
         read(client, f"/position/{START}?undo={wrong}", 400)
     fields = fields_of(read(client, f"/position/{START}?away=3-5&met=published-12"))
-    assert led_to(client, fields) == f"/position/{START}?away=3-5&met=published-12", "nothing was changed"
+    assert redirect_of(client, fields) == f"/position/{START}?away=3-5&met=published-12", "unchanged"
 
 
 def fields_of(page: PageReader) -> dict[str, str]:
-    """What the editor of a page would send if nobody touched it."""
+    """The fields that an untouched editor sends."""
     return {name: value for name, value in page.fields if value}
 
 
 @pytest.mark.parametrize("notation", [XGID, "4HPwATDgc/ABMA:UYnlADAAEAAE"])
-def test_an_edit_keeps_what_is_played_for(client: TestClient, notation: str) -> None:
-    """Roll, score, cube, match equity table and ply, however the page said them; one checker is elsewhere."""
+def test_edit_keeps_the_stakes(client: TestClient, notation: str) -> None:
+    """Moving a checker keeps roll, score, cube, match equity table and ply of any form of address."""
     where = f"/position/{quote(notation, safe='/')}?met=published-12&ply=1"
     page = read(client, where)
     before = PositionRequest(notation, {"met": "published-12", "ply": "1"})
     board = list(before.position.board)
     board[6], board[5] = board[6] - 1, board[5] + 1
     fields = fields_of(page) | {"edit": "1", "p6": str(board[6]), "p5": str(board[5])}
-    after = led_to(client, fields)
+    after = redirect_of(client, fields)
     found = PositionRequest(unquote(urlsplit(after).path)[10:], dict(parse_qsl(urlsplit(after).query)))
     assert found.position == Position(board)
     assert (found.stakes, found.roll, found.rules) == (before.stakes, before.roll, before.rules)
     assert before.stakes is not None
 
 
-def test_an_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
-    """Those of an XGID of money play."""
+def test_edit_keeps_beavers_and_the_jacoby_rule(client: TestClient) -> None:
+    """Both come from a money XGID."""
     fields = fields_of(read(client, "/position/XGID=-b----E-C---eE---c-e----B-:1:1:1:00:0:0:3:0:10"))
-    assert led_to(client, fields).startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
+    assert redirect_of(client, fields).startswith(f"/position/{START}?cube=2&owner=on_roll&jacoby=1&beavers=1")
 
 
-def test_a_new_notation_says_what_is_played_for(client: TestClient) -> None:
-    """Rather than fields that nobody touched; those that somebody did count for more."""
+def test_new_notation_sets_the_stakes(client: TestClient) -> None:
+    """The notation overrides untouched fields, and edited fields override the notation."""
     fields = fields_of(read(client, f"/position/{START}?away=5-5&cube=4&owner=opponent&met=published-12&roll=31"))
-    assert led_to(client, fields | {"q": XGID}).startswith(f"/position/{XGID}?met=published-12&undo=")
-    location = led_to(client, fields | {"q": XGID, "rolled": "66", "cube": "8"})
+    assert redirect_of(client, fields | {"q": XGID}).startswith(f"/position/{XGID}?met=published-12&undo=")
+    location = redirect_of(client, fields | {"q": XGID, "rolled": "66", "cube": "8"})
     assert location.startswith(f"/position/{XGID}?")
     assert {("roll", "66"), ("cube", "8")} <= set(parse_qsl(urlsplit(location).query))
 
@@ -221,7 +221,7 @@ COUNTS = {f"p{point}": str(count) for point, count in enumerate(Position(POSITIO
 @each(
     ("fields", "expected"),
     [
-        # what is left of another score is dropped, as who chooses by tapping would have to clear it first
+        # leftovers of another score are dropped, as users of a touch screen would have to clear them first
         ({"q": START, "own": "3", "theirs": "5", "crawford": "1", "jacoby": "1"}, f"{START}?away=3-5"),
         ({"q": START, "own": "1", "theirs": "5", "crawford": "1"}, f"{START}?away=1-5&crawford=1"),
         ({"q": START, "own": "4", "theirs": ""}, f"{START}?away=4-4"),
@@ -231,16 +231,16 @@ COUNTS = {f"p{point}": str(count) for point, count in enumerate(Position(POSITIO
         ({}, START),
     ],
 )
-def test_the_editor_leads_to_a_position(client: TestClient, fields: dict[str, str], expected: str) -> None:
+def test_editor_leads_to_a_position(client: TestClient, fields: dict[str, str], expected: str) -> None:
     answer = client.get("/position", params=fields)
     assert (answer.status_code, answer.headers["location"]) == (303, f"/position/{expected}")
 
 
 def test_undo_restores_roll_score_and_cube(client: TestClient) -> None:
-    """What was there before each change, through links for rolls, plays, plies and sides."""
+    """The state before each change, through links for rolls, plays, plies and sides."""
     first = f"/position/{START}?roll=31&away=3-5&cube=2&owner=on_roll&met=published-12"
     fields = fields_of(read(client, first)) | {"own": "2", "rolled": "", "owner": "opponent"}
-    second = led_to(client, fields)
+    second = redirect_of(client, fields)
     assert second.startswith(f"/position/{START}?away=2-5&cube=2&owner=opponent&met=published-12&undo=")
     page = read(client, second)
     assert undo_of(page) == first
@@ -250,18 +250,18 @@ def test_undo_restores_roll_score_and_cube(client: TestClient) -> None:
     assert undo_of(read(client, next(link for link in page.links if "ply=1" in link))) == f"{first}&ply=1"
     for where, before in ((page, kept), (read(client, rolled), f"/position/{START}?roll=52&{kept.partition('?')[2]}")):
         turned = next(link for link in where.links if link.startswith("/position/") and "away=5-2" in link)
-        back = undo_of(read(client, turned))  # a side or a play: a step of its own
+        back = undo_of(read(client, turned))  # changing sides and playing are separate steps
         assert back.partition("&undo=")[0] == before
         assert undo_of(read(client, back)) == first
 
 
 def undo_of(page: PageReader) -> str:
-    """Where undoing leads."""
+    """The address of the undo link."""
     return next(link for link in page.links if link.endswith("#board")).removesuffix("#board")
 
 
-def test_checkers_that_were_changed_by_key_count(client: TestClient) -> None:
-    """Without a box that nobody ticks; of a notation that was changed too, nobody knows which was meant."""
+def test_edited_checkers_count_without_the_box(client: TestClient) -> None:
+    """The box need not be ticked; but if the notation changed too, the form is ambiguous and refused."""
     fields = fields_of(read(client, f"/position/{START}"))
     changed = fields | {"p6": "4", "p5": "1"}
     board = list(Position(START).board)
@@ -269,14 +269,15 @@ def test_checkers_that_were_changed_by_key_count(client: TestClient) -> None:
     edited = f"/position/{Position(board).id}"
     both = changed | {"q": POSITION, "edit": "1"}
     for sent, expected in ((changed, edited), (fields | {"q": POSITION}, f"/position/{POSITION}"), (both, edited)):
-        assert led_to(client, sent).partition("?")[0] == expected
+        assert redirect_of(client, sent).partition("?")[0] == expected
     page = read(client, f"/position?{urlencode(changed | {'q': POSITION})}", 400)
     assert "expected another notation or other checkers, got both; tick the box to use the checkers" in page.text
 
 
 @each("change", list(CHANGES))
-def test_what_a_position_says_is_used_by_its_page_and_named_by_its_rollout(client: TestClient, change: str) -> None:
-    """Two texts that differ in one thing have other answers with the cube; a rollout on a page is without it."""
+def test_every_part_of_an_identifier_is_used_by_the_page(client: TestClient, change: str) -> None:
+    """Two identifiers that differ in one part have different cubeful answers; the page of a rollout, which is cubeless,
+    names unused parts."""
     first, second, words = CHANGES[change]
     asked = [quote(format_xgid(Position(CONTACT), state), safe="/") for state in (first, second)]
     pages = [client.get(f"/position/{text}.json?met=published-12").json() for text in asked]
@@ -293,8 +294,8 @@ def test_pictures(client: TestClient) -> None:
     assert answer.text == Position(START).svg("8/5 6/5", "31")
 
 
-def test_occurrences_lead_to_games_and_rows(client: TestClient) -> None:
-    """The first turn of each game that has the position, and the rows of each table."""
+def test_occurrences_link_to_games_and_rows(client: TestClient) -> None:
+    """The first turn of each game with the position, and the rows of each table."""
     page = read(client, f"/where/{START}")
     rows = client.get(f"/where/{START}.json").json()
     query = f"select variant, count(*) as rows from turns where position_id = '{START}' group by all order by all"
@@ -316,7 +317,7 @@ def test_occurrences_lead_to_games_and_rows(client: TestClient) -> None:
     assert client.get(f"/where/{OVER}.json").json() == []
 
 
-def test_the_cube_map(client: TestClient, site_root: Path) -> None:
+def test_cube_map(client: TestClient, site_root: Path) -> None:
     rows = client.get(f"/cube-map/{START}.json?met=published-12&length=4").json()
     assert len(rows) == 16
     for row in rows:
@@ -340,9 +341,7 @@ FROM_BAR = ",".join(map(str, [0, *[0] * 7, 2, *[0] * 11, -1, -2, *[0] * 3, 1])) 
         (START, "", "8/5,6/5", "8/5 6/5"),
     ],
 )
-def test_plays_are_read_however_they_are_written(
-    client: TestClient, notation: str, roll: str, text: str, play: str
-) -> None:
+def test_plays_are_read_in_any_notation(client: TestClient, notation: str, roll: str, text: str, play: str) -> None:
     found = client.get(f"/position/{notation}.json", params={"roll": roll, "play": text}).json()
     assert found["verdict"] == f"legal: {play}"
     assert found["legal_plays"].count(play) == 1
@@ -377,7 +376,7 @@ def test_positions_without_a_play_have_no_verdict(client: TestClient) -> None:
         (START, "", "24/1", "no roll is played so"),
     ],
 )
-def test_illegal_plays_are_answered_with_all_legal_ones(
+def test_illegal_play_lists_all_legal_ones(
     client: TestClient, notation: str, roll: str, text: str, reason: str
 ) -> None:
     where = {"roll": roll, "play": text, "away": "3-5", "met": "published-12"}
@@ -398,8 +397,8 @@ def test_illegal_plays_are_answered_with_all_legal_ones(
         assert f"/position/{play.next_position.id}?away=5-3&met=published-12" in links
 
 
-def test_the_cube_map_keeps_table_and_ply(client: TestClient) -> None:
-    """From the position to it, and back at a score."""
+def test_cube_map_keeps_match_equity_table_and_ply(client: TestClient) -> None:
+    """The links to the map and back keep both, also at a score."""
     page = read(client, f"/position/{START}?met=published-12&ply=1")
     assert f"/cube-map/{START}?met=published-12&ply=1" in page.links
     page = read(client, f"/cube-map/{START}?met=published-12&ply=1&length=2")
@@ -431,7 +430,7 @@ WRONG = {
 
 
 @each(("where", "said"), WRONG.items())
-def test_wrong_addresses_say_what_was_expected(client: TestClient, where: str, said: str) -> None:
+def test_invalid_addresses_say_what_was_expected(client: TestClient, where: str, said: str) -> None:
     assert said in read(client, where, 400).text
     path, mark, query = where.partition("?")
     assert said in client.get(f"{path}.json{mark}{query}").json()["error"]
@@ -441,8 +440,10 @@ def test_wrong_addresses_say_what_was_expected(client: TestClient, where: str, s
 @given(
     st.text(max_size=40), st.text(max_size=8), st.text(max_size=8), st.sampled_from(["away", "cube", "owner", "met"])
 )
-def test_any_text(client: TestClient, text: str, roll: str, value: str, name: str) -> None:
-    """Whatever is asked, the answer is a page, and nothing of it is taken for an element."""
+def test_any_text_gives_a_page_without_injected_elements(
+    client: TestClient, text: str, roll: str, value: str, name: str
+) -> None:
+    """The answer is always a page, and no text becomes an HTML element."""
     for where in ("position", "board", "where", "cube-map"):
         try:
             path = quote(text, safe="")
@@ -456,12 +457,12 @@ def test_any_text(client: TestClient, text: str, roll: str, value: str, name: st
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(-3, 3), min_size=26, max_size=26))
-def test_any_checkers(client: TestClient, counts: list[int]) -> None:
+def test_any_checkers_give_a_page(client: TestClient, counts: list[int]) -> None:
     answer = client.get(f"/position/{','.join(map(str, counts))}", params={"roll": "52"})
     assert answer.status_code in (200, 400)
 
 
-def test_tables_alone(client: TestClient, site_root: Path) -> None:
+def test_probe_page(client: TestClient, site_root: Path) -> None:
     rows = json.loads(succeeds(site_root, "probe", POSITION, "--format", "json"))
     assert client.get(f"/probe/{POSITION}.json").json() == rows
     assert rows[0]["source"] in read(client, f"/probe/{POSITION}").text

@@ -1,4 +1,4 @@
-"""Players by name, and the random one: fair, legal, and always the same."""
+"""Players by name; the random player is fair, legal and repeatable."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_choices_are_legal() -> None:
             assert board in candidates[offsets[row] : offsets[row + 1]], name
 
 
-def test_random_choices_depend_on_seed_and_place_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_choices_depend_only_on_seed_and_place(monkeypatch: pytest.MonkeyPatch) -> None:
     boards, rolls = turns()
     expected = RandomPlayer(5).choose_plays(boards, rolls)
     for count in (1, 2):
@@ -53,7 +53,7 @@ def test_random_choices_depend_on_seed_and_place_alone(monkeypatch: pytest.Monke
 
 
 def test_random_choices_are_fair() -> None:
-    """Every distinct play of the start position equally often, within five standard errors."""
+    """Every distinct play of the start position is equally frequent, within five standard errors."""
     count = 40_000
     boards, rolls = np.tile(np.array(START.board, np.int8), (count, 1)), np.tile(np.array([3, 1], np.int8), (count, 1))
     chosen = Counter(map(tuple, RandomPlayer(1).choose_plays(boards, rolls).tolist()))
@@ -64,7 +64,7 @@ def test_random_choices_are_fair() -> None:
     assert all(abs(found - count * chance) < error for found in chosen.values())
 
 
-def test_players_by_name() -> None:
+def test_open_player_by_name() -> None:
     for name, version, text in (("random", "1", "RandomPlayer(0)"), ("pubeval", "2", "PubEval()")):
         player = open_named_player(name)
         assert (player.label, player.version, repr(player)) == (name, version, text)
@@ -77,7 +77,7 @@ def test_players_by_name() -> None:
 
 
 def test_every_listed_player_can_be_opened() -> None:
-    """By the class of its name, which its program may lack."""
+    """The test opens them by class, even if a program is missing."""
     for name, (opener, most_ply, is_program) in PLAYERS.items():
         module, _, class_name = opener.partition(":")
         opened = getattr(import_module(module), class_name)
@@ -87,14 +87,14 @@ def test_every_listed_player_can_be_opened() -> None:
                 open_named_player(name, most_ply + 1)
 
 
-def test_each_position_has_a_roll() -> None:
+def test_rolls_must_match_positions() -> None:
     boards = np.array([START.board] * 2, np.int8)
     for rolls in ([[3, 1]], [[3, 1], [2, 1], [6, 5]], [[3, 1], [9, 9]]):
         with pytest.raises(InvalidRollError):
             RandomPlayer(1).choose_plays(boards, np.array(rolls, np.int8))
 
 
-def test_networks_evaluate(player_root: Path) -> None:
+def test_networks_are_evaluators(player_root: Path) -> None:
     warehouse = bgdata.open_warehouse(player_root)
     boards = np.array([START.board], np.int8)
     for ply in (0, 1):
@@ -106,7 +106,7 @@ def test_networks_evaluate(player_root: Path) -> None:
     assert bare.version != open_named_evaluator("network/random", 0, warehouse).version
 
 
-def test_players_that_do_not_evaluate_are_refused(player_root: Path) -> None:
+def test_players_that_cannot_evaluate_are_refused(player_root: Path) -> None:
     warehouse = bgdata.open_warehouse(player_root)
     for name in PLAIN_PLAYERS:
         message = f"^expected a player that evaluates positions, got {name}, which only chooses plays$"

@@ -1,4 +1,4 @@
-"""What an evaluator is and is not, and how other programs' answers become evaluations."""
+"""The evaluator protocol, and evaluations from answers of other programs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def test_evaluators_and_choosers() -> None:
     player = NetworkPlayer(random_networks(1), NO_TABLES)
     for evaluator in (player, LookaheadPlayer(player, 1), OnRollWins()):
         assert isinstance(evaluator, Evaluator)
-    for chooser in (PubEval(), RandomPlayer()):  # they choose plays, and know no chances
+    for chooser in (PubEval(), RandomPlayer()):  # they only choose plays
         assert not isinstance(chooser, Evaluator)
 
 
-def test_sources() -> None:
+def test_final_sources() -> None:
     assert [source for source in AnswerSource if source.is_final] == [
         AnswerSource.OVER,
         AnswerSource.EXACT,
@@ -39,18 +39,18 @@ def test_sources() -> None:
 
 
 def ended(slot: int, count: int) -> list[int]:
-    """A board with checkers of one side on one slot, and of the other none."""
+    """A board with checkers of only one side, on one slot."""
     board = [0] * 26
     board[slot] = count
     return board
 
 
-# we win one, two and three points, then lose as many
+# we win one, two and three points, then lose one, two and three
 ENDS = [ended(4, -3), ended(18, -15), ended(6, -15), ended(4, 3), ended(18, 15), ended(19, 15)]
 
 
-class Somebody(ProgramEvaluator):
-    """A program with the same chances for every position, or those of each."""
+class SampleProgram(ProgramEvaluator):
+    """A program with the same chances for every position, or given chances."""
 
     def __init__(self, given: NDArray[np.float32] | None = None) -> None:
         super().__init__("somebody")
@@ -63,7 +63,7 @@ class Somebody(ProgramEvaluator):
 
 def test_rules_answer_for_finished_games_and_the_program_for_others() -> None:
     boards = np.array([*ENDS, START.board, ended(0, 15), START.flip().board], np.int8)
-    program = Somebody()
+    program = SampleProgram()
     found = program.evaluate_many(boards)
     assert [given.tolist() for given in program.asked] == [[list(START.board)] * 2]
     assert found.sources.tolist() == [AnswerSource.OVER] * 6 + [
@@ -95,10 +95,10 @@ def test_invalid_chances_are_refused(chances: tuple[float, ...]) -> None:
     given = np.array([(0.5, 0.2, 0.1, 0.2, 0.1), chances], np.float32)
     message = f"^expected chances from 0 to 1, none above one that includes it from somebody for {START.id}, got "
     with pytest.raises(ExternalProgramError, match=message):
-        Somebody(given).evaluate_many(boards)
+        SampleProgram(given).evaluate_many(boards)
     rounded = given.copy()
     rounded[1] = 0.5, 0.5004, 0.1, 0.2, 0.1
-    assert Somebody(rounded).evaluate_many(boards).chances.tolist() == [
+    assert SampleProgram(rounded).evaluate_many(boards).chances.tolist() == [
         given[0].tolist(),
         pytest.approx([0.5, 0.5, 0.1, 0.2, 0.1]),
     ]
@@ -109,8 +109,8 @@ def test_invalid_chances_are_refused(chances: tuple[float, ...]) -> None:
     (np.zeros((2, 26)), "expected boards as int8"),
     (np.array([START.board, ended(3, 16)], np.int8), "in row 1"),
 ])  # fmt: skip
-def test_illegal_boards(board: Boards, message: str) -> None:
-    program = Somebody()
+def test_illegal_boards_are_refused(board: Boards, message: str) -> None:
+    program = SampleProgram()
     for evaluator in (program, NetworkPlayer(random_networks(1), NO_TABLES)):
         with pytest.raises(InvalidPositionError, match=message):
             evaluator.evaluate_many(board)

@@ -1,4 +1,4 @@
-"""PubEval against its slow twin, and its weights against the published ones."""
+"""PubEval against a slow reference, and its weights against the published ones."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def choose(board: list[int], roll: tuple[int, int]) -> Position:
     return Position(chosen[0].tolist())
 
 
-def test_weights() -> None:
+def test_ends_of_the_published_weights() -> None:
     assert weights().shape == (2, 122)
     assert (weights() * 100_000).round().astype(int).tolist() == [CONTACT, RACE]
-    # the ends of the published files
+    # the first and last numbers of the published files
     assert weights()[:, 0].tolist() == [0.25696, 0]
     assert weights()[:, -1].tolist() == [-2.75800, 3.42040]
 
@@ -46,7 +46,7 @@ def test_weights_are_the_published_ones(row: int) -> None:
 
 
 def test_every_choice_in_random_games() -> None:
-    """The first of those that no play beats by the twin's exact score; ties are rare."""
+    """The choice is the first play with the highest exact score of the reference; ties are rare."""
     boards, rolls = sample_games().boards, sample_games().rolls
     assert len(boards) > 5000
     offsets, after_play = batch_plays(boards, rolls)
@@ -61,7 +61,7 @@ def test_every_choice_in_random_games() -> None:
     assert races > 300
 
 
-# positions, rolls: two plays have the same exact score, but sums in floating point differ and may prefer the second
+# positions and rolls: two plays have the same exact score, but floating-point sums may prefer the second
 TIES = [
     ([0, 3, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 2, 2, 0, 0, 1, 0, 0, 0, -3, -11, 3, 0], (1, 3)),
     ([0, 2, 2, 6, -1, -4, -1, 0, 2, 1, -1, -1, 0, 0, -1, 0, 1, 0, -1, 0, 1, 0, -1, 0, -4, 0], (3, 1)),
@@ -70,7 +70,7 @@ TIES = [
 
 
 @pytest.mark.parametrize(("board", "roll"), TIES)
-def test_first_of_equals(board: list[int], roll: tuple[int, int]) -> None:
+def test_ties_go_to_the_first_play(board: list[int], roll: tuple[int, int]) -> None:
     candidates = [list(play.after_play.board) for play in legal_plays(Position(board), roll_of(*roll))]
     best = best_plays(board, candidates, CONTACT, RACE)
     assert len(best) == 2
@@ -78,7 +78,7 @@ def test_first_of_equals(board: list[int], roll: tuple[int, int]) -> None:
 
 
 def test_scores_of_every_count() -> None:
-    """By the twin; and 15 checkers a side, each worth the most that any can be, do not leave the 32 bits of a sum."""
+    """Scores equal the reference; the largest possible ones, of 15 checkers a side, fit into 32-bit sums."""
     for used, exact in zip(published_tables(), (CONTACT, RACE), strict=True):
         for slot in range(26):
             for count in range(0 if slot in (0, 25) else -15, 16):
@@ -90,8 +90,8 @@ def test_scores_of_every_count() -> None:
         assert 2 * 15 * (np.abs(used.astype(np.int64)) / counts).max() < 1 << 31
 
 
-def test_races() -> None:
-    """In games, and where the last checkers are on the bar, on neighbouring points, or off."""
+def test_is_race() -> None:
+    """The boards are from games, or have the last checkers on the bar, on neighbouring points, or off."""
     edges = [[0] * 26 for _ in range(4)]
     edges[0][25], edges[0][24] = 1, -1
     edges[1][0], edges[1][1] = 1, 1
@@ -108,10 +108,10 @@ def test_choices_by_hand() -> None:
         choose(list(START.board), (3, 1))
         == Position([0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]).flip()
     )
-    # the last checkers go off
+    # the last checkers are borne off
     last = Position([0, 1, 0, 0, 0, 0, 1, *[0] * 17, -15, 0])
     assert [str(play) for play in legal_plays(last, "61")] == ["6/off 1/off", "6/off"]
     assert game_outcome(choose(list(last.board), (6, 1))) == -2
-    # nothing can be moved
+    # no legal play
     closed_out = [0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1]
     assert choose(closed_out, (6, 5)) == Position(closed_out).flip()

@@ -1,4 +1,5 @@
-"""Values of the 21 rolls, networks that look ahead in a kernel, and local volatility, each found in another way."""
+"""Values of the 21 rolls, networks that look ahead in a kernel, and local volatility, each compared with another
+method."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ from tests.random_games import random_game_positions
 from tests.reference.pubeval import likely_boards
 from tests.together import each
 
-ENDING = np.zeros((1, 26), np.int8)  # two checkers left, against some
+ENDING = np.zeros((1, 26), np.int8)  # two checkers left against several
 ENDING[0, [1, 2, 20]] = 1, 1, -12
 DICE = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
 
@@ -65,15 +66,15 @@ def sample_boards() -> Boards:
 
 
 def played(board: Boards, roll: int, likely: LikelyPlays) -> Any:
-    """The scratch after `fill_roll_values` for a position of which a roll is played."""
+    """The scratch after `fill_roll_values` for a position with a played roll."""
     scratch = new_roll_scratch(random_networks(4))
     fill_roll_values(random_networks(4), NO_TABLES, likely, board, scratch, None, roll)
     return scratch
 
 
 @pytest.mark.parametrize("most", [0, 1, 4])
-def test_the_play_of_a_roll_is_the_best_of_all(most: int) -> None:
-    """However few plays of it are likely; values stay those of the likely ones."""
+def test_played_roll_has_the_best_of_all_plays(most: int) -> None:
+    """The best play need not be likely; values remain those of the likely plays."""
     likely, narrower = likely_plays(most), 0
     for number, board in enumerate(np.concatenate([sample_boards(), ENDING])):
         roll = number % len(ROLLS)
@@ -87,8 +88,8 @@ def test_the_play_of_a_roll_is_the_best_of_all(most: int) -> None:
     assert narrower > 5 if most == 1 else most or narrower == 0
 
 
-def test_each_position_once() -> None:
-    """All plays of all rolls, in the order of their rolls; positions that several rolls lead to have one row."""
+def test_each_position_is_collected_once() -> None:
+    """All plays of all rolls in order; a position that several rolls reach has one row."""
     saved = 0
     for board in sample_boards():
         scratch = new_roll_scratch(random_networks(4))
@@ -102,14 +103,14 @@ def test_each_position_once() -> None:
 
 
 def test_likely_plays_of_rolls() -> None:
-    """At most so many of each roll, among them one that ends the game."""
+    """Each roll has at most `most` plays, including one that ends the game."""
     for board in np.concatenate([sample_boards(), ENDING]):
         scratch = new_roll_scratch(random_networks(4))
         collect_plays(likely_plays(2), board, scratch, 20)
         counts = np.diff(scratch.ends[:-1], prepend=0)
         offsets, plays = batch_plays(np.repeat(board[None], len(ROLLS), 0), DICE)
         assert counts.tolist() == np.minimum(np.diff(offsets), 2).tolist()
-        assert scratch.ends[-1] - scratch.ends[-2] == offsets[-1] - offsets[-2]  # all of the roll that is played
+        assert scratch.ends[-1] - scratch.ends[-2] == offsets[-1] - offsets[-2]  # all plays of the played roll
         for roll in range(len(ROLLS)):
             every = plays[offsets[roll] : offsets[roll + 1]]
             likely = scratch.plays[scratch.rows[scratch.ends[roll] - counts[roll] : scratch.ends[roll]]]
@@ -117,8 +118,8 @@ def test_likely_plays_of_rolls() -> None:
             assert ends[0] == ends[1]
 
 
-def test_many_positions() -> None:
-    """After FULL positions nothing is looked for: a position may then have two rows."""
+def test_many_positions_may_repeat() -> None:
+    """The search stops after FULL positions, so a position may have two rows."""
     scratch = new_roll_scratch(random_networks(4))
     scratch.buckets[:] = 0
     found = Found(scratch.plays, scratch.hashes, scratch.buckets)
@@ -138,7 +139,7 @@ def game_boards() -> Boards:
 
 
 class Plain:
-    """The same answers from an evaluator that does not look ahead by itself."""
+    """The evaluator without its own lookahead."""
 
     label, version, accuracy = "plain", "1", dict[AnswerSource, str]()
 
@@ -164,12 +165,12 @@ def check_same(player: NetworkPlayer, boards: Boards, ply: int) -> None:
     ("ply", "boards"),
     lambda: {"1-ply": (1, game_boards()[::40]), "2-ply": (2, few_checkers(12, 3)), "3-ply": (3, few_checkers(3, 4))},
 )
-def test_the_same_to_the_last_bit(ply: int, boards: Boards) -> None:
+def test_kernel_equals_lookahead_to_the_last_bit(ply: int, boards: Boards) -> None:
     check_same(random_player(0).seeing_all(), np.concatenate([boards, FINISHED]), ply)
 
 
-def test_the_same_with_tables(player_root: object) -> None:
-    """Positions that a table covers end the tree, at its root and within."""
+def test_kernel_with_tables_equals_lookahead(player_root: object) -> None:
+    """Positions of a table end the tree, at its root and below."""
     tables = open_bearoff(bgdata.open_warehouse(str(player_root))).arrays
     player = NetworkPlayer(random_networks(0), tables).seeing_all()
     last = np.flatnonzero(player.evaluate_many(game_boards()).sources > AnswerSource.COMBINED)[-4:]
@@ -180,9 +181,8 @@ def test_the_same_with_tables(player_root: object) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 3, 21])
-def test_one_ply_of_likely_plays(most: int) -> None:
-    """The best, by the network, of the plays that the twin of PubEval scores highest, in races by its weights for
-    them."""
+def test_one_ply_with_likely_plays(most: int) -> None:
+    """The best play by the network among those with the highest PubEval scores of the reference."""
     boards = game_boards()[::40]
     found = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1, likely_plays(most)).chances
     expected = random_player(0).seeing_all().evaluate_ahead(boards, 1).chances
@@ -207,8 +207,8 @@ def test_two_ply_is_one_ply_after_the_best_replies(most: int) -> None:
 
 
 def best_reply(board: Boards, die: int, other_die: int, most: int) -> Boards:
-    """[1, 26]: after the best play of a roll, by the network, of those that PubEval's twin scores highest; the opponent
-    on roll."""
+    """[1, 26]: the board after the best play of a roll, by the network, among those with the highest PubEval scores of
+    the reference; the opponent on roll."""
     _, plays = batch_plays(board[None], np.array([[die, other_die]], np.int8))
     after = flip_boards(np.array(likely_boards(board.tolist(), plays.tolist(), most), np.int8))
     return after[[cubeless_equities(random_player(0).evaluate_many(after).chances).argmin()]]
@@ -222,7 +222,7 @@ def mean_after(chances: NDArray[np.float32]) -> NDArray[np.float32]:
     return (total / 36).astype(np.float32)
 
 
-def test_likely_plays_unless_it_sees_all() -> None:
+def test_likely_plays_are_the_default() -> None:
     boards = game_boards()[::40]
     likely = evaluations_ahead(random_player(0).networks, NO_TABLES, boards, 1, likely_plays(LIKELY)).chances
     assert np.array_equal(random_player(0).evaluate_ahead(boards, 1).chances, likely)
@@ -234,7 +234,7 @@ def test_likely_plays_unless_it_sees_all() -> None:
     assert LookaheadPlayer(random_player(0), 0).version == LookaheadPlayer(random_player(0).seeing_all(), 0).version
 
 
-def test_a_mapped_network_stays_what_it_is(player_root: object) -> None:
+def test_pickled_network_keeps_its_likely_plays(player_root: object) -> None:
     player = open_network_player("network", 0, bgdata.open_warehouse(str(player_root)))
     assert isinstance(player, NetworkPlayer)
     assert pickle.loads(pickle.dumps(player)).likely == LIKELY
@@ -248,7 +248,7 @@ def test_a_mapped_network_stays_what_it_is(player_root: object) -> None:
 
 
 @pytest.mark.parametrize("ply", [1, 2])
-def test_the_same_on_any_threads_and_in_any_company(ply: int) -> None:
+def test_answers_do_not_depend_on_threads_or_batches(ply: int) -> None:
     boards = game_boards()[5 :: 60 * ply]
     with threads(1):
         alone = [random_player(0).evaluate_ahead(board[None], ply).chances for board in boards]
@@ -262,19 +262,19 @@ def test_the_same_on_any_threads_and_in_any_company(ply: int) -> None:
 
 
 @pytest.mark.parametrize("ply", [0, -1])
-def test_no_ply_to_look_ahead(ply: int) -> None:
+def test_ply_below_one_is_refused(ply: int) -> None:
     with pytest.raises(UsageError, match=f"^expected a ply of 1 or more to look ahead, got {ply}$"):
         random_player(0).evaluate_ahead(game_boards()[:2], ply)
 
 
 @pytest.mark.parametrize("boards", [np.zeros((2, 25), np.int8), np.zeros((2, 26)), np.full((1, 26), 3, np.int8)])
-def test_what_is_no_position(boards: Boards) -> None:
+def test_invalid_boards_are_refused(boards: Boards) -> None:
     with pytest.raises(InvalidPositionError):
         random_player(0).evaluate_ahead(boards, 1)
 
 
 @pytest.mark.parametrize("most", [-1, 22])
-def test_wrong_numbers_of_likely_plays(most: int) -> None:
+def test_invalid_numbers_of_likely_plays_are_refused(most: int) -> None:
     with pytest.raises(UsageError, match=f"^expected 1 to 21 likely plays of a roll, or 0 for all, got {most}$"):
         likely_plays(most)
 
@@ -288,7 +288,7 @@ def contact_boards() -> Boards:
 
 
 def best_after(position: Position, roll: Roll) -> tuple[Position, Fraction]:
-    """After the best play of a roll, the first of equals, seen by the opponent, whose chance of winning comes along."""
+    """(position after the best play of a roll, seen by the opponent; its winning chance). Ties go to the first play."""
 
     def own_equity(after: Position) -> Fraction:
         (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon), _ = judge(after.board)
@@ -300,7 +300,7 @@ def best_after(position: Position, roll: Roll) -> tuple[Position, Fraction]:
 
 
 def slow_chances(position: Position) -> list[list[Fraction]]:
-    """The winning chance of the player on roll after each pair of rolls, by the made-up evaluator."""
+    """The winning chance of the player on roll after each pair of rolls, by the sample evaluator."""
     rows = []
     for roll in ROLLS:
         reply, theirs = best_after(position, roll)
@@ -310,21 +310,21 @@ def slow_chances(position: Position) -> list[list[Fraction]]:
     return rows
 
 
-def test_by_hand() -> None:
-    """27 of 36 rolls bear the checker off; after the others the opponent, on its ace point, wins."""
+def test_local_volatility_by_hand() -> None:
+    """27 of 36 rolls bear off the checker; otherwise the opponent, on its ace point, wins."""
     wins = chances_in_two_rolls(Scrambled(), LAST_ROLLS)
     assert set(wins.ravel().tolist()) == {0.0, 1.0}
     assert local_volatility_by(Scrambled(), LAST_ROLLS) == pytest.approx(2 * 0.75 * 0.25)
 
 
 @pytest.mark.parametrize("checkers", [[0, 0, 2, 0, 1, 0], [1, 1, 0, 0, 0, 1]])
-def test_by_plain_enumeration(checkers: list[int]) -> None:
+def test_local_volatility_equals_enumeration(checkers: list[int]) -> None:
     position = Position([0, *checkers, *[0] * 12, 0, 0, -1, 0, -1, -1, 0])
     check_by_plain_enumeration(position)
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_a_side_with_all_its_checkers_on_the_bar_has_not_won(count: int) -> None:
+def test_all_checkers_on_the_bar_is_no_win(count: int) -> None:
     check_by_plain_enumeration(Position([0, *[0] * 18, *[-2] * 6, count]))
 
 
@@ -337,7 +337,7 @@ def check_by_plain_enumeration(position: Position) -> None:
     assert local_volatility_by(Scrambled(), position) == pytest.approx(float(sum(w * abs(p - mean) for w, p in pairs)))
 
 
-def test_the_kernel_agrees() -> None:
+def test_volatility_kernel_equals_python() -> None:
     scratch = new_volatility_scratch(shipped_networks())
     on_the_bar = [0, *[0] * 17, 0, *[-2] * 6, 1]
     boards = [*contact_boards(), np.array(on_the_bar, np.int8), np.array(LAST_ROLLS.board, np.int8)]
@@ -350,6 +350,6 @@ def test_the_kernel_agrees() -> None:
     assert slow[-1] == pytest.approx(2 * 0.75 * 0.25)
 
 
-def test_a_finished_game_has_none() -> None:
+def test_finished_game_has_no_volatility() -> None:
     with pytest.raises(InvalidPositionError):
         local_volatility_by(shipped_player(), Position([0, -1, *[0] * 24]))

@@ -1,4 +1,4 @@
-"""Lines to and from another program that answers no text, or does not read; `protocols/test_external.py` has more."""
+"""Lines to and from a program that sends invalid text or does not read; `protocols/test_external.py` has more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pair() -> Iterator[tuple[Talk, socket.socket]]:
         yield Talk(ours.fileno(), ours.fileno(), "somebody", most_bytes=10), theirs
 
 
-def test_lines_come_one_by_one(pair: tuple[Talk, socket.socket]) -> None:
+def test_lines_are_read_one_by_one(pair: tuple[Talk, socket.socket]) -> None:
     talk, theirs = pair
     theirs.sendall(b"a\r\n\0 b\tc \n\n" + b"d" * 10 + b"\n")
     theirs.shutdown(socket.SHUT_WR)
@@ -50,15 +50,15 @@ def test_closed_connection_is_refused(pair: tuple[Talk, socket.socket]) -> None:
         talk.ask("who", 30)
 
 
-def test_write_that_nobody_reads_times_out(pair: tuple[Talk, socket.socket]) -> None:
-    """More than the sockets hold."""
+def test_write_without_a_reader_times_out(pair: tuple[Talk, socket.socket]) -> None:
+    """More bytes than the sockets can buffer."""
     talk, _ = pair
     with pytest.raises(ExternalProgramError, match=r"^expected somebody to read within 0\.05 s$"):
         talk.write_line("x" * 10_000_000, 0.05)
 
 
 def test_endless_line_times_out(pair: tuple[Talk, socket.socket]) -> None:
-    """NUL bytes, which are dropped, and a line that never ends: both had been read for ever."""
+    """Endless NUL bytes, which are dropped, and a line without end."""
     talk, theirs = pair
     for flood in (b"\0" * 4096, b"x" * 4096):
         ends = threading.Event()

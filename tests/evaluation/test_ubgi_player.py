@@ -1,4 +1,4 @@
-"""Engines of UBGI as players: files that start none, and engines that do not answer as they should."""
+"""UBGI engines as players: invalid engine files, and engines with invalid answers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_invalid_answers_are_refused(answer: str, reason: str, tmp_path: Path) -
 
 
 def test_rounded_chances_are_put_in_order(tmp_path: Path) -> None:
-    """Else no cube could be decided by them."""
+    """Cube decisions need ordered chances."""
     player = UbgiPlayer(tiny(tmp_path, '"chances 0.7000 0.3001 0.0100 0.3001 0.0000"'))
     (chances,) = player.evaluate_many(BOARD).chances.tolist()
     assert chances == pytest.approx([0.7, 0.3001, 0.01, 0.3, 0], abs=1e-6)
@@ -81,16 +81,16 @@ def test_rounded_chances_are_put_in_order(tmp_path: Path) -> None:
     ],
 )
 def test_silent_engine_is_replaced(answer: str, rest: str, tmp_path: Path) -> None:
-    """As long as its file says that it may take; what it would say then is not waited for: another one is started."""
+    """The engine times out after the patience of its file, and a new process answers the next question."""
     player = UbgiPlayer(tiny(tmp_path, answer, "patience 2"))
     with pytest.raises(ExternalProgramError, match=f"^expected a line of tiny-0ply within 2 s, got none{rest}$"):
         player.choose_plays(BOARD, ROLL)
-    tiny(tmp_path, '"bestmove 8/5 6/5"', "patience 2")  # it is mended
+    tiny(tmp_path, '"bestmove 8/5 6/5"', "patience 2")  # now it answers
     assert player.choose_plays(BOARD, ROLL).shape == (1, 26)
 
 
 def test_patience_is_not_part_of_the_version(tmp_path: Path) -> None:
-    """Its answers do not depend on it, so its version does not either."""
+    """Answers do not depend on it."""
     players = [UbgiPlayer(tiny(tmp_path, '"bestmove 8/5 6/5"', *lines)) for lines in ((), ("patience 2.5",))]
     assert [player.patience_seconds for player in players] == [600, 2.5]
     assert pickle.loads(pickle.dumps(players[1])).patience_seconds == 2.5

@@ -1,4 +1,4 @@
-"""Errors of values: against plain Python, by hand, and as often as the standard error says."""
+"""Errors of values: against plain Python, by hand, and with the coverage of the standard error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.reference.value_errors import summary
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_against_plain_python(seed: int) -> None:
+def test_summary_equals_plain_python(seed: int) -> None:
     generator = np.random.default_rng(seed)
     values, judged, judge_errors = generator.normal(size=(3, 50))
     games = generator.integers(0, 20, 50)
@@ -20,7 +20,7 @@ def test_against_plain_python(seed: int) -> None:
     assert found == pytest.approx(summary(values.tolist(), judged.tolist(), judge_errors.tolist(), games.tolist()))
 
 
-def test_by_hand() -> None:
+def test_summary_by_hand() -> None:
     found = error_summary(np.array([1.0, -1.0, 2.0, 0.0]), np.array([0.3, 0.4, 0.0, 0.0]), np.arange(4))
     assert (found.positions, found.mae, found.bias) == (4, 1.0, 0.5)
     assert found.rmse == pytest.approx(sqrt(1.5))
@@ -30,26 +30,26 @@ def test_by_hand() -> None:
 
 
 def test_positions_of_a_game_count_as_one() -> None:
-    """Every position five times over tells nothing new."""
+    """Repeating every position five times adds no information."""
     values, games = np.array([0.0, 1.0, 4.0, 9.0]), np.array([3, 1, 7, 2])
     alone = clustered_standard_error(values, games)
     assert clustered_standard_error(np.repeat(values, 5), np.repeat(games, 5)) == pytest.approx(alone)
     assert clustered_standard_error(np.repeat(values, 5), np.arange(20)) < 0.6 * alone
 
 
-def test_a_single_game_tells_no_error() -> None:
+def test_single_game_has_no_standard_error() -> None:
     found = error_summary(np.array([0.5, 0.25]), np.zeros(2), np.array([7, 7]))
     assert isnan(found.rmse_standard_error)
     assert found.bias == 0.375
-    assert isnan(error_summary(np.zeros(2), np.zeros(2), np.array([7, 7])).rmse_standard_error), "without errors too"
+    assert isnan(error_summary(np.zeros(2), np.zeros(2), np.array([7, 7])).rmse_standard_error), "also without errors"
 
 
-def test_no_errors_at_all() -> None:
+def test_summary_without_errors() -> None:
     assert error_summary(np.zeros(3), np.zeros(3), np.arange(3)) == (3, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def test_the_standard_error_covers_what_samples_do() -> None:
-    """The spread of the RMSE over many samples of games that have several positions each, alike within a game."""
+def test_standard_error_covers_the_spread_of_samples() -> None:
+    """The spread of the RMSE is measured over many samples of games with several similar positions each."""
     generator = np.random.default_rng(1)
     found = []
     for _ in range(400):

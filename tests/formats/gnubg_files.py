@@ -1,4 +1,4 @@
-"""gnubg's bearoff files put together byte by byte, small enough to be solved by hand."""
+"""gnubg's bearoff files assembled byte by byte, small enough to solve by hand."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Table = TypeVar("Table", GnubgOneSided, GnubgTwoSided, GnubgHypergammon)
 
 
 def header(name: str) -> bytes:
-    """40 bytes, written out."""
+    """A header of 40 bytes."""
     return name.encode() + b"x" * (39 - len(name)) + b"\n"
 
 
 def ace_point_counts() -> list[list[int]]:
-    """One-sided table of the ace point, in gnubg's integers: 6 rolls in 36 take four checkers, 30 take two."""
+    """One-sided table of the ace point in gnubg's integers: 6 of 36 rolls take off four checkers, 30 take off two."""
     table = [[65535] + [0] * 31]
     for checkers in range(1, 16):
         two, four = table[max(checkers - 2, 0)], table[max(checkers - 4, 0)]
@@ -30,12 +30,12 @@ def ace_point_counts() -> list[list[int]]:
 
 
 def ace_point_gammon() -> list[list[int]]:
-    """Rolls until the first of 15 checkers is off: none below 15 checkers, else one."""
+    """Rolls until the first of 15 checkers is off: 0 with fewer than 15 checkers, else 1."""
     return [[0, 65535] + [0] * 30 if checkers == 15 else [65535] + [0] * 31 for checkers in range(16)]
 
 
 def one_sided_bytes(has_gammon: bool, is_compressed: bool) -> bytes:
-    """The ace point table as a file, put together byte by byte."""
+    """A file with the ace point table, assembled byte by byte."""
     parts = [ace_point_counts()] + ([ace_point_gammon()] if has_gammon else [])
     head = header(f"gnubg-OS-01-15-{has_gammon:d}-{is_compressed:d}-0")
     if not is_compressed:
@@ -51,12 +51,12 @@ def one_sided_bytes(has_gammon: bool, is_compressed: bool) -> bytes:
     return head + table + struct.pack(f"<{len(values)}H", *values)
 
 
-# three checkers on the ace point need a double (1/6); the opponent then takes two at least
+# three checkers on the ace point need a double (1/6); then the opponent takes off at least two
 TWO_SIDED_ROWS = [[65535] * 4, [0, 65535, 65535, 65535], [0, 65535, 65535, 65535], [0, 10923, 10923, 56432]]
 
 
 def two_sided_bytes(columns: int) -> bytes:
-    """1 point, 3 checkers: the four equities are the same here, since nobody doubles to gain."""
+    """1 point, 3 checkers: the four equities are equal, since no double gains anything."""
     codes = [code for row in TWO_SIDED_ROWS for code in row for _ in range(columns)]
     return header(f"gnubg-TS-01-03-{columns == 4:d}") + struct.pack(f"<{len(codes)}H", *codes)
 
@@ -84,7 +84,7 @@ FILES = {
 
 
 def open_as(kind: type[Table], path: Path) -> Table:
-    """A file that is of this kind."""
+    """Open a file and check its kind."""
     opened = open_gnubg_bearoff(path)
     assert isinstance(opened, kind)
     return opened

@@ -1,4 +1,4 @@
-"""Rows that others published, and where their files lie on this machine."""
+"""Published rows, and the places of shared files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
-# gnubg training data, contact, blog of 2012-02-12: the one real row in public text
+# gnubg training data, contact, blog of 2012-02-12: the only real row in public text
 TRAINING_ROW = b"NIKOIJADCANIGOAHADBA 0.61959 0.24388 0.00981 0.08774 0.00183\n"
-# wildbg, a published row of a set with the bar bug: backgammon chances though checkers look off
+# wildbg, a published row with the bar bug: backgammon chances although checkers seem off
 WILDBG_BAD_ROW = b"mxmAQ4PbAQAAAA,0.9614198,0.8726852,0.36959878,0,0\n"
 # bgsage, the published example: with two checkers off its gammon and backgammon losses can only be noise
 BGSAGE_ROW = b"0 -2 5 3 -2 5 0 0 0 0 0 0 0 0 0 0 0 0 0 -3 -2 -2 -2 -1 -1 0 0.7823 0.4430 0.0480 0.0025 -0.0002\n"
@@ -31,7 +31,7 @@ SETTINGS = b"s version 1.93 weights 1.00 moves2plyLimit 20 rolloutLimit 5 nRollO
 
 
 def shared_file(*parts: str) -> Path:
-    """A file of the shared data; the test is skipped where there is none."""
+    """A file of the shared data; skips the test if it is missing."""
     path = SHARED.joinpath(*parts)
     if not path.exists():
         pytest.skip(f"no {'/'.join(parts)} in {SHARED}")

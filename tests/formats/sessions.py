@@ -1,7 +1,7 @@
-"""A money session that gnubg saved in both formats, statistics cut: every answer to a double that there is."""
+"""A money session that gnubg saved in both formats, without statistics: it has every answer to a double."""
 
 # beavered, then resigned double; raccoon, then resigned; beaver passed; raccoon passed; redouble beavered, then
-# resigned; double passed; rolled, then resigned; resigned triple. $ shows where blanks end a line
+# resigned; double passed; rolled, then resigned; resigned triple. $ marks trailing blanks
 MAT = """\
 ; [EventDate "2026.11.21"]
 

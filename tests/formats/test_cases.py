@@ -1,4 +1,4 @@
-"""Small records of the kinds that people have met, and what is right of each: see `shared/cases`."""
+"""Small records with problems that users have met, and the right results: see `shared/cases`."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tests.formats.samples import SHARED
 from tests.together import each
 
 CASES = SHARED.parent / "cases"
-BOTH = ["1 0-0 +1", "2 1-0 -1"]  # the match of many cases: each game by one point, seen by the first player
+BOTH = ["1 0-0 +1", "2 1-0 -1"]  # many cases have this match: two games of one point, seen by the first player
 UNFINISHED = "the record ends at 1-0, before anybody has 3 points"
 
 
 def case_file(name: str) -> Path:
-    """A file of the cases; the test is skipped where there is none."""
+    """A file of the cases; skips the test if it is missing."""
     if not CASES.is_dir():
         pytest.skip(f"no cases in {CASES}")
     return CASES / name
 
 
-# (games kept, with score and points of the first player; what notes or reasons of quarantined lines say)
+# (games kept, with score and points of the first player; a part of a note or of the reason of a quarantined line)
 MATCHES: dict[str, tuple[list[str], str]] = {
     "01-galaxy-losses-line/match.mat": (["1 0-0 -1", "2 0-1 +2"], ""),
     "03-empty-row-behind-last-result/match.txt": (["1 0-0 +2"], "the record ends at 2-0"),
@@ -80,7 +80,7 @@ MATCHES: dict[str, tuple[list[str], str]] = {
 
 
 @each(("name", "expected", "words"), [(name, *right) for name, right in MATCHES.items()])
-def test_matches(name: str, expected: list[str], words: str) -> None:
+def test_matches_of_the_cases(name: str, expected: list[str], words: str) -> None:
     path = case_file(name)
     file = replay_file(parse_matches(path.name, path.read_bytes()))
     found, told = [], [f"line {bad.line}: {bad.reason}" for bad in file.rejects]
@@ -94,7 +94,7 @@ def test_matches(name: str, expected: list[str], words: str) -> None:
     assert words or all(text.startswith("the record ends at") for text in told), told
 
 
-def test_a_roll_before_a_resignation_is_the_same_in_both_formats() -> None:
+def test_roll_before_a_resignation_in_both_formats() -> None:
     kinds = []
     for name in ("match.mat", "match.sgf"):
         path = case_file(f"06-roll-then-resign-is-stored-as-no-play/{name}")
@@ -113,7 +113,7 @@ def test_a_roll_before_a_resignation_is_the_same_in_both_formats() -> None:
         ("f15-file-is-not-what-its-name-says/match.ogxm", "OpenGammon"),
     ],
 )
-def test_binary_files(name: str, program: str) -> None:
+def test_binary_files_are_refused(name: str, program: str) -> None:
     path = case_file(name)
     with pytest.raises(CorruptFileError, match=f"found a file of {program}"):
         parse_matches(path.name, path.read_bytes())
@@ -129,12 +129,12 @@ def test_binary_files(name: str, program: str) -> None:
         ("f25-xg-text-with-analysis/two.txt", 2, 16),
     ],
 )
-def test_positions(name: str, rows: int, bad: int) -> None:
+def test_position_files_of_the_cases(name: str, rows: int, bad: int) -> None:
     counts = parse_position_list(read_bytes(case_file(name))).counts
     assert (counts.rows, counts.quarantined) == (rows, bad)
 
 
-def test_a_match_equity_table_of_extreme_gammon() -> None:
+def test_match_equity_table_of_extreme_gammon() -> None:
     table = parse_met(read_bytes(case_file("25-met-files-of-xg-and-snowie/small.met"))).table
     assert table is not None
     assert table.before is not None

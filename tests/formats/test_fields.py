@@ -1,4 +1,4 @@
-"""Fields, numbers and the rules for chances: the byte kernels against plain Python."""
+"""Fields, numbers and the rules for chances: kernels against plain Python."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def parsed(texts: list[str]) -> tuple[list[float], list[int]]:
 
 @given(st.lists(st.sampled_from([b"a", b",", b" ", b"\t", b"\n", b"bcd", b"\0", b"\r"])).map(b"".join))
 @example(b"a,\n,b\n,\n, ,\n \n\t\n")
-def test_fields_equal_their_twin(data: bytes) -> None:
+def test_fields_equal_the_reference(data: bytes) -> None:
     lines = split_lines(data)
     for separator in (BLANKS, COMMA):
         fields = Fields(lines, separator)
@@ -72,7 +72,7 @@ def test_numbers_are_exact(texts: list[str]) -> None:
 
 
 @given(st.integers(-(10**15) + 1, 10**15 - 1), st.integers(0, 22))
-def test_short_decimals_come_out_as_they_were(digits: int, decimals: int) -> None:
+def test_short_decimals_round_trip(digits: int, decimals: int) -> None:
     text = f"{abs(digits):0{decimals + 1}}"
     text = "-" * (digits < 0) + (f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text)
     (value,), (form,) = parsed([text])
@@ -81,7 +81,7 @@ def test_short_decimals_come_out_as_they_were(digits: int, decimals: int) -> Non
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(100000, 999999), st.integers(-17, 22))
-def test_any_number_comes_back(value: float, digits: int, power: int) -> None:
+def test_any_number_round_trips(value: float, digits: int, power: int) -> None:
     for form in (PLAIN, parsed([repr(value)])[1][0]):
         assert float(format_number(value, form)) == value
     text = f"{digits * 10.0 ** (power - 5):.5e}"
@@ -89,10 +89,10 @@ def test_any_number_comes_back(value: float, digits: int, power: int) -> None:
     assert format_number(value, form) == text
 
 
-def test_published_forms_come_out_as_they_were() -> None:
+def test_published_forms_round_trip() -> None:
     texts = ["0.0421133", "-2", "0", "6.07967e-06", "-0.7421170", "0.0000000", "1e-05", "-0.00000"]
     assert list(map(format_number, *parsed(texts))) == texts
-    # without a form, six digits where they do
+    # without a form: six digits where they are exact
     assert list(map(format_number, (6.07967e-06, 0.25, -2.0, 1 / 3))) == [
         "6.07967e-06", "0.25", "-2", "0.3333333333333333"
     ]  # fmt: skip
@@ -100,7 +100,7 @@ def test_published_forms_come_out_as_they_were() -> None:
 
 @given(number_texts)
 @example("12.5e-1")
-def test_no_form_changes_a_value(text: str) -> None:
+def test_forms_never_change_a_value(text: str) -> None:
     for value, form in zip(*parsed(text.split() or ["0"]), strict=True):
         if form != NO_NUMBER:
             assert float(format_number(value, form)) == value
@@ -121,11 +121,11 @@ chances = st.lists(
 
 
 @given(st.lists(st.tuples(boards(), chances), min_size=1, max_size=20), st.sampled_from([ROUNDED, NOISY]))
-def test_rules_for_chances_equal_their_twin(rows: list[tuple[list[int], list[float]]], limits: Tolerance) -> None:
+def test_chance_rules_equal_the_reference(rows: list[tuple[list[int], list[float]]], limits: Tolerance) -> None:
     flaws = chance_flaws(np.array([row[0] for row in rows], np.int8), np.array([row[1] for row in rows]), limits)
     for (board, values), flaw in zip(rows, flaws, strict=True):
         assert bool(flaw) == breaks_chance_rules(tuple(board), values, limits.range, limits.order)
 
 
-def test_chances_that_are_no_numbers_are_refused() -> None:
+def test_nan_chances_are_refused() -> None:
     assert chance_flaws(np.zeros((1, 26), np.int8), np.array([[0.5, np.nan, 0, 0, 0]]), NOISY).tolist() == [1]

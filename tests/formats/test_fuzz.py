@@ -1,4 +1,4 @@
-"""Spoiled lines: reading never stops, every line is accounted for, and what was read can be written and read again."""
+"""Corrupted lines: reading never stops, every line is accounted for, and rows can be written and read again."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check_again(name: str, text: bytes) -> None:
 def test_corrupted_rows(name: str) -> None:
     lines, chance = LINES.get(name, [FORMATS[name].row]), random.Random(name)
     check_again(name, corrupted_text(lines, 10_000, chance))
-    for _ in range(300):  # small files, so that beginnings and ends are corrupted too
+    for _ in range(300):  # many small files, to corrupt beginnings and ends too
         check_again(name, corrupted_text(lines, chance.randrange(4), chance))
 
 

@@ -1,4 +1,4 @@
-"""gnubg's bearoff files made by hand: read and written again, and what is said about bad ones."""
+"""Hand-made gnubg bearoff files: reading, writing, and errors for invalid files."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_every_flipped_bit_of_a_header_is_noticed_or_changes_its_meaning() -> No
             assert parse_header(bytes(flipped)) != parse_header(head)
 
 
-def test_header_that_no_file_has_cannot_be_made() -> None:
+def test_impossible_headers_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="1 to 23 points"):
         BearoffHeader("one_sided", 24, 15)
     with pytest.raises(InvalidParameterError, match="25 to 25 points and 1 to 3 checkers"):
@@ -156,7 +156,7 @@ def test_normal_variant_gives_the_density_at_integers(tmp_path: Path) -> None:
     table = open_as(GnubgOneSided, path)
     assert table.moments.tolist() == moments.tolist()
     assert table.mean_rolls(15) == 2
-    assert table.probe_chances(15)[2] == pytest.approx(4 / np.sqrt(2 * np.pi))  # above 1: not normalised
+    assert table.probe_chances(15)[2] == pytest.approx(4 / np.sqrt(2 * np.pi))  # above 1: not normalized
     assert table.probe_chances(15)[1] == pytest.approx(4 / np.sqrt(2 * np.pi) * np.exp(-8))
     assert table.probe_chances(15, is_gammon=True).tolist() == [0, 1] + [0] * 30
     assert table.probe_chances(0).tolist() == [1] + [0] * 31
@@ -177,7 +177,7 @@ def test_one_sided_indexes_are_checked(tmp_path: Path, index: int) -> None:
             probe(index)
 
 
-def test_indexes_of_numpy_do_not_wrap_around(tmp_path: Path) -> None:
+def test_numpy_indexes_do_not_overflow(tmp_path: Path) -> None:
     counts = np.zeros((816, ROLLS), np.uint16)  # 3 points
     counts[:, 1] = CHANCE_SCALE
     write_one_sided(tmp_path / "x.bd", 3, counts, None, compressed=True)
@@ -189,7 +189,7 @@ def test_indexes_of_numpy_do_not_wrap_around(tmp_path: Path) -> None:
 @VARIANTS
 def test_wrong_sum_names_file_and_position(tmp_path: Path, has_gammon: bool, is_compressed: bool) -> None:
     data = bytearray(one_sided_bytes(has_gammon, is_compressed))
-    data[-2 if is_compressed or not has_gammon else -62] ^= 1  # last value, or the gammon part's chance of one roll
+    data[-2 if is_compressed or not has_gammon else -62] ^= 1  # the last value; in a gammon part the chance of one roll
     table = open_as(GnubgOneSided, write_bytes(tmp_path, bytes(data)))
     table.probe_counts(14, is_gammon=has_gammon)
     for look_up in (lambda: table.probe_counts(15, is_gammon=has_gammon), table.read_all):
@@ -222,7 +222,7 @@ def test_two_sided_files_are_read_and_written(tmp_path: Path, columns: int) -> N
     assert table.codes[:, :, 0].tolist() == TWO_SIDED_ROWS
     assert table.probe(3, 3).cubeless == pytest.approx(
         2 * 31 / 36 - 1, abs=1 / 32767
-    )  # lost only by no double, then one
+    )  # lost if the first roll is no double and the second one is
     assert table.probe(3, 1).cubeless == pytest.approx(2 / 6 - 1, abs=1 / 32767)
     assert table.probe(1, 3)[0] == 1
     assert (table.probe(0, 0).owned is None) == (columns == 1)
@@ -275,7 +275,7 @@ def test_hypergammon_decodes_24_bits(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_wrong_size_is_noticed(tmp_path: Path, name: str) -> None:
+def test_wrong_sizes_are_refused(tmp_path: Path, name: str) -> None:
     data = FILES[name]
     for size in {0, 1, 39, 40, 41, 60, len(data) // 2, len(data) - 2, len(data) - 1}:
         with pytest.raises(CorruptFileError, match=rf"expected .* in .*x\.bd, found {size}\b"):
@@ -286,7 +286,7 @@ def test_every_wrong_size_is_noticed(tmp_path: Path, name: str) -> None:
         open_gnubg_bearoff(write_bytes(tmp_path, data + b"\0"))
 
 
-def test_truncated_file_message_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+def test_truncated_file_error_is_one_line_with_advice(tmp_path: Path) -> None:
     path = write_bytes(tmp_path, header("gnubg-TS-06-06-1") + bytes(960))
     with pytest.raises(CorruptFileError) as caught:
         open_gnubg_bearoff(path)
@@ -295,14 +295,14 @@ def test_truncated_file_message_is_one_line_that_says_what_to_do(tmp_path: Path)
     )
 
 
-def test_missing_file_and_folder_instead_of_file(tmp_path: Path) -> None:
+def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.bd", tmp_path):
         with pytest.raises(StorageError, match=f"expected a gnubg bearoff file at {path}, found: ") as caught:
             open_gnubg_bearoff(path)
         assert "\n" not in str(caught.value)
 
 
-def test_reading_needs_numpy_only() -> None:
+def test_reading_needs_only_numpy() -> None:
     script = (
         "import sys, bgdata.formats.gnubg_bearoff; print({'numba', 'duckdb', 'pyarrow', 'prefect'} & set(sys.modules))"
     )
@@ -335,7 +335,7 @@ def write_something(path: Path) -> None:
     write_two_sided(path, 6, 2, np.zeros((28, 28, 4), np.uint16))
 
 
-def test_writing_replaces_an_old_file_and_no_other(tmp_path: Path) -> None:
+def test_writing_replaces_only_its_own_file(tmp_path: Path) -> None:
     path = write_bytes(tmp_path, b"old")
     (tmp_path / "x.bd.partial").write_bytes(b"somebody's download")
     write_something(path)
@@ -356,7 +356,7 @@ def test_writing_to_an_invalid_path_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
-def test_writing_into_a_read_only_folder(tmp_path: Path) -> None:
+def test_writing_into_a_read_only_folder_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(StorageError, match="permission denied"):
@@ -366,7 +366,7 @@ def test_writing_into_a_read_only_folder(tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
 
 
-def test_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_full_disk_leaves_only_the_old_file(tmp_path: Path) -> None:
     path = write_bytes(tmp_path, b"old")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # the same path as a full disk: write() fails half-way
@@ -379,7 +379,7 @@ def test_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert path.read_bytes() == b"old"
 
 
-def test_too_many_values_for_a_compressed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_values_for_a_compressed_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gnubg_bearoff, "_MOST_COMPRESSED_VALUES", 40)
     with pytest.raises(TooLargeError, match="in a compressed file, got"):
         write_one_sided(tmp_path / "x.bd", 1, np.array(ace_point_counts(), np.uint16), None, compressed=True)
@@ -390,10 +390,10 @@ HEADER = BearoffHeader("two_sided", 2, 2)
 
 
 @each("write", {"bd": lambda path, chunks: gnubg_bearoff.write_file(path, HEADER, chunks), "text": lines.write_bytes})
-def test_errors_of_the_content_are_not_errors_of_the_file(
+def test_content_errors_are_not_reported_as_file_errors(
     tmp_path: Path, write: Callable[[Path, Iterator[bytes]], None]
 ) -> None:
-    """A damaged table is an OSError too, as a full disk is."""
+    """Both a damaged table and a full disk are OSErrors."""
 
     def chunks() -> Iterator[bytes]:
         yield b"one"

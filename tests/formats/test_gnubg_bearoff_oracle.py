@@ -1,4 +1,4 @@
-"""gnubg's own files: read, compared with what its tools say, and written again byte for byte."""
+"""gnubg's own files: read, compared with the output of its tools, and written again byte for byte."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MD5 = {
 
 @pytest.fixture(scope="module")
 def make_file(tmp_path_factory: pytest.TempPathFactory) -> MakeFile:
-    """Function from options of makebearoff (makehyper with `-c 1` for "hyper 1") to the file, made once."""
+    """A function from options of makebearoff ("hyper 1" for makehyper `-c 1`) to the file, which is made once."""
     folder = tmp_path_factory.mktemp("gnubg")
 
     @cache
@@ -57,7 +57,7 @@ def make_file(tmp_path_factory: pytest.TempPathFactory) -> MakeFile:
         path = folder / options.replace(" ", "")
         if tool == "makebearoff":
             arguments += ["-s", "20000000"]  # the default cache takes up to 790 MB
-        command = [find_gnubg_tool(tool) or tool, *arguments, "-f", path.name]  # makehyper overflows on a long path
+        command = [find_gnubg_tool(tool) or tool, *arguments, "-f", path.name]  # makehyper overflows with a long path
         subprocess.run(command, cwd=folder, capture_output=True, check=True)
         return path
 
@@ -65,13 +65,14 @@ def make_file(tmp_path_factory: pytest.TempPathFactory) -> MakeFile:
 
 
 def dump(path: Path, index: int) -> str:
-    """What bearoffdump says about a record; it takes neither index 0 nor one above 2^31."""
+    """The output of bearoffdump for a record; it does not accept index 0 or indexes above 2^31."""
     command = [find_gnubg_tool("bearoffdump") or "bearoffdump", "-n", str(index), str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def dumped_chances(text: str) -> np.ndarray:
-    """float[32, 4]: percent by rolls of player and opponent bearing off, then of both taking the first checker off."""
+    """float[32, 4]: percent by number of rolls, of player and opponent bearing off, then of both bearing off the first
+    checker."""
     percent = np.zeros((32, 4))
     for line in text.splitlines():
         found = re.fullmatch(rf"\s+(\d+)((?:\s+{NUMBER})+)[\sn/a]*", line)
@@ -86,7 +87,7 @@ def dumped_equities(text: str) -> list[float]:
 
 
 def write_again(source: Path, target: Path) -> None:
-    """Read everything and write it."""
+    """Read a whole file and write it."""
     table = open_gnubg_bearoff(source)
     if isinstance(table, GnubgTwoSided):
         write_two_sided(target, table.points, table.checkers, table.codes)
@@ -98,7 +99,7 @@ def write_again(source: Path, target: Path) -> None:
 
 @needs_gnubg_tool("makebearoff")
 @pytest.mark.parametrize("options", MD5)
-def test_file_is_written_again_byte_for_byte(make_file: MakeFile, tmp_path: Path, options: str) -> None:
+def test_files_are_reproduced_byte_for_byte(make_file: MakeFile, tmp_path: Path, options: str) -> None:
     source = make_file(options)
     write_again(source, tmp_path / "again.bd")
     written = (tmp_path / "again.bd").read_bytes()
@@ -119,13 +120,13 @@ def test_file_is_written_again_byte_for_byte(make_file: MakeFile, tmp_path: Path
         ("-t 1x3 -C", two_sided_bytes(1)),
     ],
 )
-def test_files_made_by_hand_are_gnubg_files(make_file: MakeFile, options: str, data: bytes) -> None:
+def test_hand_made_files_equal_those_of_gnubg(make_file: MakeFile, options: str, data: bytes) -> None:
     assert make_file(options).read_bytes() == data
 
 
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-o 4", "-o 4 -c", "-o 4 -g", "-o 4 -c -g", "-o 4 -n"])
-def test_one_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options: str) -> None:
+def test_one_sided_probe_equals_bearoffdump(make_file: MakeFile, options: str) -> None:
     table = open_as(GnubgOneSided, make_file(options))
     for player, opponent in [(0, 5), (9, 3700), (3875, 8), (3060, 3874), (1234, 2345)]:
         text = dump(table.path, player * len(table) + opponent)
@@ -133,7 +134,7 @@ def test_one_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options
         shown = [table.probe_chances(player), table.probe_chances(opponent)]
         if table.header.has_gammon:
             shown += [table.probe_chances(index, is_gammon=True) for index in (player, opponent)]
-        first = 0 if table.header.has_gammon else 1  # without gammon part, bearoffdump leaves the row of 0 rolls out
+        first = 0 if table.header.has_gammon else 1  # without gammon part, bearoffdump leaves out the row of 0 rolls
         expected = percent[first:, : len(shown)]
         assert 100 * np.transpose(shown)[first:] == pytest.approx(expected, abs=6e-4)
         means = re.search(rf"Mean\s+({NUMBER})\s+({NUMBER})", text)
@@ -145,7 +146,7 @@ def test_one_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options
 
 @needs_gnubg_tool("makebearoff", "bearoffdump")
 @pytest.mark.parametrize("options", ["-t 3x3", "-t 6x2", "-t 6x4"])
-def test_two_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options: str) -> None:
+def test_two_sided_probe_equals_bearoffdump(make_file: MakeFile, options: str) -> None:
     table = open_as(GnubgTwoSided, make_file(options))
     last = len(table) - 1
     for on_roll, opponent in [(last, last), (1, last), (last, 1), (last // 2, last // 3), (0, 7), (7, 0)]:
@@ -154,11 +155,11 @@ def test_two_sided_probe_says_what_bearoffdump_says(make_file: MakeFile, options
 
 
 @needs_gnubg_tool("makebearoff", "bearoffdump")
-def test_cubeless_file_holds_the_first_column(make_file: MakeFile) -> None:
+def test_cubeless_file_has_the_first_column(make_file: MakeFile) -> None:
     cubeful, cubeless = open_as(GnubgTwoSided, make_file("-t 3x3")), open_as(GnubgTwoSided, make_file("-t 3x3 -C"))
     assert (cubeless.codes[:, :, 0] == cubeful.codes[:, :, 0]).all()
     assert cubeless.probe(19, 19).cubeless == pytest.approx(0.6204, abs=6e-5)
-    # bearoffdump takes the equity of a cubeless file for a chance, and shows twice that minus one
+    # bearoffdump takes the equity of a cubeless file for a chance, and prints twice that minus one
     assert dumped_equities(dump(cubeless.path, 399)) == pytest.approx([2 * 0.62043 - 1], abs=6e-5)
 
 
@@ -177,7 +178,7 @@ def test_two_sided_spot_values_of_six_checkers(make_file: MakeFile, tmp_path: Pa
 
 
 @needs_gnubg_tool("makehyper", "bearoffdump")
-def test_hypergammon_probe_says_what_bearoffdump_says(make_file: MakeFile) -> None:
+def test_hypergammon_probe_equals_bearoffdump(make_file: MakeFile) -> None:
     path = make_file("hyper 1")
     table = open_as(GnubgHypergammon, path)
     assert format_header(table.header) == path.read_bytes()[:40]
@@ -190,6 +191,6 @@ def test_hypergammon_probe_says_what_bearoffdump_says(make_file: MakeFile) -> No
 
 @needs_gnubg_tool("makebearoff")
 @pytest.mark.parametrize("points", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
-def test_normal_variant_is_a_recursion_of_its_own(make_file: MakeFile, tmp_path: Path, points: int) -> None:
+def test_normal_variant_has_its_own_recursion(make_file: MakeFile, tmp_path: Path, points: int) -> None:
     write_one_sided_normal(tmp_path / "normal.bd", points, normal_moments(points))
     assert (tmp_path / "normal.bd").read_bytes() == make_file(f"-o {points} -n").read_bytes()

@@ -1,4 +1,4 @@
-"""gnubg's benchmark files: the published rows, every line type and rule, round trips."""
+"""gnubg's benchmark files: the published rows, every kind of line, every rule, round trips."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.game.strategies import boards
 from tests.together import each
 
 START_KEY, AFTER_42 = "OAHDPAABDAOAHDPAABDA", "JIGHPAABDAOAHDPAABDA"
-# one group as the program writes it, with made-up numbers: seed, rollouts of both plays, decision, what comes next
+# a group as the program writes it, with made-up numbers: seed, rollouts of both plays, decision, next group
 GROUP = f"""\
 r 1234567
 #R {AFTER_42} 0.461121 0.117284 0.00617284 0.151235 0.00925926
@@ -31,7 +31,7 @@ def text_of(benchmark: Benchmark) -> bytes:
     return b"".join(format_gnubg_benchmark(benchmark))
 
 
-def test_the_published_rows() -> None:
+def test_published_rows() -> None:
     benchmark = parse_gnubg_benchmark(BENCHMARK_ROWS)
     assert benchmark.counts == LineCounts(6, 6, 0, 0)
     decisions, plays = benchmark.decisions, benchmark.plays
@@ -52,16 +52,16 @@ def test_the_published_rows() -> None:
     assert text_of(benchmark) == BENCHMARK_ROWS
 
 
-def test_the_published_sample_file() -> None:
+def test_published_sample_file() -> None:
     rows = shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
-    text = b"".join(row.split(b" ", 2)[2] for row in rows)  # behind the name of the file and the line number
+    text = b"".join(row.split(b" ", 2)[2] for row in rows)  # after the name of the file and the line number
     benchmark = parse_gnubg_benchmark(text)
     assert benchmark.counts == LineCounts(43, 43, 0, 0)
     assert len(benchmark.plays) == 226
     assert text_of(benchmark) == text
 
 
-def test_a_group_is_tied_together() -> None:
+def test_rows_of_a_group_are_linked() -> None:
     benchmark = parse_gnubg_benchmark(SETTINGS + b"# made up\n" + GROUP)
     assert benchmark.counts == LineCounts(8, 7, 1, 0)
     assert benchmark.settings == ((1, SETTINGS.decode().strip()),)
@@ -77,7 +77,7 @@ def test_a_group_is_tied_together() -> None:
     assert text_of(benchmark) == SETTINGS + b"# made up\n" + GROUP
 
 
-def test_a_seed_is_used_once() -> None:
+def test_seed_is_used_once() -> None:
     decision, rollout = GROUP.splitlines()[3].decode(), f"o {AFTER_42} 0.4 0 0 0 0"
     evaluation = f"e {AFTER_42} 0.4 0 0 0 0"
     lines = [decision, "r 1", decision, decision, "r 2", "r 3", evaluation, rollout, rollout, "r 4", "m bad", decision]
@@ -89,14 +89,14 @@ def test_a_seed_is_used_once() -> None:
     assert text_of(benchmark) == text.replace("m bad\n", "").encode()
 
 
-def test_rollouts_belong_to_the_next_decision_even_if_that_is_bad() -> None:
+def test_rollouts_before_a_bad_decision_have_none() -> None:
     rollout, decision = f"#R {AFTER_42} 0.4 0 0 0 0\n", GROUP.splitlines()[3].decode() + "\n"
     benchmark = parse_gnubg_benchmark((rollout + "m bad\n" + rollout + decision + decision + rollout).encode())
     assert benchmark.rollouts.decisions.tolist() == [-1, 0, -1]
     assert benchmark.plays.rollouts.tolist() == [1, -1, -1, -1]
 
 
-def test_all_other_lines() -> None:
+def test_all_other_kinds_of_lines() -> None:
     text = f"""\
 c {START_KEY} 51.25 49.875 ND
 r 7
@@ -173,13 +173,13 @@ def test_each_rule(line: str, reason: str) -> None:
     assert text_of(benchmark) == GROUP * 2
 
 
-def test_a_single_play_has_no_loss() -> None:
+def test_only_play_has_no_loss() -> None:
     benchmark = parse_gnubg_benchmark(f"m {START_KEY} 2 4 {AFTER_42} 0.1\n".encode())
     assert benchmark.plays.losses.tolist() == [0]
     assert benchmark.plays.equities.tolist() == [0.1]
 
 
-def test_a_play_that_is_not_legal_takes_its_decision_out() -> None:
+def test_illegal_play_removes_its_decision() -> None:
     benchmark = parse_gnubg_benchmark(GROUP + GROUP.replace(b"2 4", b"6 4") + GROUP)
     is_illegal = np.zeros(6, np.bool_)
     is_illegal[3] = True
@@ -214,7 +214,7 @@ formats = st.sampled_from(["{:.6g}", "{:.7f}", "{!r}"])
 
 @st.composite
 def decision_lines(draw: st.DrawFn) -> str:
-    """A canonical `m` line; its numbers are all of one form."""
+    """A canonical `m` line with numbers of the same form."""
     form, values = draw(formats), [draw(st.floats(-2, 3)), *draw(losses)]
     plays = draw(st.lists(keys, min_size=len(values), max_size=len(values), unique=True))
     numbers = map(form.format, values)
@@ -230,5 +230,5 @@ def test_round_trip(text: str) -> None:
     for table in ("decisions", "plays"):
         for name, array in vars(getattr(benchmark, table)).items():
             assert (array == getattr(getattr(again, table), name)).all()
-    if "e-" not in text:  # repr and %.6g write small numbers in ways that differ in the 16th digit only
+    if "e-" not in text:  # repr and %.6g of small numbers may differ in the 16th digit
         assert text_of(benchmark).decode() == text

@@ -1,4 +1,4 @@
-"""Opening, splitting and accounting: every line ends in exactly one way."""
+"""Opening and splitting files, and accounting for every line."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ def test_line_ends(data: bytes, expected: list[bytes]) -> None:
         st.binary(),
     )
 )
-def test_split_equals_its_twin(data: bytes) -> None:
+def test_split_equals_the_reference(data: bytes) -> None:
     assert texts(data) == lines_of(data)
 
 
-def test_text_of_a_line_is_printable_and_short() -> None:
+def test_line_text_is_printable_and_short() -> None:
     lines = split_lines(b"a\0b\tc\xff\xc3\xa4\x1b\n" + b"x" * 10_000)
     assert lines.text(0) == "a\\x00b\\tc\\xffä\\x1b"
     assert lines.text(1) == "x" * TEXT_LIMIT + "... (10000 bytes)"
@@ -86,7 +86,7 @@ def test_text_of_a_line_is_printable_and_short() -> None:
     ("data", "expected"),
     [("Ä€".encode(), "Ä€"), (b"\xc4\x80x\xff", "Ä€xÿ"), (b"\x92", "\u2019"), (b"\x92\x81", "\x92\x81"), (b"", "")],
 )
-def test_text_is_utf8_or_that_of_windows(data: bytes, expected: str) -> None:
+def test_text_is_decoded_as_utf8_or_windows(data: bytes, expected: str) -> None:
     assert decode_text(data) == expected
 
 
@@ -114,7 +114,7 @@ class Letters(RowIntake):
     comments: tuple[str, ...] = ()
 
 
-def test_quarantine_takes_rows_out_of_every_array() -> None:
+def test_quarantine_removes_rows_from_every_array() -> None:
     lines = split_lines(b"a\n#\nb\nc\n")
     ledger = Ledger(lines)
     ledger.set_aside([1])
@@ -153,7 +153,7 @@ def test_blocks_are_joined_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.gz", "x.bz2"])
-def test_files_are_packed_by_name_and_unpacked_by_content(tmp_path: Path, name: str) -> None:
+def test_files_are_compressed_by_name_and_unpacked_by_content(tmp_path: Path, name: str) -> None:
     write_bytes(tmp_path / name, [b"first\n", b"second\n"])
     packed = (tmp_path / name).read_bytes()
     assert read_bytes(tmp_path / name) == TEXT
@@ -165,7 +165,7 @@ def test_files_are_packed_by_name_and_unpacked_by_content(tmp_path: Path, name: 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted({name, "renamed"})
 
 
-def test_several_packed_parts_are_one_file(tmp_path: Path) -> None:
+def test_concatenated_compressed_parts_are_one_file(tmp_path: Path) -> None:
     packs: list[Callable[[bytes], bytes]] = [bz2.compress, gzip.compress]
     for number, pack in enumerate(packs):
         path = tmp_path / str(number)
@@ -173,12 +173,12 @@ def test_several_packed_parts_are_one_file(tmp_path: Path) -> None:
         assert read_bytes(path) == TEXT
     (tmp_path / "empty").write_bytes(bz2.compress(b""))
     assert read_bytes(tmp_path / "empty") == b""
-    (tmp_path / "ids").write_bytes(b"BZh9AAAAAAAAAA\n")  # a Position ID that begins as bzip2 does
+    (tmp_path / "ids").write_bytes(b"BZh9AAAAAAAAAA\n")  # a Position ID that begins like bzip2 data
     assert read_bytes(tmp_path / "ids") == b"BZh9AAAAAAAAAA\n"
 
 
 @each("pack", [bz2.compress, gzip.compress])
-def test_damaged_packed_files_are_refused(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+def test_damaged_compressed_files_are_refused(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     packed = pack(TEXT * 100)
     path = tmp_path / "x"
     for data in (packed[:-1], packed[:20], packed + b"more", packed[:-9] + b"\0\0\0\0\0" + packed[-4:]):
@@ -187,7 +187,7 @@ def test_damaged_packed_files_are_refused(tmp_path: Path, pack: Callable[[bytes]
             read_bytes(path)
 
 
-def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path):
         with pytest.raises(StorageError, match=f"expected a file at {path}, found: .*; check the path"):
             read_bytes(path)
@@ -195,7 +195,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         write_bytes(tmp_path / "none" / "x", [TEXT])
 
 
-def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path) -> None:
+def test_failed_writing_leaves_no_file(tmp_path: Path) -> None:
     def chunks() -> object:
         yield b"first\n"
         raise UsageError("expected more")
@@ -220,7 +220,7 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path) -> None:
         (b"\xff\xfe\x00\xd8\n\x00", "\ufffd\n"),
     ],
 )
-def test_text_of_other_systems(data: bytes, expected: str) -> None:
+def test_text_of_other_systems_is_decoded(data: bytes, expected: str) -> None:
     assert plain_text(data).decode() == expected
 
 
@@ -232,7 +232,7 @@ def test_text_of_other_systems(data: bytes, expected: str) -> None:
         (b"OGXM\0", r"OpenGammon \(OGXM\)"),
     ],
 )
-def test_files_that_are_no_text(data: bytes, program: str) -> None:
+def test_binary_files_are_refused(data: bytes, program: str) -> None:
     with pytest.raises(
         CorruptFileError,
         match=f"^expected text in x, found a file of {program}; export it there as .mat or other text$",

@@ -1,4 +1,4 @@
-"""Match files in the Jellyfish format: gnubg's example, what other programs write, every rule, round trips."""
+"""Match files in the Jellyfish format: gnubg's example, files of other programs, every rule, round trips."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import BY_HAND, Flaw, Game, Match, Note, RecordedMove, Turn, TurnKind
 from tests.together import each
 
-# rows of gnubg's export of a match that it played against itself, seed 4711; $ shows where blanks end a line
+# gnubg's export of a match against itself, seed 4711; $ marks the end of a line with trailing blanks
 EXAMPLE = """\
 ; [EventDate "2026.11.20"]
 
@@ -60,13 +60,13 @@ def text_of(match: Match) -> str:
 
 
 def game_of(rows: str) -> Game:
-    """The one game of these rows, none of them quarantined."""
+    """The only game of these rows, without quarantined lines."""
     file = parse_mat((HEAD + rows).encode())
     assert file.rejects == []
     return file.matches[0].games[0]
 
 
-def test_the_example() -> None:
+def test_example_of_gnubg() -> None:
     file = parse_mat(EXAMPLE.encode())
     assert file.counts == LineCounts(lines=35, rows=29, comments=6, quarantined=0)
     (match,) = file.matches
@@ -88,11 +88,11 @@ def test_the_example() -> None:
     assert text_of(match) == EXAMPLE
 
 
-def test_the_other_columns_of_gnubg() -> None:
+def test_column_positions_of_gnubg() -> None:
     game = game_of("  1)                             65: 24/18 18/13 \n  2) 51:                         Wins 1 point\n")
     assert game.turns[1] == Turn(0, TurnKind.PLAY, (5, 1))
     assert (game.winner, game.points) == (1, 1)
-    # the take behind a beaver is not written, and a roll without padding runs into the next
+    # the take after a beaver is left out, and a roll without padding runs into the next
     rows = (
         "1) 31: 8/5 6/5                  Doubles => 2",
         "2)  Beavers => 4                 ",
@@ -197,12 +197,12 @@ def test_each_rule(line: str, reason: str) -> None:
         (f"{HEAD}      Wins 1 point\n  2)  Losses 1 point\n", 6, "expected one result of the game, that of line 5"),
     ],
 )
-def test_lines_out_of_place(text: str, line: int, reason: str) -> None:
+def test_misplaced_lines_are_quarantined(text: str, line: int, reason: str) -> None:
     file = parse_mat(text.encode())
     assert [(bad.line, bad.reason) for bad in file.rejects] == [(line, reason)]
 
 
-def test_several_matches_in_a_file() -> None:
+def test_file_with_several_matches() -> None:
     file = parse_mat((EXAMPLE + EXAMPLE.replace("alice", "carol")).encode())
     assert [match.players[0] for match in file.matches] == ["alice", "carol"]
     assert "".join(map(text_of, file.matches)) == EXAMPLE + EXAMPLE.replace("alice", "carol")
@@ -212,8 +212,8 @@ def test_several_matches_in_a_file() -> None:
     ("said", "length", "is_jacoby"),
     [("On", 0, True), ("on", 0, True), ("Off", 0, False), ("", 0, False), ("On", 3, False)],
 )
-def test_rules_among_info(said: str, length: int, is_jacoby: bool) -> None:
-    """As XG writes them above a money session, and of matches too."""
+def test_jacoby_rule_in_info_lines(said: str, length: int, is_jacoby: bool) -> None:
+    """XG writes it above money sessions and also above matches."""
     text = f'; [Jacoby "{said}"]\n\n {length} point match\n'
     (match,) = parse_mat(text.encode()).matches
     assert match.is_jacoby == is_jacoby
@@ -227,7 +227,7 @@ def test_rules_among_info(said: str, length: int, is_jacoby: bool) -> None:
     ("name", "expected"),
     [
         (b"O\x92Neil", "O\u2019Neil"),  # an apostrophe of Windows
-        (b"\x81x", "x"),  # no letter of Windows
+        (b"\x81x", "x"),  # not in the code page of Windows
         ("Ann\u00a0Lee".encode(), "Ann Lee"),
         (b"Ann\xa0Lee", "Ann Lee"),
         ("Ann\u200dLee".encode(), "Ann Lee"),
@@ -236,7 +236,7 @@ def test_rules_among_info(said: str, length: int, is_jacoby: bool) -> None:
         (b"", ""),
     ],
 )
-def test_names_with_letters_of_windows_or_not_printable(name: bytes, expected: str) -> None:
+def test_names_in_windows_letters_or_unprintable(name: bytes, expected: str) -> None:
     for text, players in ((HEAD + TWO, (expected, "Bo")), (HEAD.replace("Bo", "xx") + TWO, (expected, "xx"))):
         file = parse_mat(text.encode().replace(b"Ann Lee", name))
         assert (file.rejects, file.matches[0].players) == ([], players)
@@ -247,7 +247,7 @@ def test_names_with_letters_of_windows_or_not_printable(name: bytes, expected: s
 
 
 def test_text_around_games() -> None:
-    """Comments need not be printable; numbers of rows alone are blank; headings differ, and names may touch."""
+    """Unprintable comments, numbers of rows alone, other headings, and names without a gap."""
     comments = b'; by\x00 me\n; [Site "a\x92b\x00c"]\n# \xe2\x80\x8d\n'
     file = parse_mat(comments + HEAD.encode() + b"; \x1b[1m\n  1) 31: 8/5 6/5\n")
     assert (file.rejects, file.counts.comments) == ([], 4)
@@ -269,7 +269,7 @@ def test_text_around_games() -> None:
 
 
 @pytest.mark.parametrize("end", [b"\x1a", b"\r\n\x1a", b"\n\x1a\x1a"])
-def test_the_mark_of_dos_at_the_end_is_dropped(end: bytes) -> None:
+def test_dos_end_of_file_mark_is_dropped(end: bytes) -> None:
     file = parse_mat(HEAD.encode() + b"      Wins 1 point" + end)
     assert file.rejects == []
     assert (file.counts.rows, file.matches[0].games[0].points) == (4, 1)
@@ -283,7 +283,7 @@ def test_info_belongs_to_the_heading_before_it() -> None:
     assert file.rejects == []
 
 
-def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
+def test_game_that_cannot_be_replayed_is_removed() -> None:
     file = parse_mat((EXAMPLE + "bad line\n").encode())
 
     def check(match: Match, game: Game) -> Game | Flaw:
@@ -300,7 +300,7 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
     assert file.counts == LineCounts(36, 29, 6, 1)
 
 
-def test_acts_without_words_are_left_out() -> None:
+def test_acts_that_the_format_lacks_are_left_out() -> None:
     rolled, resigned = Turn(0, TurnKind.ROLL, (3, 1)), Turn(0, TurnKind.RESIGN)
     turns = Turn(1, TurnKind.SETUP, text="CV[2]"), rolled, resigned
     text = text_of(Match(("a", "b"), 0, (Game(1, (0, 0), turns, 1, 3),)))
@@ -331,7 +331,7 @@ RESULTS = {
 
 
 @each(("rows", "result"), RESULTS.items())
-def test_results_as_servers_write_them(rows: str, result: tuple[int, int]) -> None:
+def test_results_of_servers(rows: str, result: tuple[int, int]) -> None:
     game = game_of(TWO + rows)
     assert (game.winner, game.points) == result
     assert game.notes == ()
@@ -348,7 +348,7 @@ def test_results_as_servers_write_them(rows: str, result: tuple[int, int]) -> No
         ("Lost on time                Wins 1 point", TurnKind.RESIGN, "'Lost on time' is kept as a resignation"),
     ],
 )
-def test_results_that_are_noted(cells: str, kind: TurnKind, note: str) -> None:
+def test_contradictory_results_get_a_note(cells: str, kind: TurnKind, note: str) -> None:
     game = game_of(f"{TWO}  2)  {cells}\n")
     assert (game.winner, game.points, game.result_line) == (1, 1, 6)
     assert game.turns[-1].kind is kind
@@ -380,14 +380,14 @@ TURNS = {
 
 
 @each(("row", "expected"), TURNS.items())
-def test_turns_as_servers_write_them(row: str, expected: list[tuple[int, TurnKind]]) -> None:
+def test_turns_of_servers(row: str, expected: list[tuple[int, TurnKind]]) -> None:
     game = game_of(f"{TWO}{row}\n")
     assert [(turn.player, turn.kind) for turn in game.turns[2:]] == expected
     assert game.flaw is None
 
 
 def games_of(*names: str) -> list[Game]:
-    """Games of which the names and scores are these, each won by one point in the left column."""
+    """Games with these names and scores, each won by one point in the left column."""
     heads = "".join(f" Game {number}\n {each}\n{TWO}      Wins 1 point\n" for number, each in enumerate(names, 1))
     file = parse_mat(f" 5 point match\n{heads}".encode())
     assert file.rejects == []
@@ -413,13 +413,13 @@ def test_swapped_columns_follow_the_names() -> None:
         ("Anna : 1    ben,1834.2 : 0", (1, 0), None),
     ],
 )
-def test_players_called_otherwise(names: str, score: tuple[int, int], note: str | None) -> None:
+def test_renamed_players_keep_their_first_name(names: str, score: tuple[int, int], note: str | None) -> None:
     _, game = games_of("anna : 0    ben : 0", names)
     assert game.score == score
     assert [text for _, text in game.notes] == [note] * (note is not None)
 
 
-def test_a_game_of_other_players_has_one_reason() -> None:
+def test_game_of_other_players_has_one_reason() -> None:
     text = f"{HEAD}{TWO}      Wins 1 point\n Game 2\n Cy : 0      Di : 0\n{TWO}      Wins 1 point\n"
     file = parse_mat(text.encode())
     first, second = file.matches[0].games
@@ -428,8 +428,8 @@ def test_a_game_of_other_players_has_one_reason() -> None:
     assert (second.units, len(file.rejects)) == (range(6, 10), 1)
 
 
-def test_a_position_set_by_hand_spoils_its_game_alone() -> None:
-    """It may stand above a match or a game, between an unfinished game and the next, or within one."""
+def test_position_set_by_hand_only_spoils_its_game() -> None:
+    """The set-up line may be above a match or game, between an unfinished game and the next, or inside a game."""
     hand, length = "; Set Pos=x\n", " 0 point match\n"
     game = f" Game 1\n a : 0   b : 0\n{TWO}"
     won = f"{game}      Wins 1 point\n"
@@ -482,12 +482,12 @@ def test_round_trip(
 @pytest.mark.parametrize(
     "players", [("", ""), ("", "bob"), ("Ann\n 5 point match\nx", "Bob"), ("a\udc80b", "Bob"), ("a:b", "Bob")]
 )
-def test_names_that_could_not_be_read_again_are_refused(players: tuple[str, str]) -> None:
+def test_unreadable_names_are_refused(players: tuple[str, str]) -> None:
     with pytest.raises(UsageError, match=r"^expected names of players that a \.mat file can hold"):
         list(format_mat(Match(players, 3, (Game(1, (0, 0)),))))
 
 
-def test_long_info_is_read_again_and_cut_where_it_is_too_long() -> None:
+def test_long_info_is_kept_or_cut() -> None:
     for length in (3_000, 100_000):
         value = "\u00e4" * length
         found = parse_mat(b"".join(format_mat(Match(("a", "b"), 3, (Game(1, (0, 0)),), (("GC", value),)))))

@@ -1,4 +1,4 @@
-"""What is missing of a recorded match, and which game it is a record of."""
+"""Missing parts of recorded matches, and records of other games than backgammon."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def game(number: int, score: tuple[int, int], result: tuple[int | None, int | No
         ([], 3, []),
     ],
 )
-def test_breaks(games: list[Game], length: int, expected: list[str]) -> None:
+def test_breaks_of_a_match(games: list[Game], length: int, expected: list[str]) -> None:
     found = breaks(Match(("anna", "ben"), length, tuple(games)))
     assert ["; ".join(note.text for note in notes) for notes in found] == expected
 
 
-def test_breaks_know_their_lines() -> None:
+def test_breaks_have_their_lines() -> None:
     (notes,) = breaks(Match(("anna", "ben"), 3, (game(1, (1, 0)),)))
     assert [note.line for note in notes] == [10, 15]
 
@@ -65,5 +65,5 @@ def test_breaks_know_their_lines() -> None:
         ("Event", "Nackgammon", None),
     ],
 )
-def test_variations(name: str, value: str, expected: str | None) -> None:
+def test_variation_of_a_record(name: str, value: str, expected: str | None) -> None:
     assert Match(("a", "b"), 0, info=((name, value),)).variation == expected

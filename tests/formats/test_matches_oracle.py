@@ -51,7 +51,7 @@ save("session")
 
 
 def summary(game: Game) -> tuple[object, ...]:
-    """What both formats know of a game; the order of checker moves differs between them."""
+    """What both formats have of a game, without the order of checker moves, which differs."""
     turns = [
         (turn.player, turn.dice, sorted(move[:2] for move in turn.checker_moves), turn.kind, turn.cube_value)
         if turn.kind is not TurnKind.ROLL
@@ -77,7 +77,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_gnubg_tool("gnubg")
-def test_matches_that_gnubg_plays(played: Path) -> None:
+def test_both_formats_of_gnubg_matches_agree(played: Path) -> None:
     for number in range(3):
         mat, sgf = both(played, f"match{number}")
         (match,), (other,) = mat.matches, sgf.matches
@@ -88,7 +88,7 @@ def test_matches_that_gnubg_plays(played: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_a_session_with_beavers_drops_and_resignations(tmp_path: Path) -> None:
+def test_both_formats_of_a_session_with_beavers_agree(tmp_path: Path) -> None:
     ask_gnubg(f"{PREAMBLE}{SESSION}", tmp_path)
     mat, sgf = both(tmp_path, "session")
     (match,), (other,) = mat.matches, sgf.matches
@@ -106,7 +106,7 @@ def test_a_session_with_beavers_drops_and_resignations(tmp_path: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_reads_what_we_write(tmp_path: Path, played: Path) -> None:
+def test_gnubg_reads_our_files(tmp_path: Path, played: Path) -> None:
     (match,) = parse_mat(read_bytes(played / "match0.mat")).matches
     (tmp_path / "ours.mat").write_bytes(b"".join(format_mat(match)))
     ask_gnubg(f"{PREAMBLE}do('import mat ours.mat')\nsave('again')\n", tmp_path)

@@ -1,4 +1,4 @@
-"""Match equity tables as XML and INI files: read, set aside with a reason, written, and read back by gnubg."""
+"""Match equity tables as XML and INI files: reading, reasons of quarantined ones, writing, reading back by gnubg."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def table_of(data: bytes) -> MetTable:
 
 
 def parts_of(table: MetTable) -> list[Any]:
-    """Chances before the Crawford game, and post-Crawford ones of both players, as lists."""
+    """Pre-Crawford chances, and post-Crawford ones of both players, as lists."""
     assert table.before is not None
     assert table.post_crawford is not None
     assert table.opponent_post_crawford is not None
@@ -83,7 +83,7 @@ def test_parameters_of_a_formula_are_read() -> None:
     assert table.parameters == {"pre_crawford": expected, "post_crawford_both": expected}
 
 
-def test_fewer_post_crawford_chances_than_points_to_go() -> None:
+def test_fewer_post_crawford_chances_than_the_length() -> None:
     assert parts_of(table_of(text(post=post_for("both", 0.5))))[1] == [0.5]
 
 
@@ -91,17 +91,17 @@ HEADS = ("", f"\n# a comment\n\n{HEAD}", f"\ufeff{HEAD}", "<!-- \xe4 -->")
 
 
 @each("head", [*HEADS, HEAD.replace('"1.0"', '"1.0" encoding="ISO-8859-1"')])
-def test_text_before_a_table(head: str) -> None:
+def test_text_before_a_table_is_ignored(head: str) -> None:
     assert table_of(text(head=head)).length == 2
     assert table_of(text(head=head).replace(b"\n", b"\r\n")).length == 2
 
 
-def test_letters_of_an_older_encoding() -> None:
+def test_text_in_an_older_encoding() -> None:
     data = text().replace(b"by hand", "by hand, in Jyväskylä".encode("latin-1"))
     assert table_of(data).description == "by hand, in Jyväskylä"
 
 
-WRONG: list[tuple[bytes, str, str]] = [  # content, what is in the line, reason
+WRONG: list[tuple[bytes, str, str]] = [  # content, text of the bad line, reason
     (text(row(0.5, 1.2) + row(-0.2, 0.5)), "<me>1.2</me>", "expected chances from 0 to 1"),
     (text(row(0.5, "-0.2") + row(0.3, 0.5)), "<me>-0.2</me>", "expected a number"),
     (text(row(0.5, "nan") + row(0.3, 0.5)), "<me>nan</me>", "expected a number"),
@@ -145,8 +145,8 @@ WRONG: list[tuple[bytes, str, str]] = [  # content, what is in the line, reason
 
 
 @each(("data", "line", "reason"), WRONG)
-def test_tables_that_are_set_aside(data: bytes, line: str, reason: str) -> None:
-    """As a whole: no line gives a row, the one that is wrong says why, and the others point to it."""
+def test_invalid_tables_are_quarantined(data: bytes, line: str, reason: str) -> None:
+    """The bad line has the reason, the others refer to it, and no line gives a row."""
     found = parse_met(data)
     assert found.table is None
     assert found.counts.rows == 0
@@ -157,7 +157,7 @@ def test_tables_that_are_set_aside(data: bytes, line: str, reason: str) -> None:
     assert all(entry.reason == f"expected a table that is whole, see line {cause.line}" for entry in others)
 
 
-def test_text_around_a_table_is_set_aside() -> None:
+def test_text_around_a_table_is_quarantined() -> None:
     found = parse_met(b"nonsense\n" + text() + b"\n# a comment\nmore\n")
     assert found.table is not None
     last = len(text().splitlines()) + 4
@@ -189,7 +189,7 @@ def random_table(seed: int, length: int, *, is_symmetric: bool) -> MetTable:
 
 @each("is_symmetric", [True, False])
 @each("length", [1, 7, 64])
-def test_written_and_read_again(length: int, is_symmetric: bool) -> None:
+def test_tables_round_trip(length: int, is_symmetric: bool) -> None:
     table = random_table(length, length, is_symmetric=is_symmetric)
     found = table_of(b"".join(format_met(table)))
     assert parts_of(found) == parts_of(table)
@@ -198,7 +198,7 @@ def test_written_and_read_again(length: int, is_symmetric: bool) -> None:
     assert shown[0] == shown[1]
 
 
-def test_tables_that_cannot_be_written() -> None:
+def test_unwritable_tables_are_refused() -> None:
     table = random_table(1, 3, is_symmetric=True)
     with pytest.raises(UsageError, match="expected a table of chances to write, got R <&> D, which has parameters"):
         format_met(replace(table, before=None))
@@ -221,7 +221,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_tables_that_come_with_gnubg(name: str) -> None:
+def test_tables_of_gnubg(name: str) -> None:
     path = INSTALLED / f"{name}.xml"
     if not path.is_file():
         pytest.skip(f"no {path} (Debian package gnubg-data)")
@@ -239,8 +239,8 @@ def test_tables_that_come_with_gnubg(name: str) -> None:
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("is_symmetric", [True, False])
 def test_gnubg_reads_back_every_cell(tmp_path: Path, is_symmetric: bool) -> None:
-    """But one, which no match needs: gnubg 1.07 makes up the last post-Crawford chance, of as many points to go as the
-    match has."""
+    """The exception is the last post-Crawford chance, at as many points to go as the match has: gnubg 1.07 makes it up,
+    and no match reaches that score."""
     table = random_table(3, 25, is_symmetric=is_symmetric)
     path = tmp_path / "ours.xml"
     path.write_bytes(b"".join(format_met(table)))
@@ -261,7 +261,7 @@ def test_comments_around_a_table_may_have_tags(comment: str) -> None:
     assert found.rejects == []
 
 
-def test_lines_that_end_in_carriage_returns() -> None:
+def test_carriage_returns_end_lines() -> None:
     alone = parse_met(text().replace(b"\n", b"\r"))
     assert (alone.counts, alone.table is None) == (parse_met(text()).counts, False)
 
@@ -294,7 +294,7 @@ Size=3
 """
 
 
-def test_an_ini_file() -> None:
+def test_ini_file() -> None:
     for data in (INI.encode(), INI.replace("\n", "\r\n").encode(), INI.encode("utf-16")):
         file = parse_met(data)
         assert file.counts == LineCounts(15, 4, 11, 0)
@@ -336,5 +336,5 @@ def test_each_rule_of_ini_files(old: str, new: str, line: int, reason: str) -> N
     assert set(reasons.values()) == {f"expected a table that is whole, see line {line}"}
 
 
-def test_xml_is_read_as_xml() -> None:
+def test_file_without_ini_section_is_read_as_xml() -> None:
     assert parse_met(text()).table is not None

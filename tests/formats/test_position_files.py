@@ -1,4 +1,4 @@
-"""Files with one position a line: published rows, every rule, round trips."""
+"""Files with one position per line: published rows, every rule, round trips."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OFF = Position([*START.board[:13], 4, *START.board[14:]])  # the player on roll 
 OFF_TEXT = " ".join(map(str, OFF.board))
 GOOD_ROWS = {
     "training": [
-        f"{KEY} 0.5 0.50001 0.50002 0.50001 0.50002",  # rounding: one unit each
+        f"{KEY} 0.5 0.50001 0.50002 0.50001 0.50002",  # one unit each, by rounding
         f"\t{KEY}  100e-2 .1 0. +0 0e0 \r",
         f"{KEY} 1 1 1 0 0",
         "AAAAABNMAAAAAAAAAAAA 0.6 0.00001 0 0.00001 0",
@@ -60,7 +60,7 @@ Lines = Iterator[bytes]
 
 
 class Format(NamedTuple):
-    """How files of a format are read and written, and a row that is right."""
+    """The reader and writer of a format, and a valid row."""
 
     parse: Callable[[bytes], PositionRows]
     write: Callable[[PositionRows], Lines]
@@ -68,7 +68,7 @@ class Format(NamedTuple):
 
 
 def entry_lines(rows: PositionRows) -> Lines:
-    """JSON lines, which bgdata only reads."""
+    """JSON lines; bgdata itself only reads them."""
     assert rows.equities is not None
     assert rows.standard_errors is not None
     columns = (rows.boards, rows.equities, rows.standard_errors, rows.chances)
@@ -106,11 +106,11 @@ def ids_of(rows: PositionRows) -> list[bytes]:
 
 
 def key20_of_id(position_id: str) -> str:
-    """The 20 letters of the ten bytes of a Position ID, legal or not."""
+    """The 20-letter key of the ten bytes of a Position ID, legal or not."""
     return base64.b64decode(position_id + "==").hex().translate(str.maketrans("0123456789abcdef", "ABCDEFGHIJKLMNOP"))
 
 
-# what is wrong with a row
+# rules that rows break
 
 OBJECT = "expected a JSON object with board, equity, se, probs"
 INTEGERS = "expected integers from -15 to 15 as a board"
@@ -162,7 +162,7 @@ BAD_ROWS: dict[str, dict[str, str]] = {
         f"{KEY} 0.5 0.1 0.10002 0.1 0": "expected win_backgammon at most win_gammon",
         f"{KEY} 0.5 0.1 0 0.50002 0": "expected lose_gammon at most 1 - win",
         f"{KEY} 0.5 0.1 0 0.1 0.10002": "expected lose_backgammon at most lose_gammon",
-        # the known defect of wildbg's sets, as it would look here: bar checkers missing, so that they look borne off
+        # the known defect of wildbg's sets in this format: bar checkers are missing and seem borne off
         f"{key20_of_id('mxmAQ4PbAQAAAA')} 0.96142 0.87269 0.36960 0.00000 0.00000": (
             "expected no win_gammon once the opponent has borne off a checker"
         ),
@@ -251,7 +251,7 @@ def test_each_rule(name: str, line: str, reason: str) -> None:
     assert data.lines.tolist() == [1, 3]
 
 
-# rows that are right
+# valid rows
 
 
 def test_published_row_of_gnubg() -> None:
@@ -281,7 +281,7 @@ def test_published_row_of_bgsage() -> None:
 
 
 @pytest.mark.parametrize(("name", "first"), [("contact.csv", b"v3sAAAhmdzMAAQ"), ("race.csv", b"v90EAIC3BgAAAA")])
-def test_positions_that_wildbg_publishes(name: str, first: bytes) -> None:
+def test_published_positions_of_wildbg(name: str, first: bytes) -> None:
     path = shared_file("wildbg", name)
     positions = files.parse_position_list(read_bytes(path))
     assert positions.counts == LineCounts(1000, 1000, 0, 0)
@@ -301,7 +301,7 @@ def test_comments_of_training_data() -> None:
 
 
 @each(("name", "row"), [(name, row) for name, rows in GOOD_ROWS.items() for row in rows])
-def test_rows_that_are_good_enough(name: str, row: str) -> None:
+def test_slightly_inexact_rows_are_accepted(name: str, row: str) -> None:
     assert FORMATS[name].parse(row.encode()).counts == LineCounts(1, 1, 0, 0)
 
 
@@ -357,8 +357,8 @@ def test_every_notation_of_positions() -> None:
         assert files.parse_position_list(data).boards.tolist() == [[*START.board]] * 2
 
 
-def test_positions_of_an_export_of_extreme_gammon() -> None:
-    """The analysis below each is set aside, and so is an XGID that somebody quotes in a note."""
+def test_positions_of_an_extreme_gammon_export() -> None:
+    """The analysis below each position is quarantined, and so is an XGID that a note quotes."""
     xgid = "XGID=-b----E-C--AeD---bAdb---A-:0:0:1:52:0:0:3:0:10"
     lines = [xgid, "X:Player 1   O:Player 2", "Score is X:0 O:0. Unlimited Game", "", "    1. 3-ply 18/11  eq:-0,0026"]
     positions = files.parse_position_list("\n".join([*lines, f"so: {xgid}"]).encode())
@@ -375,7 +375,7 @@ def test_files_without_rows(name: str, data: bytes) -> None:
     assert text_of(name, read) in (b"", f"{WILDBG_HEADING}\n".encode(), data)
 
 
-def test_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_does_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [START_ROW, b"# a\n", b"bad\n", TRAINING_ROW, START_ROW, b"# b\n", b"\n", b"worse row\n", START_ROW]
     text = b"".join(rows)
     expected = files.parse_gnubg_training(text)
@@ -402,7 +402,7 @@ training_texts = st.lists(
 
 
 @given(training_texts)
-def test_each_line_is_judged_as_by_its_twin(text: bytes) -> None:
+def test_each_line_is_judged_like_the_reference(text: bytes) -> None:
     data = files.parse_gnubg_training(text)
     found = [training_row(line) for line in lines_of(text)]
     assert [line - 1 for line in data.lines] == [index for index, row in enumerate(found) if isinstance(row, tuple)]
@@ -413,11 +413,11 @@ def test_each_line_is_judged_as_by_its_twin(text: bytes) -> None:
     assert data.chances.tolist() == np.array([row[1] for row in rows], np.float32).reshape(-1, 5).tolist()
 
 
-# rows that are written
+# written rows
 
 
 def check_round_trip(name: str, written: Lines, board_rows: np.ndarray, chances: np.ndarray) -> PositionRows:
-    """What was written is read as it was, and written again the same."""
+    """Written rows are read back unchanged, and written again to the same text."""
     text = b"".join(written)
     data = FORMATS[name].parse(text)
     assert data.rejects == []
@@ -434,7 +434,7 @@ five = st.lists(st.integers(0, 50000).map(lambda n: n / 100000), min_size=5, max
 
 
 @given(st.lists(st.tuples(boards(), five, st.booleans()), max_size=20))
-def test_training_data_come_back(rows: list[tuple[list[int], list[float], bool]]) -> None:
+def test_training_data_round_trip(rows: list[tuple[list[int], list[float], bool]]) -> None:
     comments = [f"# cycle {number}" for number in range(sum(row[2] for row in rows))]
     index = np.cumsum([row[2] for row in rows], dtype=np.int32) - 1
     values = np.array([row[1] for row in rows], np.float32).reshape(-1, 5)
@@ -450,7 +450,7 @@ def test_training_data_come_back(rows: list[tuple[list[int], list[float], bool]]
 
 
 @given(st.lists(st.tuples(boards(), float32s, st.tuples(small, small)), max_size=12))
-def test_any_float32_comes_back(rows: list[tuple[list[int], float, tuple[float, float]]]) -> None:
+def test_any_float32_round_trips(rows: list[tuple[list[int], float, tuple[float, float]]]) -> None:
     board_rows = np.array([row[0] for row in rows], np.int8).reshape(-1, 26)
     chances = np.array([[row[1], 0, 0, 0, 0] for row in rows], np.float32).reshape(-1, 5)
     check_round_trip("wildbg", files.format_wildbg_csv(board_rows, chances), board_rows, chances)
@@ -460,7 +460,7 @@ def test_any_float32_comes_back(rows: list[tuple[list[int], float, tuple[float, 
 
 
 @given(st.lists(st.tuples(boards(), st.floats(-0.04, 1.04), st.floats(-2, 2), st.floats(0, 1)), max_size=12))
-def test_rollouts_come_back(rows: list[tuple[list[int], float, float, float]]) -> None:
+def test_rollouts_round_trip(rows: list[tuple[list[int], float, float, float]]) -> None:
     board_rows = np.array([row[0] for row in rows], np.int8).reshape(-1, 26)
     chances = np.array([[row[1], 0, -0.0, 0, 0] for row in rows]).reshape(-1, 5)
     data = check_round_trip("bgsage", files.format_bgsage_rollouts(board_rows, chances), board_rows, chances)
@@ -472,14 +472,14 @@ def test_rollouts_come_back(rows: list[tuple[list[int], float, float, float]]) -
 
 
 @given(st.lists(boards(), max_size=20), st.booleans())
-def test_lists_come_back(rows: list[list[int]], heading: bool) -> None:
+def test_lists_round_trip(rows: list[list[int]], heading: bool) -> None:
     board_rows = np.array(rows, np.int8).reshape(-1, 26)
     positions = files.parse_position_list(b"".join(files.format_position_list(board_rows, heading=heading)))
     assert (positions.boards == board_rows).all()
     assert positions.counts == LineCounts(len(rows) + heading, len(rows), int(heading), 0)
 
 
-def test_values_beyond_five_decimals_are_written_shortly() -> None:
+def test_more_than_five_decimals_are_written_shortly() -> None:
     values = np.array([[0.1234567, 0.1, 1e-7, 0, 0]], np.float32)
     (line,) = b"".join(files.format_gnubg_training(BOARD, values)).splitlines()
     assert line == f"{KEY} 0.1234567 0.10000 1e-07 0.00000 0.00000".encode()

@@ -1,4 +1,4 @@
-"""Games replayed: the position and cube before every turn, and a reason for every broken rule."""
+"""Replayed games: position and cube before every turn, and a reason for every broken rule."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MATCH = f"{ROOT}MI[length:7][game:0][ws:0][bs:0]"
 
 
 def turns_of(text: str, root: str = MATCH) -> list[ReplayedTurn]:
-    """The replayed turns of one game: `W[31hefe]B[double]...`, each a node; properties of the root before them."""
+    """The replayed turns of one game, whose nodes are `W[31hefe]B[double]...` after the properties `root`."""
     nodes = text.replace("W[", ";W[").replace("B[", ";B[")
     file = parse_sgf(f"(;{root}{nodes})".encode())
     assert file.rejects == []
@@ -38,12 +38,12 @@ def turns_of(text: str, root: str = MATCH) -> list[ReplayedTurn]:
 
 
 def cubes(turns: list[ReplayedTurn]) -> list[str]:
-    """Before each turn: who is on roll, the cube, and its owner as he sees it."""
+    """Before each turn: player on roll, cube value, and owner as that player sees it."""
     return [f"{turn.on_roll} {turn.cube.value} {turn.cube.owner}" for turn in turns]
 
 
 def test_positions_before_each_turn() -> None:
-    """The published position after 42: 8/4 6/4."""
+    """The board after 42: 8/4 6/4 equals the published one."""
     turns = turns_of("W[42hdfd]B[double]W[take]B[31qtst]W[66]")
     assert [turn.on_roll for turn in turns] == [0, 1, 1, 1, 0]
     after_42 = parse_key20("JIGHPAABDAOAHDPAABDA")
@@ -52,13 +52,13 @@ def test_positions_before_each_turn() -> None:
         [0, -2, 0, 0, 0, 2, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -2, 0, -4, 0, -2, 0, 0, 2, 0]
     )
     assert [str(turn.play or "") for turn in turns] == ["8/4 6/4", "", "", "8/5 6/5", ""]
-    assert turns[4].turn.kind is TurnKind.ROLL, "66 has plays: it is not played any more"
+    assert turns[4].turn.kind is TurnKind.ROLL, "66 has legal plays, but none was recorded"
     assert turns[0].turn == Turn(0, TurnKind.PLAY, (4, 2), (RecordedMove(8, 4), RecordedMove(6, 4)))
 
 
 @functools.cache
 def random_match() -> tuple[Match, list[list[list[int]]]]:
-    """Random games as a session of fully written plays, and the boards before each turn."""
+    """A session of random games with all plays written, and the boards before each turn."""
     positions = random_game_positions(14, seed=21)
     rolls, boards = [tuple(roll) for roll in positions.rolls.tolist()], positions.boards.tolist()
     games = []
@@ -83,7 +83,7 @@ def boards_of(turns: list[ReplayedTurn]) -> list[list[int]]:
     return [list(turn.position.board) for turn in turns]
 
 
-def test_random_games_written_and_read_again() -> None:
+def test_random_games_round_trip() -> None:
     match, boards = random_match()
     (again,) = parse_mat(b"".join(format_mat(match))).matches
     assert sum(not turn.checker_moves for game in again.games for turn in game.turns) > 50, "dances"
@@ -91,7 +91,7 @@ def test_random_games_written_and_read_again() -> None:
         assert boards_of(replay_game(again, game).turns) == before
 
 
-def test_forced_plays_need_not_be_written() -> None:
+def test_only_legal_play_may_be_left_out() -> None:
     match, boards = random_match()
     shortened = 0
     for game, before in zip(match.games[:5], boards, strict=False):
@@ -106,23 +106,23 @@ def test_forced_plays_need_not_be_written() -> None:
 
 
 @pytest.mark.parametrize("points", [1, 2, 3])
-def test_results_of_finished_games(points: int) -> None:
+def test_result_of_finished_games(points: int) -> None:
     match, _ = random_match()
     game = min((game for game in match.games if game.points == points), key=lambda game: len(game.turns))
     assert game.winner is not None
     other = replace(game, winner=1 - game.winner)
     for claimed in {1, 2, 3, 4} - {points}:
-        # for money a gammon may count as one, by the Jacoby rule
-        assert is_fine(match, replace(game, points=claimed)) == (claimed == 1)
-    assert not is_fine(match, other)
+        # for money a gammon may count as a single game, by the Jacoby rule
+        assert can_be_replayed(match, replace(game, points=claimed)) == (claimed == 1)
+    assert not can_be_replayed(match, other)
     of_five = replace(match, length=5)
-    assert is_fine(of_five, game)
-    assert not is_fine(of_five, replace(game, points=points % 3 + 1))
-    assert is_fine(match, replace(other, winner=None, points=None))
+    assert can_be_replayed(of_five, game)
+    assert not can_be_replayed(of_five, replace(game, points=points % 3 + 1))
+    assert can_be_replayed(match, replace(other, winner=None, points=None))
 
 
-def is_fine(match: Match, game: Game) -> bool:
-    """Whether the game can be replayed, the result aside."""
+def can_be_replayed(match: Match, game: Game) -> bool:
+    """Whether the game can be replayed, apart from its result."""
     try:
         replay_game(match, game)
     except InvalidGameError as error:
@@ -131,7 +131,7 @@ def is_fine(match: Match, game: Game) -> bool:
 
 
 @pytest.mark.parametrize("kind", [TurnKind.PLAY, TurnKind.ROLL, TurnKind.DOUBLE, TurnKind.RESIGN])
-def test_no_turn_behind_the_last_checker(kind: TurnKind) -> None:
+def test_no_turn_after_the_last_checker(kind: TurnKind) -> None:
     match, _ = random_match()
     game = match.games[0]
     dice = (3, 1) if kind in (TurnKind.PLAY, TurnKind.ROLL) else None
@@ -150,7 +150,7 @@ def test_doubles_and_redoubles() -> None:
     assert cubes(automatic) == ["0 2 centered", "0 2 centered", "0 4 opponent"]
 
 
-# before each turn from the double on; the take behind a beaver (here in brackets) is not written to .mat files
+# before each turn from the double on; .mat files leave out the take after a beaver (in parentheses)
 BEAVERS = [
     "0 1 centered, 0 1 centered, (0 2 on_roll), 0 4 opponent, 1 4 on_roll, 0 4 opponent, 1 4 on_roll",
     "1 1 centered, 1 1 centered, 1 2 on_roll, (1 4 on_roll), 1 8 opponent, 0 8 on_roll, 1 8 opponent, 0 8 on_roll",
@@ -162,8 +162,8 @@ BEAVERS = [
 ]
 
 
-def test_a_session_with_every_answer_to_a_double() -> None:
-    """Before a take or pass the cube is what a pass costs."""
+def test_session_with_every_answer_to_a_double() -> None:
+    """The cube before a take or pass shows what a pass costs."""
     (mat,), (sgf,) = parse_mat(sessions.MAT.encode()).matches, parse_sgf(sessions.SGF.encode()).matches
     for game, other, expected in zip(mat.games, sgf.games, BEAVERS, strict=False):
         turns = replay_game(sgf, other).turns
@@ -175,17 +175,17 @@ def test_a_session_with_every_answer_to_a_double() -> None:
 
 
 def test_results_of_a_session() -> None:
-    """Whoever passes or resigns loses, and what the cube says; a .mat file does not say who has resigned."""
+    """The side that passes or resigns loses the value of the cube; a .mat file does not say which side resigned."""
     for text, parse in ((sessions.MAT, parse_mat), (sessions.SGF, parse_sgf)):
         (match,) = parse(text.encode()).matches
         for game in match.games:
             assert game.points is not None
-            assert is_fine(match, game)
-            alone = replace(match, games=(game,))  # the next score would say how many points
-            assert not is_fine(alone, replace(game, points=4 * game.points))
+            assert can_be_replayed(match, game)
+            alone = replace(match, games=(game,))  # without a next score that gives the points
+            assert not can_be_replayed(alone, replace(game, points=4 * game.points))
             other = replace(game, winner=1 - (game.winner or 0))
             is_told = game.turns[-1].kind in (TurnKind.PASS, TurnKind.RESIGN)
-            assert is_fine(match, other) != is_told
+            assert can_be_replayed(match, other) != is_told
 
 
 @each(
@@ -201,8 +201,8 @@ def test_results_of_a_session() -> None:
         ("W[double]B[double]W[take]", 8),
     ],
 )
-def test_the_cube_after_the_last_turn(nodes: str, cube_value: int) -> None:
-    """The take of a beaver is not written in .mat files."""
+def test_cube_after_the_last_turn(nodes: str, cube_value: int) -> None:
+    """.mat files leave out the take of a beaver."""
     tree = f"(;{MONEY}CV[2]{nodes.replace('W[', ';W[').replace('B[', ';B[')})"
     (match,) = parse_sgf(tree.encode()).matches
     assert replay_game(match, match.games[0]).cube_value == cube_value
@@ -215,7 +215,7 @@ def test_resignations() -> None:
     for points in (1, 2, 3):
         assert len(turns_of("W[31hefe]", f"{MATCH}RE[W+{points}R]")) == 2
         assert len(turns_of("W[double]B[take]", f"{MATCH}RE[B+{2 * points}R]")) == 3
-    # rolled, then resigned: by either side
+    # a resignation of either side after a roll
     for winner in "WB":
         turns = turns_of("W[31hefe];PL[B]DI[63]", f"{MATCH}RE[{winner}+1R]")
         assert [turn.turn.kind for turn in turns] == [TurnKind.PLAY, TurnKind.ROLL, TurnKind.RESIGN]
@@ -298,11 +298,11 @@ def test_each_rule(text: str, root: str, reason: str) -> None:
         turns_of(text, root)
 
 
-def test_the_resigner_loses() -> None:
+def test_resigning_side_loses() -> None:
     text = " 5 point match\n Game 1\n ann : 0      bob : 0\n  1) 31: 8/5 6/5                  Resigns\n{}Wins 1 point\n"
     for blanks, is_right in (("      ", True), (" " * 34, False)):
         (match,) = parse_mat(text.format(blanks).encode()).matches
-        assert is_fine(match, match.games[0]) == is_right
+        assert can_be_replayed(match, match.games[0]) == is_right
 
 
 MAT_HEAD = " 0 point match\n Game 1\n ann : 0                        bob : 0\n"
@@ -327,8 +327,8 @@ def test_rules_of_mat_files(rows: str, reason: str) -> None:
         replay_game(match, match.games[0])
 
 
-def settled(rows: str, length: int = 3, following: str = "") -> Game:
-    """The first game of a .mat file with these rows, as it is kept."""
+def replayed_game(rows: str, length: int = 3, following: str = "") -> Game:
+    """The first game of a .mat file with these rows, after replaying."""
     head = f" {length} point match\n Game 1\n ann : 0                        bob : 0\n"
     (match,) = parse_mat(f"{head}{rows}{following}".encode()).matches
     return replay_game(match, match.games[0]).game
@@ -337,17 +337,17 @@ def settled(rows: str, length: int = 3, following: str = "") -> Game:
 DOUBLED_TWICE = "  1)  Doubles => 2                Takes\n  2) 31: 8/5 6/5                  Doubles => 4\n  3)  Takes\n"
 
 
-def test_points_are_capped_at_what_the_match_lacked() -> None:
-    game = settled(f"{DOUBLED_TWICE}      Wins 3 points and the match\n")
+def test_points_are_limited_to_what_the_match_needs() -> None:
+    game = replayed_game(f"{DOUBLED_TWICE}      Wins 3 points and the match\n")
     assert (game.winner, game.points) == (0, 3)
     assert game.notes == (Note(7, "3 points are what the match lacked: the game was worth more"),)
-    assert settled(f"{DOUBLED_TWICE}      Wins 4 points\n").notes == ()
+    assert replayed_game(f"{DOUBLED_TWICE}      Wins 4 points\n").notes == ()
     with pytest.raises(InvalidGameError, match=RESULT.format(4, 3, "ann")):
-        settled(f"{DOUBLED_TWICE}      Wins 3 points\n", length=5)
+        replayed_game(f"{DOUBLED_TWICE}      Wins 3 points\n", length=5)
 
 
-def test_full_points_beyond_those_the_match_lacked() -> None:
-    """The least that the record allows: for luck by the unit of the cube."""
+def test_full_points_exceed_what_the_match_needs() -> None:
+    """Full points are the least value that the record allows; luck in units of the cube needs them."""
     for result, length, full in (
         ("Wins 3 points and the match", 3, 4),
         ("Wins 4 points", 3, 4),
@@ -364,34 +364,34 @@ NEXT = " Game 2\n ann : {}                        bob : {}\n  1) 31: 8/5 6/5\n"
 
 
 def test_resignations_of_impossible_size() -> None:
-    """Kept where the next score or the end of the match says how many points there were."""
+    """Kept if the next score or the end of the match gives the points."""
     rows = "  1) 31: 8/5 6/5\n      Wins 4002 points{}\n"
     for length, end, following, points, why in (
         (7, "", NEXT.format(2, 0), 2, "the next score"),
         (3, " and the match", "", 3, "the end of the match"),
     ):
-        game = settled(rows.format(end), length, following)
+        game = replayed_game(rows.format(end), length, following)
         assert game.points == points
         assert game.notes == (Note(5, f"says 4002 points, which no game is worth here: {points} by {why}"),)
     for length, end, following in ((7, "", ""), (7, "", NEXT.format(0, 2)), (7, " and the match", "")):
         with pytest.raises(InvalidGameError, match=RESULT.format(1, 4002, "ann")):
-            settled(rows.format(end), length, following)
+            replayed_game(rows.format(end), length, following)
 
 
-def test_a_roll_that_is_not_played_any_more() -> None:
+def test_roll_without_a_play_ends_the_game() -> None:
     for rest in ("", " ????"):
         (match,) = parse_mat(f"{MAT_HEAD}  1) 66:{rest}\n{'':34}Wins 1 point\n".encode()).matches
         (turn,) = replay_game(match, match.games[0]).turns
         assert (turn.turn.kind, turn.turn.dice, turn.play) == (TurnKind.ROLL, (6, 6), None)
 
 
-def test_no_move_where_there_is_one_is_noted() -> None:
-    game = settled("  1) 31: 8/5 6/5                 64: Can't Move\n      Wins 1 point\n")
+def test_wrong_cannot_move_is_noted() -> None:
+    game = replayed_game("  1) 31: 8/5 6/5                 64: Can't Move\n      Wins 1 point\n")
     assert [note.line for note in game.notes] == [4]
     assert "Can't Move" in game.notes[0].text
 
 
-def test_no_move_where_one_play_is_legal_is_refused() -> None:
+def test_wrong_cannot_move_with_an_only_play_is_refused() -> None:
     match, boards = random_match()
     game, row = next(
         (game, row)
@@ -405,14 +405,14 @@ def test_no_move_where_one_play_is_legal_is_refused() -> None:
         replay_game(match, replace(game, turns=tuple(turns)))
 
 
-def test_plays_that_the_record_calls_illegal() -> None:
-    game = settled("  1) 31: Illegal play (8/5 6/5)\n")
+def test_legal_plays_marked_illegal_are_kept() -> None:
+    game = replayed_game("  1) 31: Illegal play (8/5 6/5)\n")
     assert game.notes == (Note(4, "says 'Illegal play (8/5 6/5)', but the play is legal"),)
     with pytest.raises(InvalidGameError, match=r"^expected a legal play"):
-        settled("  1) 31: Illegal play (8/4 6/5)\n")
+        replayed_game("  1) 31: Illegal play (8/4 6/5)\n")
 
 
-def test_the_line_of_the_cause_is_quarantined_for_it() -> None:
+def test_line_of_the_cause_has_the_reason() -> None:
     rows = "  1) 31: 8/5 6/5                 52:\n  2) 65: 24/18 13/8\n      Wins 1 point\n"
     file = replay_file(parse_mat(f"{MAT_HEAD}{rows}".encode()))
     reasons = {bad.line: bad.reason for bad in file.rejects}
@@ -421,17 +421,17 @@ def test_the_line_of_the_cause_is_quarantined_for_it() -> None:
 
 
 def long_game(turns: int) -> bytes:
-    """A game in which both sides are hit again and again, and stand as before every second turn."""
+    """A game in which both sides are hit repeatedly, and the position repeats every second turn."""
     begin = ["63: 24/18 8/5", "51: 8/7* 8/3", "21: bar/23 8/7", "53: 7/2* 6/3", "52: bar/23* 8/3"]
     plays = (begin + ["32: bar/20*", "55: bar/5*"] * turns)[:turns]
     rows = [f"{row:6}) {plays[2 * row]:<27} {plays[2 * row + 1]}\n" for row in range(turns // 2)]
     return f"{MAT_HEAD}{''.join(rows)}".encode()
 
 
-def test_work_grows_with_turns_and_not_faster() -> None:
-    """Calls of Python and C are counted, while a game is read, replayed and written."""
+def test_work_grows_linearly_with_turns() -> None:
+    """Counts calls of Python and C functions while a game is read, replayed and written."""
     counts = []
-    for turns in (100, 1000, 2000):  # what is remembered is filled by the first
+    for turns in (100, 1000, 2000):  # the first run fills the caches
         calls, data = [0], long_game(turns)
 
         def count(_frame: object, event: str, _argument: object, calls: list[int] = calls) -> None:

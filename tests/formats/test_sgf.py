@@ -1,4 +1,4 @@
-"""Match files in the Smart Game Format: what gnubg saves, every rule."""
+"""Match files in the Smart Game Format: gnubg's files, every rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bgdata.formats.matches import JACOBY, Flaw, Game, Match, RecordedMove, Turn
 from bgdata.formats.sgf import parse_sgf, parse_sgf_nodes
 from tests.together import each
 
-# a session that gnubg saved, statistics cut: beavers and a resignation, a drop, a roll that was not played
+# a session saved by gnubg, without statistics: beavers, a resignation, a drop, an unplayed roll
 EXAMPLE = r"""
 (;FF[4]GM[6]CA[UTF-8]AP[GNU Backgammon:1.07.001]MI[length:0][game:0][ws:0][bs:0]PW[gnubg]PB[r\]oo\\t]DT[2026-11-21]
 RU[Jacoby]RE[W+16R]GS[M:0 0 3 3 0 0.000000][C:0 0]
@@ -35,7 +35,7 @@ RU[Jacoby]RE[W+16R]GS[M:0 0 3 3 0 0.000000][C:0 0]
 ROOT = "FF[4]GM[6]MI[length:7][game:0][ws:0][bs:0]PW[a]PB[b]"
 
 
-def test_a_session() -> None:
+def test_session_of_gnubg() -> None:
     file = parse_sgf(EXAMPLE.encode())
     assert file.counts == LineCounts(lines=3, rows=3, comments=0, quarantined=0)
     (match,) = file.matches
@@ -76,7 +76,7 @@ def test_a_session() -> None:
     assert [game.turns[0].line for game in match.games] == [2, 13, 18]
 
 
-def test_the_analysis_can_be_had() -> None:
+def test_nodes_have_the_analysis() -> None:
     nodes = parse_sgf_nodes(EXAMPLE.strip().encode().split(b"\n)\n")[0] + b")")
     assert len(nodes) == 9
     assert nodes[2]["A"][0] == "0"
@@ -85,15 +85,15 @@ def test_the_analysis_can_be_had() -> None:
 
 
 def one(text: str) -> Match:
-    """The match of one tree: what stands in its root, and its nodes."""
+    """The match of one tree with this root and these nodes."""
     file = parse_sgf(f"(;{ROOT}{text})".encode())
     assert file.rejects == []
     (match,) = file.matches
     return match
 
 
-def test_trees() -> None:
-    """The main line is read, with the cube as it goes on; a result that is not known, or for how many points."""
+def test_main_line_of_a_tree() -> None:
+    """Each turn has the cube before it; the result or its points may be unknown."""
     assert [turn.dice for turn in one("(;W[31hefe];B[21lnab])(;W[21mlff])").games[0].turns] == [(3, 1), (2, 1)]
     cubes = one("CV[2];W[double];B[take];B[double];W[take];W[double]").games[0].turns
     assert [turn.cube_value for turn in cubes] == [4, None, 8, None, 16]
@@ -113,7 +113,7 @@ def test_trees() -> None:
         ("RU[]", False, None),
         ("RU[Crawford]", False, None),
         ("RU[Crawford:CrawfordGame]", True, None),
-        ("AP[GNU Backgammon:1.07.001]", False, None),  # which leaves RU out where no rule is on
+        ("AP[GNU Backgammon:1.07.001]", False, None),  # gnubg leaves out RU if no rule applies
         ("AP[x]", None, None),
         ("RU[Crawford:Nackgammon]", False, "Nackgammon"),
         ("RU[Jacoby:Hypergammon1]", False, "Hypergammon1"),
@@ -124,11 +124,15 @@ def test_rules_of_a_match(root: str, is_crawford: bool | None, variation: str | 
     assert (match.games[0].is_crawford, match.variation) == (is_crawford, variation)
 
 
-def test_text_of_other_systems() -> None:
+def test_text_of_other_systems_is_decoded() -> None:
     tree = f"(;{ROOT};W[31hefe])\n(;{ROOT})\n"
     for data in (tree.encode("utf-16"), tree.replace("\n", "\r").encode()):
         assert [len(game.turns) for match in parse_sgf(data).matches for game in match.games] == [1, 0]
-    names = {b"\xe4": "ä", b"O\x92Neil": "O\u2019Neil", b"\x81x": "\x81x"}  # the last is no letter of Windows
+    names = {
+        b"\xe4": "ä",
+        b"O\x92Neil": "O\u2019Neil",
+        b"\x81x": "\x81x",
+    }  # the last is not in the code page of Windows
     for name, expected in names.items():
         (match,) = parse_sgf(f"(;{ROOT})".encode().replace(b"PW[a]", b"PW[" + name + b"]")).matches
         assert match.players[0] == expected
@@ -148,8 +152,8 @@ def test_text_of_other_systems() -> None:
         ("RU[NoCube][Jacoby]", True),
     ],
 )
-def test_the_jacoby_rule(rules: str, is_jacoby: bool) -> None:
-    """Of money play: in a match it says nothing."""
+def test_jacoby_rule(rules: str, is_jacoby: bool) -> None:
+    """The rule only applies to money play."""
     money, match = (
         parse_sgf(f"(;{ROOT.replace('length:7', f'length:{length}')}{rules})".encode()).matches[0] for length in (0, 7)
     )
@@ -169,7 +173,7 @@ def test_another_rule_begins_another_session() -> None:
     ]
 
 
-def test_other_matches_begin_where_players_length_or_number_change() -> None:
+def test_match_ends_where_players_length_or_number_change() -> None:
     tree = f"(;{ROOT})"
     trees = [
         tree,
@@ -223,8 +227,8 @@ def test_each_rule(tree: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("cut", [")", "])", "]", "6]", "["])
-def test_a_game_that_does_not_end_takes_no_other_with_it(cut: str) -> None:
-    """Not even where its last value goes on into the next game."""
+def test_unfinished_game_ends_before_the_next(cut: str) -> None:
+    """The last value of the unfinished game may run into the next game."""
     trees = [f"(;{ROOT.replace('game:0', f'game:{number}')}CV[16])\n" for number in range(4)]
     trees[1] = "".join(trees[1].rsplit(cut, 1))
     file = parse_sgf("".join(trees).encode())
@@ -240,7 +244,7 @@ def test_comments_may_quote_a_game() -> None:
         assert len(file.matches[0].games[0].turns) == 1
 
 
-def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
+def test_game_that_cannot_be_replayed_is_removed() -> None:
     def check(match: Match, game: Game) -> Game | Flaw:
         return Flaw(0, f"expected more than {len(match.games)} games") if game.number == 2 else game
 
@@ -251,7 +255,7 @@ def test_a_game_that_cannot_be_replayed_is_taken_out() -> None:
 
 
 @each("text", ["[" * 200_000, "(" * 200_000, "(;A" * 100_000, f"(;{ROOT}" + "[\\" * 100_000])
-def test_hostile_text_takes_no_longer(text: str) -> None:
+def test_hostile_text_is_quarantined(text: str) -> None:
     assert parse_sgf(text.encode()).counts.rows == 0
     with pytest.raises(ValueError, match="at the end of the tree"):
         parse_sgf_nodes(b"(;DT[2005][\\[\\[\\")

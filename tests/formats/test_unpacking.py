@@ -1,4 +1,4 @@
-"""Files read once: pieces of bounded size, hashes of both, limits, archives by name."""
+"""Files read once: pieces of bounded size, hashes of file and content, limits, archives by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOMBS = {"gzip": lambda: gzip.compress(bytes(20_000_000)), "bzip2": lambda: bz2.
 
 
 def pieces_of(path: Path) -> list[int]:
-    """Lengths of the pieces that are handed on, up to the error if there is one."""
+    """Lengths of the pieces until the end or an error."""
     lengths: list[int] = []
     try:
         unpack(path, lambda piece: lengths.append(len(piece)))
@@ -42,7 +42,7 @@ def pieces_of(path: Path) -> list[int]:
 
 
 @each_pack
-def test_a_file_and_its_hashes(tmp_path: Path, pack: Pack) -> None:
+def test_content_and_hashes(tmp_path: Path, pack: Pack) -> None:
     text = b"some text\n" * 1000
     packed = pack(text)
     path = tmp_path / "x"
@@ -54,12 +54,12 @@ def test_a_file_and_its_hashes(tmp_path: Path, pack: Pack) -> None:
 
 
 @given(st.lists(st.binary(max_size=40).map(lambda data: data * 20), max_size=4), st.integers(1, 50), st.booleans())
-def test_pieces_of_any_size_give_the_content(parts: list[bytes], chunk: int, is_gzip: bool) -> None:
-    """Concatenated streams are read in chunks of any size; a truncated one is always detected."""
+def test_content_does_not_depend_on_the_sizes_of_pieces(parts: list[bytes], chunk: int, is_gzip: bool) -> None:
+    """Concatenated streams in chunks of any size; truncation is always detected."""
     pack: Pack = gzip.compress if is_gzip else bz2.compress
     data = b"".join(map(pack, parts))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unpacking, "CHUNK_BYTES", max(chunk, 10))  # of which the format is known
+        patch.setattr(unpacking, "CHUNK_BYTES", max(chunk, 10))  # enough to recognize the format
         source = unpacking._Source(io.BytesIO(data), "x")
         found = list(unpacking._streams(source, source.chunk(), "gzip" if is_gzip else "bzip2"))
         assert b"".join(found) == b"".join(parts)
@@ -73,8 +73,8 @@ def test_pieces_of_any_size_give_the_content(parts: list[bytes], chunk: int, is_
                 list(unpacking._streams(source, source.chunk(), "gzip" if is_gzip else "bzip2"))
 
 
-def test_gzip_may_be_padded_with_zeros(tmp_path: Path) -> None:
-    """As `gzip.decompress` has it, too; bzip2 may not."""
+def test_zeros_after_gzip_are_ignored(tmp_path: Path) -> None:
+    """`gzip.decompress` ignores them too; bzip2 allows no padding."""
     packed = gzip.compress(b"first\n") + bytes(1000) + gzip.compress(b"second\n") + bytes(unpacking.CHUNK_BYTES * 2)
     (tmp_path / "x").write_bytes(packed)
     assert read_bytes(tmp_path / "x") == b"first\nsecond\n"
@@ -84,15 +84,17 @@ def test_gzip_may_be_padded_with_zeros(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_little_files_of_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Unpacking ends at the limit, in pieces that are small; the limit can be lifted."""
+def test_small_files_with_gigabytes_of_content_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Unpacking stops at the limit, in small pieces; a higher limit can be set."""
     path = tmp_path / "x.packed"
     path.write_bytes(BOMBS[kind]())
     size = path.stat().st_size
     assert size < 20_000
     message = (
         rf"expected at most 200 times as much content as file in {path}, found 1[67],\d\d\d,\d\d\d bytes and more "
-        rf"in {size:,}; if that is meant, set {RATIO_VARIABLE} to how many times it may be"
+        rf"in {size:,}; to allow it, set {RATIO_VARIABLE} to a larger number"
     )
     with pytest.raises(TooLargeError, match=f"^{message}$"):
         read_content(path)
@@ -106,21 +108,21 @@ def test_little_files_of_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sum(pieces_of(path)) == 20_000_000 or kind == "bzip2"
 
 
-def test_texts_that_pack_well_are_read(tmp_path: Path) -> None:
+def test_repetitive_texts_are_read(tmp_path: Path) -> None:
     text = b"4HPwATDgc/ABMA\n" * 1_000_000
     (tmp_path / "x").write_bytes(bz2.compress(text))
     assert read_bytes(tmp_path / "x") == text
 
 
 @each_pack
-def test_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Pack) -> None:
-    """Of content, however it is packed."""
+def test_size_of_content_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Pack) -> None:
+    """The limit applies to any compression."""
     path = tmp_path / "x"
     path.write_bytes(pack(b"x" * 1000))
     monkeypatch.setenv(BYTES_VARIABLE, "1000")
     assert len(read_bytes(path)) == 1000
     monkeypatch.setenv(BYTES_VARIABLE, "999")
-    message = f"expected at most 999 bytes of content in {path}, found more; if that is meant, set {BYTES_VARIABLE} "
+    message = f"expected at most 999 bytes of content in {path}, found more; to allow it, set {BYTES_VARIABLE} "
     with pytest.raises(TooLargeError, match=message):
         read_bytes(path)
 
@@ -153,7 +155,7 @@ def tarred(data: bytes) -> bytes:
 
 
 def wrapped() -> Iterator[tuple[str, bytes]]:
-    """Files that are packed more than once, or as an archive, and what they are called."""
+    """Files that are archives or compressed twice, with their names in errors."""
     archives = {
         "a zip archive": zipped(b"text\n"),
         "an empty zip archive": zipped(b""),

@@ -104,7 +104,7 @@ def test_position_files_rules(memory_path: Path, kind: str) -> None:
 
 
 def test_bgsage_json_rules(imports: Imports) -> None:
-    """Whatever the name of the file."""
+    """The name of the file does not matter."""
     row = FORMATS["entries"].row.decode().strip()
     for name in ("x.jsonl", "x.txt"):
         check_rules(imports, "bgsage_rollouts", [row], BAD_ROWS["entries"], name)
@@ -118,7 +118,7 @@ def test_bgsage_chances_are_clipped(imports: Imports) -> None:
 
 
 def test_wildbg_files_with_other_headings_are_refused(imports: Imports) -> None:
-    """Such as files of inputs, whose exclusive chances would pass as cumulative ones."""
+    """Files of inputs, for example, have exclusive chances, which would pass as cumulative ones."""
     heading = "expected the heading position_id,win,win_g,win_bg,lose_g,lose_bg or none"
     with pytest.raises(NoRowsError, match=rf"2 quarantined \(contact.txt, line 1: {heading}, got .* line 2: {heading}"):
         imports.text("wildbg_training", f"position_id,win_normal,win_g\n{START_ID},0.5,0.1,0,0.1,0\n")

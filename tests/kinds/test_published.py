@@ -92,7 +92,7 @@ def test_published_reference_positions_have_their_counts_and_precision() -> None
 
 @each_kind
 def test_published_versions_have_current_recipes(kind: Dataset[Any], package: Path) -> None:
-    """Otherwise the first use would compute for hours."""
+    """A version with another recipe would be computed for hours on first use."""
     locked = {f"{entry.dataset}/{entry.variant}": entry for entry in load_lock(LOCK)}
     for parameters, folder in published_versions(package, kind.parameters).items():
         inputs = {}
@@ -131,7 +131,7 @@ def test_network_estimate_matches_its_size() -> None:
 def test_published_network_is_installed(
     small_root: Path, untrained: Warehouse, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is found by its recipe, beside the tables that it was made from."""
+    """The network is found by its recipe, beside the tables that it was made from."""
     table, notes = bgdata.open_warehouse(small_root).open("network", "tiny"), Notes()
     monkeypatch.setattr(network, "SHIPPED", memory_path / "networks")
     (memory_path / "networks").mkdir()

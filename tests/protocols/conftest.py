@@ -1,4 +1,4 @@
-"""A match equity table, for players of matches."""
+"""A match equity table for tests of matches."""
 
 from __future__ import annotations
 

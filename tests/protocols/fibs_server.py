@@ -1,8 +1,8 @@
-"""A stand-in for FIBS, small enough to be read: one account, and one opponent, who plays at random and turns the cube.
+"""A small fake FIBS server: one account and one opponent, who plays at random and turns the cube.
 
-It keeps to the protocol as far as a player sees it: login, settings, an invitation either way, boards, rolls, plays,
-the cube, resignations, scores, the Crawford rule, saved matches. Sides change with every game: colors and directions.
-`faults` are what it does wrong, each once, before the board of that number.
+It follows the protocol as far as players see it: login, settings, invitations of both sides, boards, rolls, plays, the
+cube, resignations, scores, the Crawford rule, saved matches. Colors and directions change with every game. `faults` are
+errors that it makes, each once, before the board of that number.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from bgdata.game.position import START, Position
 USER, PASSWORD, OPPONENT = "ann", "secret word".replace(" ", "_"), "mary"
 LONG_BYTES = 100_000_000
 NOT = "won't"
-OWN_INFO = f"2 {USER} 1 0 0 1 0 0 1 1 2396 0 0 1 0 3457.85 0 0 0 0 0 UTC"  # not ready, moves made for it, few boards
+OWN_INFO = f"2 {USER} 1 0 0 1 0 0 1 1 2396 0 0 1 0 3457.85 0 0 0 0 0 UTC"  # not ready; server plays forced moves
 
 
 class GoneError(Exception):
-    """The player has gone, or was left."""
+    """The player has left, or was left."""
 
 
 @dataclass
 class SavedMatch:
-    """All that a match is; sides are 0, the player, and 1, the opponent."""
+    """The state of a match; sides are 0, the player, and 1, the opponent."""
 
     length: int
     scores: list[int] = field(default_factory=lambda: [0, 0])
@@ -47,7 +47,7 @@ class SavedMatch:
 
 
 class FibsServer(threading.Thread):
-    """Serves one connection after the other, until it is closed. `heard` has every line of the player."""
+    """Serves connections one after the other until closed. `heard` has every line of the player."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class FibsServer(threading.Thread):
         self.random, self.faults, self.invites, self.refuses = random.Random(seed), faults or {}, invites, refuses
         self.saved: SavedMatch | None = None
         self.heard: list[str] = []
-        self.plays: list[tuple[int, str, list[tuple[int, int]]]] = []  # side, roll, moves, as they were made
+        self.plays: list[tuple[int, str, list[tuple[int, int]]]] = []  # side, roll, moves in order
         self.results: list[tuple[int, int]] = []  # winner and points of each game
         self.boards = 0
         self.listening = socket.create_server(("localhost", 0))
@@ -76,7 +76,7 @@ class FibsServer(threading.Thread):
 
     def __exit__(self, *_: object) -> None:
         with suppress(OSError):
-            self.listening.shutdown(socket.SHUT_RDWR)  # which ends its waiting
+            self.listening.shutdown(socket.SHUT_RDWR)  # wakes `accept`
         self.listening.close()
         self.join(20)
 
@@ -96,7 +96,7 @@ class _Session:
         self.server, self.connection = server, connection
         self.lines = connection.makefile("rb")
         self.settings = {"double": False, "moreboards": False, "ready": False, "automove": True}
-        self.has_boards = False  # boardstyle 3
+        self.has_boards = False  # boardstyle 3 is set
         self.match: Any = None
 
     def say(self, *lines: str) -> None:
@@ -131,7 +131,7 @@ class _Session:
                 self.begin(self.server.invites, "** You are now playing {what} with {who}.")
 
     def command(self) -> list[str]:
-        """The next command that is no setting, no question for the board."""
+        """The next command, after handling settings and requests for the board."""
         while True:
             words = self.hear()
             if words[:1] == ["toggle"] and words[1] in self.settings:
@@ -250,7 +250,7 @@ class _Session:
             self.one_play()
 
     def before_roll(self) -> bool:
-        """Whether it is time to roll."""
+        """Whether the turn goes on to the roll."""
         match = self.match
         may = match.owner in (None, match.turn) and match.crawford != "now"
         if match.turn == 1:
@@ -348,7 +348,7 @@ class _Session:
 
     @property
     def direction(self) -> int:
-        """Of the player: it changes with every game."""
+        """The direction of the player, which changes with every game."""
         return 1 if self.match.games % 2 else -1
 
     @property
@@ -356,7 +356,7 @@ class _Session:
         return 1 if self.match.games % 3 else -1
 
     def shown(self, play: Play, side: int = 1) -> str:
-        """`13-8 6-5`; `24-1` where the server is to show a play that is none."""
+        """`13-8 6-5`; `24-1` for the fault of an illegal play."""
         if side == 1 and self.fault("illegal play"):
             return "24-1"
         is_up = (self.direction if side == 0 else -self.direction) > 0
@@ -365,7 +365,7 @@ class _Session:
         return " ".join(f"{place[start]}-{place[end]}" for start, end, _ in play.moves)
 
     def fault(self, name: str) -> bool:
-        """Whether it is time for this one: it happens once."""
+        """Whether this fault is due; it happens once."""
         for number, fault in list(self.server.faults.items()):
             if fault == name and self.server.boards >= number:
                 del self.server.faults[number]

@@ -1,4 +1,4 @@
-"""The installed gnubg playing against `bgdata external`, and what both say of the same games."""
+"""Games of the installed gnubg against `bgdata external`, as recorded by both."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ gnubg.command("save match match.sgf")
 
 
 class Played(NamedTuple):
-    """A match as gnubg recorded it, and everything that it asked."""
+    """A match as gnubg recorded it, and all its questions."""
 
     match: Match
     exchanges: list[Exchange]
 
 
 class Act(NamedTuple):
-    """What one side did, where it had a choice: the position after a play, or a word."""
+    """One side's act where it had a choice: the position after a play, or a word."""
 
     position_id: str
     done: str
 
 
 def gnubg_script(port: int, **settings: object) -> str:
-    """What makes gnubg play a match to `length` points or a session of `games`, its `side` 0 or 1 at a port. Its own
-    settings come as `extra`."""
+    """A script that makes gnubg play a match to `length` points or a session of `games`, with its `side` 0 or 1 at a
+    port. `extra` adds settings of gnubg."""
     chosen = {"side": 0, "length": 0, "games": 1, "seed": 1, "noise": 0, "extra": []} | settings
     script = SCRIPT.replace("OTHER", str(1 - int(str(chosen["side"])))).replace("PORT", str(port))
     for name, value in chosen.items():
@@ -67,7 +67,7 @@ def gnubg_script(port: int, **settings: object) -> str:
 
 
 def play_gnubg(decisions: Decisions, folder: Path, *, is_jacoby: bool = True, **settings: object) -> Played:
-    """Play as `gnubg_script` says, and keep every exchange."""
+    """Play as `gnubg_script` says and collect every exchange."""
     exchanges: list[Exchange] = []
     with closing(socket.create_server(("localhost", 0))) as listening:
 
@@ -85,8 +85,8 @@ def play_gnubg(decisions: Decisions, folder: Path, *, is_jacoby: bool = True, **
     return Played(match, exchanges)
 
 
-def acts_of_gnubg(match: Match, side: int) -> Iterator[Act]:
-    """What one side did by gnubg's record: plays where there is a choice, and what was done with the cube."""
+def gnubg_acts(match: Match, side: int) -> Iterator[Act]:
+    """One side's acts in gnubg's record: plays with a choice, and cube actions."""
     for game in match.games:
         yield from game_acts(match, game, side)
 
@@ -109,8 +109,8 @@ def game_acts(match: Match, game: Game, side: int) -> Iterator[Act]:
 WORDS = {"double": "double", "take": "take", "drop": "pass", "beaver": "beaver"}
 
 
-def acts_of_ours(exchanges: list[Exchange]) -> Iterator[Act]:
-    """The same by what we answered: gnubg also asks for the only play of a roll, and before each roll."""
+def our_acts(exchanges: list[Exchange]) -> Iterator[Act]:
+    """Our acts from the exchanges: gnubg also asks for forced plays, and before each roll."""
     for line, reply, question in ((each.line, each.reply, each.question) for each in exchanges):
         assert question, f"{line}: {reply}"
         position = Position(question.position)

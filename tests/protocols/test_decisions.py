@@ -1,4 +1,4 @@
-"""Resignations that a player accepts: those that are worth what it would win by playing on."""
+"""Accepted resignations, which are worth at least what playing on would win; rolled-out decisions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MONEY = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
 
 
 class Sure(Scrambled):
-    """The same five chances wherever a game is not over."""
+    """The same five chances for every unfinished game."""
 
     def __init__(self, *chances: float) -> None:
         super().__init__()
@@ -40,40 +40,40 @@ class Sure(Scrambled):
 
 
 def losing(gammons: float, rules: CubeRules = DEFAULT_RULES) -> Decisions:
-    """A player that sees whoever is on roll lose, and this share of it as gammons."""
+    """A player by which the side on roll always loses, with this share of gammons."""
     return Decisions(LookaheadPlayer(Sure(0, 0, 0, gammons, 0)), rules)
 
 
 @pytest.mark.parametrize(("gammons", "least"), [(0.0, 1), (0.00005, 1), (0.5, 2), (1.0, 2)])
-def test_money(gammons: float, least: int) -> None:
+def test_resignation_for_money(gammons: float, least: int) -> None:
     decisions = losing(gammons)
     assert [decisions.accepts(START, MONEY, size) for size in (1, 2, 3)] == [size >= least for size in (1, 2, 3)]
 
 
-def test_a_match(met: MatchEquity) -> None:
-    """What lies beyond the match is worth nothing, and a single game is not enough where a gammon is lost."""
+def test_resignation_in_a_match(met: MatchEquity) -> None:
+    """Points beyond the match are worth nothing, and a single game is too little where a gammon is lost."""
     decisions = losing(1.0, CubeRules(met=met))
     for away, least in ((1, 1), (2, 2), (4, 2)):
         stakes = Stakes(MatchScore(4, away))
         assert [decisions.accepts(START, stakes, size) for size in (1, 2, 3)] == [size >= least for size in (1, 2, 3)]
 
 
-def test_after_the_roll_its_plays_count() -> None:
-    """Whoever is on roll wins a gammon: before the roll that is who resigns, after its play the other."""
+def test_resignation_after_the_roll_depends_on_its_plays() -> None:
+    """The side on roll always wins a gammon: before the roll that is the resigning side, after its play the other."""
     decisions = Decisions(LookaheadPlayer(Sure(1, 1, 0, 0, 0)))
     assert decisions.accepts(START, MONEY, 1)
     assert not decisions.accepts(START, MONEY, 1, parse_roll("31"))
     assert decisions.accepts(START, MONEY, 2, parse_roll("31"))
 
 
-def test_the_jacoby_rule() -> None:
-    """While the cube is centered a gammon is a single game, resigned or lost."""
+def test_resignation_by_the_jacoby_rule() -> None:
+    """A gammon counts as a single game while the cube is centered."""
     assert losing(1.0).accepts(START, Stakes(Money(is_jacoby=True)), 1)
     assert not losing(1.0).accepts(START, Stakes(Money(is_jacoby=False)), 1)
 
 
-def test_rolled_out_values_are_those_of_their_plays(player_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between plays that are rolled out one may stand that is not: not all are looked into equally far ahead."""
+def test_rolled_out_plays_keep_their_values(player_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rolled-out plays need not be adjacent in the ranking, as not all plays are searched to the same depth."""
     player = bgdata.open_player(player_root, "random")
     roll = parse_roll("31")
     best, second, third, *_, worst = player.rank_plays(START, roll, MONEY)

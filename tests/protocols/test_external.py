@@ -1,5 +1,5 @@
-"""gnubg's external player: what its lines mean, what is wrong with others, and real games play by play; the record of
-them by questions: what is certain, what is not, and boards from nowhere."""
+"""gnubg's external player: its lines, invalid lines, and real games play by play; records made from its questions, with
+certain rolls, uncertain rolls, and unexpected boards."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from bgdata.protocols.external import (
 from tests.beside_gnubg import MET
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
-from tests.protocols.gnubg_games import Played, acts_of_gnubg, acts_of_ours, play_gnubg
+from tests.protocols.gnubg_games import Played, gnubg_acts, our_acts, play_gnubg
 from tests.protocols.test_fibs import Whims
 from tests.together import each
 
-# lines that gnubg 1.07 has sent
+# lines sent by gnubg 1.07
 OPENING = (
     "board:gnubg:root:3:0:0:0:-2:0:0:0:0:5:0:3:0:0:0:-5:5:0:0:0:-3:0:-5:0:0:0:0:2:0:-1:4:1:4:1:1:1:1:0:1:"
     "-1:0:25:0:0:0:0:0:0:0:1"
@@ -78,15 +78,15 @@ def asked(line: str, known: int | None = None, *, is_jacoby: bool = False) -> Qu
     return parse_question(board, color_to_decide(board, known), is_jacoby=is_jacoby)
 
 
-def test_the_opening() -> None:
+def test_opening_question() -> None:
     question = asked(OPENING)
     assert (question.kind, question.position, str(question.roll)) == (QuestionKind.PLAY, START, "41")
     assert question.players == ("gnubg", "root")
     assert question.stakes == Stakes(MatchScore(3, 3))
 
 
-def test_a_double_is_seen_by_who_has_doubled() -> None:
-    """Names and scores are turned round, the checkers are not."""
+def test_double_is_seen_by_the_doubling_side() -> None:
+    """Names and scores are swapped, the checkers are not."""
     question = asked(DOUBLED)
     assert (question.kind, question.roll) == (QuestionKind.ANSWER, None)
     assert (question.players, question.scores) == (("gnubg", "root"), (0, 1))
@@ -95,13 +95,13 @@ def test_a_double_is_seen_by_who_has_doubled() -> None:
     assert sum(count for count in question.position.board if count > 0) == 15
 
 
-# what gnubg 1.07 sent as side 1 after a double by side 0: its beaver; and after our beaver, its raccoon
+# sent by gnubg 1.07 as side 1: its beaver after a double by side 0, and its raccoon after our beaver
 BEAVER = OPENING.replace("root:3:", "root:0:").replace(":4:1:4:1:1:1:1:0:", ":0:0:0:0:2:1:0:1:")
 RACCOON = BEAVER.replace("gnubg:root", "root:gnubg").replace(":-1:0:0:0:0:2:1:0:", ":1:0:0:0:0:4:0:1:")
 
 
 def test_beavers_and_raccoons() -> None:
-    """Both are turned by who does not own the cube; which side is asked shows in the lines before."""
+    """In both, the opponent of the player on roll owns the cube; the lines before tell which side is asked."""
     beaver, raccoon = asked(BEAVER, -1), asked(RACCOON, -1)
     assert (beaver.is_beaver, beaver.players) == (True, ("gnubg", "root"))
     assert beaver.stakes.cube == Cube(2, CubeOwner.OPPONENT)
@@ -109,8 +109,8 @@ def test_beavers_and_raccoons() -> None:
     assert raccoon.stakes.cube == Cube(4, CubeOwner.OPPONENT)
 
 
-def test_a_resignation_that_is_refused_is_not_offered_again() -> None:
-    """The player on roll needs two rolls, and the opponent one checker off the last point."""
+def test_refused_resignation_is_not_offered_again() -> None:
+    """The player on roll needs two rolls, the opponent only one."""
     points = [0, -1, *[0] * 23, 0]
     points[24] = 3
     line = "board:gnubg:root:0:0:0:" + ":".join(map(str, points)) + ":1:0:0:0:0:2:0:1:0:1:-1:0:25:12:14:0:0:0:0:0:1"
@@ -119,14 +119,14 @@ def test_a_resignation_that_is_refused_is_not_offered_again() -> None:
 
 
 class Lost(Scrambled):
-    """Whoever is on roll has lost a single game, by an exact table."""
+    """The side on roll has lost a single game, by an exact table."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See chances.Evaluator."""
         return Evaluations(np.zeros((len(boards), 5), np.float32), np.full(len(boards), AnswerSource.EXACT, np.int8))
 
 
-def test_checkers_on_the_bar_of_either_side() -> None:
+def test_checkers_on_both_bars() -> None:
     on_bar = asked(ON_BAR).position
     assert (on_bar.board[25], on_bar.board[0]) == (1, 0)
     other = asked(AS_SIDE_1)
@@ -134,7 +134,7 @@ def test_checkers_on_the_bar_of_either_side() -> None:
     assert other.players == ("root", "gnubg")
 
 
-def test_the_crawford_game_and_money() -> None:
+def test_crawford_game_and_money_stakes() -> None:
     assert asked(CRAWFORD).stakes == Stakes(MatchScore(3, 1, is_crawford=True))
     money = OPENING.replace("root:3:", "root:0:")
     assert asked(money, is_jacoby=True).stakes == Stakes(Money(is_jacoby=True))
@@ -174,12 +174,12 @@ def pair() -> tuple[socket.socket, Talk]:
     ours, theirs = socket.socketpair()
     theirs.settimeout(30)
     talk = Talk(ours.fileno(), ours.fileno(), "gnubg")
-    talk.socket = ours  # type: ignore[attr-defined]  # kept open
+    talk.socket = ours  # type: ignore[attr-defined]  # keeps it open
     return theirs, talk
 
 
-def said_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk]) -> tuple[list[str], str]:
-    """The replies to bytes of somebody who goes then, and the error of the conversation."""
+def replies_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk]) -> tuple[list[str], str]:
+    """Send bytes and hang up. Returns the replies and the error of the conversation."""
     theirs, talk = pair
 
     def send() -> None:
@@ -200,10 +200,10 @@ def said_to(player: ExternalPlayer, data: bytes, pair: tuple[socket.socket, Talk
 GOOD = OPENING.replace("root:3:", "root:0:").encode() + b"\n\0"
 
 
-def test_wrong_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> None:
-    """Binary, a line of 100 MB, a blank one: the next question is answered as before."""
+def test_invalid_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> None:
+    """Binary data, a line of 100 MB and a blank line; the next question is answered normally."""
     wrong = os.urandom(500).replace(b"\n", b"").replace(b"\r", b"") + b"\n" + b"9" * 100_000_000 + b"\n\n\0"
-    replies, error = said_to(simple_player(), GOOD + wrong + GOOD, pair)
+    replies, error = replies_to(simple_player(), GOOD + wrong + GOOD, pair)
     assert error == ""
     assert [reply.startswith(REFUSED) for reply in replies] == [False, True, True, False]
     assert replies[0] == replies[3]
@@ -218,7 +218,7 @@ def test_wrong_lines_do_not_end_a_game(pair: tuple[socket.socket, Talk]) -> None
         (GOOD, True, "expected gnubg to listen, found it gone"),
     ],
 )
-def test_programs_that_are_silent_or_gone(sent: bytes, is_closed: bool, reason: str) -> None:
+def test_silent_or_gone_programs(sent: bytes, is_closed: bool, reason: str) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(sent)
@@ -229,11 +229,11 @@ def test_programs_that_are_silent_or_gone(sent: bytes, is_closed: bool, reason: 
 
 
 @each("lines", [b"nonsense\n", b"\n", b"\xff\n\0"])
-def test_lines_without_end_that_ask_nothing(lines: bytes) -> None:
-    """They had been answered and printed for as long as they came."""
+def test_endless_lines_without_questions_end_the_connection(lines: bytes) -> None:
+    """They would otherwise be answered and printed forever."""
     ours, theirs = socket.socketpair()
     with ours, theirs, theirs.makefile("rb") as replies:
-        reader = threading.Thread(target=replies.readlines)  # else it is not written to any more
+        reader = threading.Thread(target=replies.readlines)  # otherwise our writes would block
         reader.start()
         theirs.sendall(GOOD + lines * 500)
         with pytest.raises(ExternalProgramError, match=r"^expected boards of gnubg, got 100 other lines in a row$"):
@@ -247,14 +247,14 @@ def test_lines_without_end_that_ask_nothing(lines: bytes) -> None:
 
 @pytest.fixture(scope="module")
 def decisions(player_root: Path) -> Decisions:
-    """The shipped network with small bearoff tables, and a match equity table of gnubg."""
+    """A published network with small bearoff tables and a match equity table of gnubg."""
     met = find_met_or_file(bgdata.open_warehouse(player_root), MET)
     return Decisions(open_player(player_root), CubeRules(met=met))
 
 
 def check_same(played: Played, side: int, *, has_refusals: bool = False) -> None:
-    """gnubg has recorded what we answered, act by act, and nothing else; it does not record what it refuses."""
-    theirs, ours = list(acts_of_gnubg(played.match, side)), list(acts_of_ours(played.exchanges))
+    """gnubg has recorded exactly our replies, act by act; it does not record what it refuses."""
+    theirs, ours = list(gnubg_acts(played.match, side)), list(our_acts(played.exchanges))
     if has_refusals:
         theirs, ours = ([act for act in acts if act.done != "resign"] for acts in (theirs, ours))
     for place, (recorded, answered) in enumerate(zip(theirs, ours, strict=False)):
@@ -266,34 +266,34 @@ def check_same(played: Played, side: int, *, has_refusals: bool = False) -> None
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("settings", [{"length": 3, "seed": 5}, {"games": 4, "seed": 11}], ids=["match", "money"])
-def test_games_play_by_play(decisions: Decisions, side: int, settings: dict[str, Any], tmp_path: Path) -> None:
+def test_gnubg_games_play_by_play(decisions: Decisions, side: int, settings: dict[str, Any], tmp_path: Path) -> None:
     played = play_gnubg(decisions, tmp_path, side=side, **settings | {"seed": settings["seed"] + side})
     assert len(played.match.games) == settings.get("games", len(played.match.games))
     check_same(played, side)
 
 
 class Wild(Decisions):
-    """Turns the cube whenever it may, mostly, beavers half of the doubles, and resigns what is not lost."""
+    """Doubles mostly whenever it may, beavers half of the doubles, and resigns games that are not lost."""
 
     def doubles(self, position: Position, stakes: Stakes) -> bool:
-        """In two positions of three, up to a cube of 8: gnubg stops a game that would come to 128."""
+        """Doubles in two of three positions, up to a cube of 8, as gnubg stops games at 128."""
         return stakes.may_double and stakes.cube.value < 8 and position.pip_count % 3 > 0
 
     def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:  # noqa: ARG002
-        """Beavers in money play; what follows a beaver is taken."""
+        """Beavers half the doubles in money play, and takes otherwise."""
         may_beaver = isinstance(stakes.score, Money) and stakes.cube.owner != CubeOwner.OPPONENT
         return Answer.BEAVER if may_beaver and position.pip_count % 2 else Answer.TAKE
 
     def resignation(self, position: Position, stakes: Stakes) -> int:  # noqa: ARG002
-        """A single game, in one position of five."""
+        """A single game in one position of five."""
         return int(position.pip_count % 5 == 0)
 
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 4])
-def test_cubes_of_all_kinds_play_by_play(decisions: Decisions, side: int, length: int, tmp_path: Path) -> None:
-    """Redoubles, beavers and what follows them, resignations that gnubg accepts and those that it does not."""
+def test_gnubg_cube_actions_play_by_play(decisions: Decisions, side: int, length: int, tmp_path: Path) -> None:
+    """Redoubles, beavers, raccoons, and resignations that gnubg accepts or refuses."""
     wild = Wild(decisions.player, decisions.rules)
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=16, seed=3)
     replies = [each.reply for each in played.exchanges if each.question]
@@ -308,7 +308,7 @@ def test_cubes_of_all_kinds_play_by_play(decisions: Decisions, side: int, length
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 def test_seven_point_matches_play_by_play(decisions: Decisions, side: int, tmp_path: Path) -> None:
-    """With the Crawford game, and all that comes after it: until both have been reached."""
+    """The test plays until the Crawford game and games after it have occurred."""
     crawford = post_crawford = 0
     for seed in range(20):
         folder = tmp_path / str(seed)
@@ -324,8 +324,8 @@ def test_seven_point_matches_play_by_play(decisions: Decisions, side: int, tmp_p
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
-def test_two_hundred_games_for_money(decisions: Decisions, tmp_path: Path) -> None:
-    """gnubg with noise, so that games are doubled and redoubled; games with cubes of all kinds have resignations."""
+def test_two_hundred_money_games(decisions: Decisions, tmp_path: Path) -> None:
+    """gnubg plays with noise, so that games are redoubled."""
     played = play_gnubg(decisions, tmp_path, games=200, seed=7, noise=0.05)
     assert len(played.match.games) == 200
     check_same(played, 0)
@@ -339,21 +339,21 @@ OPEN_ROLLS = "rolls of root may have been others that lead to the same board"
 
 
 def after(position: Position, *plays: tuple[str, str]) -> Position:
-    """The position after rolls and their plays of both sides in turn."""
+    """The position after rolls and plays of both sides in turn."""
     for roll, play in plays:
         position = find_play(play, legal_plays(position, roll)).next_position
     return position
 
 
-def about(position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), **others: object) -> Question:
-    """A question to the player on roll, for the play of a roll or for a turn, in a match to 3 points."""
+def make_question(position: Position, roll: str = "", scores: tuple[int, int] = (0, 0), **others: object) -> Question:
+    """A question to the player on roll, about a play or a turn, in a match to 3 points."""
     what = QuestionKind.PLAY if roll else QuestionKind.TURN
     stakes = Stakes(MatchScore(3 - scores[0], 3 - scores[1]))
     question = Question(what, ("ann", "root"), 3, scores, position, stakes, parse_roll(roll) if roll else None)
     return replace(question, **others)  # type: ignore[arg-type]
 
 
-def recorded(*exchanges: tuple[Question, str]) -> ExternalRecord:
+def make_record(*exchanges: tuple[Question, str]) -> ExternalRecord:
     record = ExternalRecord()
     for question, reply in exchanges:
         record.add(Exchange("", reply, question))
@@ -361,14 +361,14 @@ def recorded(*exchanges: tuple[Question, str]) -> ExternalRecord:
 
 
 def shown(match: Match) -> list[str]:
-    """The turns of the last game, a word each, and its result."""
+    """The turns of the last game, one word each, and its result."""
     game = match.games[-1]
     turns = [f"{turn.player} {''.join(map(str, turn.dice)) if turn.dice else turn.kind.value}" for turn in game.turns]
     return [*turns, *([f"{game.winner} wins {game.points}"] if game.points else [])]
 
 
 def check_legal(match: Match) -> None:
-    """The file that is written is read again as a match without a fault."""
+    """Write the match and read it back: it is legal."""
     file = replay_file(parse_mat(b"".join(format_mat(match))))
     assert not file.ledger.rejects
     assert len(file.matches[0].games) == len(match.games)
@@ -377,11 +377,15 @@ def check_legal(match: Match) -> None:
 FIRST, SECOND = ("31", "8/5 6/5"), ("62", "24/18 13/11")
 
 
-def test_rolls_are_read_from_boards() -> None:
-    """gnubg has rolled 62 between these two; 13/8 is played by 41 and by 32."""
+def test_rolls_are_inferred_from_boards() -> None:
+    """gnubg rolled 62 between these questions; 41 and 32 both allow 13/8."""
     there = after(START, FIRST, SECOND)
     run = after(there, ("21", "24/23 13/11"), ("41", "13/8"))
-    record = recorded((about(START, "31"), FIRST[1]), (about(there, "21"), "24/23 13/11"), (about(run), "roll"))
+    record = make_record(
+        (make_question(START, "31"), FIRST[1]),
+        (make_question(there, "21"), "24/23 13/11"),
+        (make_question(run), "roll"),
+    )
     (match,) = record.matches
     assert shown(match) == ["0 31", "1 62", "0 21", "1 32"]
     assert match.players == ("ann", "root")
@@ -389,18 +393,18 @@ def test_rolls_are_read_from_boards() -> None:
     check_legal(match)
 
 
-def test_who_begins_shows_on_the_board() -> None:
-    (match,) = recorded((about(after(START, FIRST)), "roll")).matches
+def test_first_player_is_inferred_from_the_board() -> None:
+    (match,) = make_record((make_question(after(START, FIRST)), "roll")).matches
     assert shown(match) == ["1 31"]
     check_legal(match)
 
 
-OPENED = (about(START, "31"), FIRST[1])
+OPENED = (make_question(START, "31"), FIRST[1])
 THERE = after(START, FIRST, SECOND)
 
 
-def test_a_double_that_gnubg_passes() -> None:
-    record = recorded(OPENED, (about(THERE), "double"), (about(START, "31", (1, 0)), FIRST[1]))
+def test_gnubg_passes_a_double() -> None:
+    record = make_record(OPENED, (make_question(THERE), "double"), (make_question(START, "31", (1, 0)), FIRST[1]))
     (match,) = record.matches
     first, second = match.games
     assert [turn.kind.value for turn in first.turns[-2:]] == ["double", "pass"]
@@ -408,77 +412,83 @@ def test_a_double_that_gnubg_passes() -> None:
     check_legal(match)
 
 
-def test_a_double_that_gnubg_takes() -> None:
+def test_gnubg_takes_a_double() -> None:
     cube = Stakes(MatchScore(3, 3), Cube(2, CubeOwner.OPPONENT))
-    (match,) = recorded(OPENED, (about(THERE), "double"), (about(THERE, "31", stakes=cube), "24/20")).matches
+    (match,) = make_record(
+        OPENED, (make_question(THERE), "double"), (make_question(THERE, "31", stakes=cube), "24/20")
+    ).matches
     assert shown(match) == ["0 31", "1 62", "0 double", "1 take", "0 31"]
     check_legal(match)
 
 
 @pytest.mark.parametrize(("reply", "end"), [("take", ["0 take"]), ("drop", ["0 pass", "1 wins 1"])])
-def test_a_double_of_gnubg(reply: str, end: list[str]) -> None:
-    doubled = about(after(START, FIRST), kind=QuestionKind.ANSWER)
-    record = recorded(OPENED)
+def test_gnubg_doubles(reply: str, end: list[str]) -> None:
+    doubled = make_question(after(START, FIRST), kind=QuestionKind.ANSWER)
+    record = make_record(OPENED)
     assert record.add(Exchange("", reply, doubled)) is (reply == "drop")
     assert shown(record.matches[0]) == ["0 31", "1 double", *end]
     check_legal(record.matches[0])
 
 
-def test_a_game_that_gnubg_wins_while_nobody_is_about() -> None:
-    (match,) = recorded(OPENED, (about(START, "31", (0, 2)), FIRST[1])).matches
+def test_game_won_by_gnubg_between_questions() -> None:
+    (match,) = make_record(OPENED, (make_question(START, "31", (0, 2)), FIRST[1])).matches
     assert (match.games[0].winner, match.games[0].points, len(match.games)) == (1, 2, 2)
     check_legal(match)
 
 
-def test_a_game_that_is_won_by_the_last_play() -> None:
-    """It is known at once. Its beginning is not: the board is from nowhere."""
+def test_game_won_by_the_last_play() -> None:
+    """The result is known at once; the beginning is missing, as the first board is in mid-game."""
     last = Position([0, 1, *[0] * 22, -1, 0])
-    (match,) = recorded((about(last, "31"), "1/off")).matches
+    (match,) = make_record((make_question(last, "31"), "1/off")).matches
     assert shown(match) == ["0 31", "0 wins 1"]
     assert match.info == (("Note", "begun elsewhere: the first turns of game 1 are not here"),)
 
 
-def test_questions_that_are_asked_again() -> None:
-    """After an error, or when somebody went back: the last answer counts."""
-    play = about(THERE, "31")
-    (match,) = recorded(OPENED, (play, "24/20"), (play, "8/5 6/5")).matches
+def test_repeated_question_keeps_the_last_answer() -> None:
+    """gnubg repeats questions after errors and when its user goes back."""
+    play = make_question(THERE, "31")
+    (match,) = make_record(OPENED, (play, "24/20"), (play, "8/5 6/5")).matches
     assert shown(match) == ["0 31", "1 62", "0 31"]
     assert [move[:2] for move in match.games[0].turns[-1].checker_moves] == [(8, 5), (6, 5)]
-    doubled = about(after(START, FIRST), kind=QuestionKind.ANSWER)
-    (match,) = recorded(OPENED, (doubled, "drop"), (doubled, "take")).matches
+    doubled = make_question(after(START, FIRST), kind=QuestionKind.ANSWER)
+    (match,) = make_record(OPENED, (doubled, "drop"), (doubled, "take")).matches
     assert shown(match) == ["0 31", "1 double", "0 take"]
-    (match,) = recorded(OPENED, (play, "24/20"), (about(THERE), "roll")).matches
+    (match,) = make_record(OPENED, (play, "24/20"), (make_question(THERE), "roll")).matches
     assert shown(match) == ["0 31", "1 62"]
 
 
-@pytest.mark.parametrize("again", [about(START, "31"), replace(OPENED[0], length=5), about(START, "42")])
-def test_another_match(again: Question) -> None:
-    """It begins anew where nothing has been won; of another length; and after one that has ended."""
-    record = recorded(OPENED, (about(THERE, "31"), "24/20"), (again, str(legal_plays(START, again.roll or "31")[0])))
+@pytest.mark.parametrize(
+    "again", [make_question(START, "31"), replace(OPENED[0], length=5), make_question(START, "42")]
+)
+def test_another_match_is_recognized(again: Question) -> None:
+    """A match begins at 0-0 again, at another length, and after the end of a match."""
+    record = make_record(
+        OPENED, (make_question(THERE, "31"), "24/20"), (again, str(legal_plays(START, again.roll or "31")[0]))
+    )
     assert [[len(game.turns) for game in match.games] for match in record.matches] == [[3], [1]]
     for match in record.matches:
         check_legal(match)
 
 
-def test_the_jacoby_rule_is_written() -> None:
-    """gnubg does not say it; whoever listens knows."""
+def test_jacoby_rule_is_recorded() -> None:
+    """The rule is an option of the command, as gnubg does not send it."""
     for is_jacoby in (False, True):
-        question = about(START, "31", length=0, stakes=Stakes(Money(is_jacoby)))
-        (match,) = recorded((question, FIRST[1])).matches
+        question = make_question(START, "31", length=0, stakes=Stakes(Money(is_jacoby)))
+        (match,) = make_record((question, FIRST[1])).matches
         assert match.is_jacoby == is_jacoby
         (read,) = parse_mat(b"".join(format_mat(match))).matches
         assert read.is_jacoby == is_jacoby
 
 
-def test_scores_that_fall() -> None:
-    record = recorded(OPENED, (about(START, "31", (0, 2)), FIRST[1]), OPENED)
+def test_falling_score_begins_a_match() -> None:
+    record = make_record(OPENED, (make_question(START, "31", (0, 2)), FIRST[1]), OPENED)
     assert [[game.score for game in match.games] for match in record.matches] == [[(0, 0), (0, 2)], [(0, 0)]]
 
 
-def test_names_that_a_file_cannot_hold() -> None:
-    """They come from another program: none of them may end the games."""
+def test_names_are_made_valid_for_a_file() -> None:
+    """An odd name must not end the games."""
     for name in ("", ";", "a : 0", "x" * 400, "Wins 3 points"):
-        (match,) = recorded((about(START, "31", players=(name, name)), FIRST[1])).matches
+        (match,) = make_record((make_question(START, "31", players=(name, name)), FIRST[1])).matches
         check_legal(match)
 
 
@@ -486,8 +496,8 @@ def test_names_that_a_file_cannot_hold() -> None:
 
 
 def acts(match: Match, game: Game, first: int = 0) -> list[tuple[int, TurnKind, str]]:
-    """Who did what, and the board after it: rolls are not compared, nor takes that files leave out. `first` is the side
-    that counts as 0."""
+    """(side, kind, board after) of each act, with side `first` as 0. Leaves out rolls, and takes that files leave
+    out."""
     return [
         (turn.turn.player ^ first, turn.turn.kind, (turn.play.next_position if turn.play else turn.position).id)
         for turn in replay_game(match, game).turns
@@ -496,8 +506,8 @@ def acts(match: Match, game: Game, first: int = 0) -> list[tuple[int, TurnKind, 
 
 
 def check_same_games(ours: Match, theirs: Match, side: int) -> None:
-    """gnubg's own record of its `side` has the same acts, and no more than one roll after them; and the same results,
-    but the last may be missing."""
+    """gnubg's own record of its `side` has the same acts and results as ours, at most one roll more; our last result
+    may be missing."""
     check_legal(ours)
     assert len(ours.games) == len(theirs.games)
     for game, other in zip(ours.games, theirs.games, strict=True):
@@ -513,8 +523,8 @@ def check_same_games(ours: Match, theirs: Match, side: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("length", [0, 5])
-def test_gnubg_has_recorded_the_same(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
-    """With cubes of all kinds, and a player without sense, whose games are long and wild."""
+def test_gnubg_recorded_the_same_games(side: int, length: int, met: MatchEquity, tmp_path: Path) -> None:
+    """The games have all cube actions and a random player, so they are long and wild."""
     wild = Wild(LookaheadPlayer(Whims()), CubeRules(met=met))
     played = play_gnubg(wild, tmp_path, side=side, length=length, games=6, seed=3)
     record = ExternalRecord()

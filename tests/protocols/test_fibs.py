@@ -1,4 +1,4 @@
-"""FIBS: matches against a small stand-in of the server, what it says, and what it does wrong."""
+"""FIBS: matches against a small fake server, its messages, and its faults."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from tests.random_games import random_game_positions
 from tests.together import each
 
 PATIENCE = 60.0
-pytestmark = pytest.mark.slow  # whole matches
+pytestmark = pytest.mark.slow  # plays whole matches
 
 
 class Whims(Scrambled):
-    """Chances without sense or pattern, but chances."""
+    """Arbitrary but valid chances."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         """See chances.Evaluator."""
@@ -49,7 +49,7 @@ class Whims(Scrambled):
 
 @pytest.fixture(scope="module")
 def decisions(met: MatchEquity) -> Decisions:
-    """Without sense or pattern, so that games have all that there is."""
+    """Arbitrary decisions, so that games have acts of every kind."""
     return Decisions(LookaheadPlayer(Whims()), CubeRules(met=met))
 
 
@@ -57,7 +57,7 @@ def decisions(met: MatchEquity) -> Decisions:
 def session(
     server: FibsServer, decisions: Decisions, record: Record | None = None, patience: float = PATIENCE
 ) -> Iterator[tuple[FibsPlayer, list[str]]]:
-    """A player that is connected, and what it tells."""
+    """A connected player, and the lines that it reports."""
     told: list[str] = []
     with socket.create_connection(("localhost", server.port)) as connection:
         talk = Talk(connection.fileno(), connection.fileno(), "the server")
@@ -76,7 +76,7 @@ def played(server: FibsServer, decisions: Decisions, wish: Wish) -> tuple[FibsPl
 
 
 def check_record(server: FibsServer, record: Record) -> Match:
-    """The record has what the server has seen, play by play, and is read again as a legal match."""
+    """The record has the server's games, play by play, and is read back as a legal match."""
     file = replay_file(parse_mat(b"".join(format_mat(record.match))))
     assert not file.ledger.rejects
     (match,) = file.matches
@@ -97,7 +97,7 @@ def check_record(server: FibsServer, record: Record) -> Match:
 
 
 @pytest.mark.parametrize(("length", "seed"), [(1, 1), (3, 2), (5, 3), (7, 4)])
-def test_a_match_that_it_invites_to(decisions: Decisions, length: int, seed: int) -> None:
+def test_match_by_own_invitation(decisions: Decisions, length: int, seed: int) -> None:
     with FibsServer(seed) as server:
         player, told = played(server, decisions, Wish(OPPONENT, True, length))
     assert player.record
@@ -110,8 +110,8 @@ def test_a_match_that_it_invites_to(decisions: Decisions, length: int, seed: int
     assert "toggle automove" in server.heard
 
 
-def test_all_that_happens_in_games_happens(decisions: Decisions) -> None:
-    """Doubles of both, takes, passes, resignations, refused and accepted; and sides that change."""
+def test_games_have_acts_of_every_kind(decisions: Decisions) -> None:
+    """Doubles of both sides, takes, passes, refused and accepted resignations, changing directions."""
     with FibsServer(13) as server:
         player, _ = played(server, decisions, Wish(OPPONENT, True, 11))
     assert player.record
@@ -126,7 +126,7 @@ def test_all_that_happens_in_games_happens(decisions: Decisions) -> None:
     assert len(directions) == 2
 
 
-def test_invitations_are_joined(decisions: Decisions) -> None:
+def test_invitation_is_accepted(decisions: Decisions) -> None:
     with FibsServer(5, invites="3") as server:
         player, told = played(server, decisions, Wish())
     assert player.record
@@ -141,7 +141,7 @@ def test_invitations_are_joined(decisions: Decisions) -> None:
     assert told[0] == f"unlimited match with {OPPONENT}"
 
 
-def test_others_are_not_joined(decisions: Decisions) -> None:
+def test_other_invitations_are_ignored(decisions: Decisions) -> None:
     with FibsServer(7, invites="3") as server, session(server, decisions, patience=1) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(ExternalProgramError, match="expected a line of the server within"):
@@ -149,7 +149,7 @@ def test_others_are_not_joined(decisions: Decisions) -> None:
     assert not any(line.startswith("join") for line in server.heard)
 
 
-# what servers refuse, and do wrong
+# refusals and faults of servers
 
 
 @each(
@@ -161,7 +161,7 @@ def test_others_are_not_joined(decisions: Decisions) -> None:
         ("", None, "There's no saved match with mary"),
     ],
 )
-def test_invitations_that_are_refused(decisions: Decisions, said: str, length: int | None, words: str) -> None:
+def test_refused_invitation_raises(decisions: Decisions, said: str, length: int | None, words: str) -> None:
     with FibsServer(1, refuses=said) as server, session(server, decisions) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(EngineRefusedError, match=words):
@@ -188,8 +188,8 @@ def test_invitations_that_are_refused(decisions: Decisions, said: str, length: i
         ("Welcome to FIBS 2.0, ann", "expected the server to begin with the settings of ann, as CLIP 1008 .* got none"),
     ],
 )
-def test_a_server_of_another_protocol_is_not_played_on(decisions: Decisions, own_info: str, words: str) -> None:
-    """It is found out at once: nothing is toggled, and nobody invited."""
+def test_server_with_another_protocol_is_refused(decisions: Decisions, own_info: str, words: str) -> None:
+    """The login fails: no setting is toggled and no one is invited."""
     with FibsServer(1, own_info=own_info) as server, session(server, decisions) as (player, _):
         with pytest.raises(EngineRefusedError, match=f"^{words}$") as raised:
             player.log_in(PASSWORD)
@@ -197,17 +197,17 @@ def test_a_server_of_another_protocol_is_not_played_on(decisions: Decisions, own
         assert len(server.heard) == 1
 
 
-def test_settings_are_toggled_only_where_they_differ(decisions: Decisions) -> None:
+def test_only_different_settings_are_toggled(decisions: Decisions) -> None:
     wanted = f"2 {USER} 1 1 0 0 0 0 1 1 2396 0 1 0 1 3457.85 0 1 0 0 0 UTC"
     with FibsServer(1, own_info=wanted) as server, session(server, decisions) as (player, _):
         player.log_in(PASSWORD)
         player.leave()
-        while player.talk.read_line(PATIENCE) is not None:  # until it has heard all, and hung up
+        while player.talk.read_line(PATIENCE) is not None:  # until the server has read all lines and hung up
             pass
     assert server.heard[1:] == ["set boardstyle 3", "bye"]
 
 
-def test_the_record_is_handed_on_after_every_game(decisions: Decisions) -> None:
+def test_record_is_passed_on_after_every_game(decisions: Decisions) -> None:
     kept: list[Match] = []
     with FibsServer(2) as server, session(server, decisions) as (player, _):
         player.keep = lambda record: kept.append(record.match)
@@ -218,19 +218,19 @@ def test_the_record_is_handed_on_after_every_game(decisions: Decisions) -> None:
 
 
 @pytest.mark.parametrize("fault", ["binary", "long"])
-def test_invalid_lines_are_passed_over(decisions: Decisions, fault: str) -> None:
+def test_invalid_lines_are_skipped(decisions: Decisions, fault: str) -> None:
     with FibsServer(8, faults={9: fault}) as server:
         player, told = played(server, decisions, Wish(OPPONENT, True, 3))
     assert player.record
     check_record(server, player.record)
-    (passed,) = (line for line in told if line.startswith("passed over: expected "))
+    (passed,) = (line for line in told if line.startswith("skipped: expected "))
     assert len(passed) < 300
     assert not server.faults
 
 
 @pytest.mark.parametrize("fault", ["chatter", "nothing"])
-def test_a_server_that_says_much_and_nothing(decisions: Decisions, fault: str) -> None:
-    """Lines that mean nothing had kept a session waiting for as long as they came."""
+def test_server_that_only_chats_counts_as_hanging(decisions: Decisions, fault: str) -> None:
+    """Meaningless lines must not extend the wait."""
     with FibsServer(8, faults={9: fault}) as server, session(server, decisions, patience=1) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(ExternalProgramError, match=r"expected .*the server .*within 1 s, got"):
@@ -245,8 +245,8 @@ def test_a_server_that_says_much_and_nothing(decisions: Decisions, fault: str) -
         "no text": (b"\xff\r\n" * 50 + b"13 bob is anybody here?\r\n", "to go on within 1 s, got lines that do not"),
     },
 )
-def test_a_flood_ends_and_fills_no_log(decisions: Decisions, lines: bytes, words: str) -> None:
-    """Lines that mean something had been taken for as long as they came, and others were each told."""
+def test_flood_of_lines_ends_the_session_and_logs_little(decisions: Decisions, lines: bytes, words: str) -> None:
+    """Both valid and invalid lines."""
     with (
         FibsServer(8, faults={9: "flood"}, flood=lambda: lines) as server,
         session(server, decisions, patience=1) as (player, told),
@@ -265,7 +265,7 @@ def test_a_flood_ends_and_fills_no_log(decisions: Decisions, lines: bytes, words
         ("illegal play", "expected a legal play .*, got '.*', in a line of the server: 'mary moves 24-1"),
     ],
 )
-def test_a_server_that_cheats_is_not_played_on(decisions: Decisions, fault: str, words: str) -> None:
+def test_cheating_server_ends_the_session(decisions: Decisions, fault: str, words: str) -> None:
     with FibsServer(9, faults={12: fault}) as server, session(server, decisions) as (player, _):
         player.log_in(PASSWORD)
         with pytest.raises(InvalidGameError, match=words) as raised:
@@ -286,8 +286,8 @@ def test_a_server_that_cheats_is_not_played_on(decisions: Decisions, fault: str,
         ("hang", "expected a line of the server within"),
     ],
 )
-def test_a_lost_connection_and_the_way_back(decisions: Decisions, fault: str, words: str) -> None:
-    """The match was saved by the server, and goes on; the record has every play once."""
+def test_lost_connection_is_resumed(decisions: Decisions, fault: str, words: str) -> None:
+    """The server saved the match; the record has every play once."""
     with FibsServer(10, faults={15: fault}) as server:
         with session(server, decisions, patience=3 if fault == "hang" else PATIENCE) as (player, _):
             player.log_in(PASSWORD)
@@ -305,7 +305,7 @@ def test_a_lost_connection_and_the_way_back(decisions: Decisions, fault: str, wo
     assert not record.info
 
 
-def test_an_opponent_who_leaves_and_a_match_begun_elsewhere(decisions: Decisions) -> None:
+def test_opponent_leaves_and_match_is_resumed_elsewhere(decisions: Decisions) -> None:
     with FibsServer(12, faults={20: "saved"}) as server:
         with session(server, decisions) as (player, told):
             player.log_in(PASSWORD)
@@ -346,14 +346,14 @@ def test_an_opponent_who_leaves_and_a_match_begun_elsewhere(decisions: Decisions
         ("", None, {}),
     ],
 )
-def test_lines(line: str, kind: str | None, words: dict[str, str]) -> None:
+def test_messages_are_parsed(line: str, kind: str | None, words: dict[str, str]) -> None:
     message = parse_message(line)
     assert (message.kind if message else None) == kind
     assert message is None or words.items() <= message.words.items()
 
 
 @pytest.mark.parametrize("is_up", [False, True])
-def test_plays_are_read_as_they_are_written(is_up: bool) -> None:
+def test_fibs_plays_round_trip(is_up: bool) -> None:
     assert format_fibs_play(legal_plays(START, "31")[0], is_up=False).count("-") == 2
     for position in random_game_positions(3, seed=5).boards[::9].tolist():
         for roll in ROLLS[::4]:
@@ -364,7 +364,7 @@ def test_plays_are_read_as_they_are_written(is_up: bool) -> None:
                     assert found.after_play == play.after_play
 
 
-def test_messages_of_a_game_before_a_match_are_refused(decisions: Decisions) -> None:
+def test_game_messages_before_a_match_are_refused(decisions: Decisions) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         player = FibsPlayer(Talk(ours.fileno(), ours.fileno(), "the server"), decisions, USER, print, PATIENCE)

@@ -1,4 +1,4 @@
-"""Sessions: the dice, what the rules of the cube allow, undo, and records that are read back and replayed."""
+"""Sessions: dice, legal cube actions, undo, and records that are read back and replayed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MONEY = Money(is_jacoby=False)
 
 
 def act(session: Session, random: Random) -> None:
-    """Something that may be done now: a double in one turn of four, and then anything."""
+    """Make a random legal act: a double in one turn of four, if allowed."""
     asked = session.now.kind
     if asked is DecisionKind.PLAY:
         session.make(random.choice(legal_plays(session.now.position, session.roll)))
@@ -35,7 +35,7 @@ def act(session: Session, random: Random) -> None:
 
 
 def play_out(session: Session, random: Random) -> None:
-    """Every game, with a resignation now and then."""
+    """Play all games, with some resignations."""
     while True:
         while not session.ending:
             if random.random() < 0.002 and session.now.kind is DecisionKind.PLAY:
@@ -48,7 +48,7 @@ def play_out(session: Session, random: Random) -> None:
 
 
 def check_replay(match: Match, session: Session) -> set[TurnKind]:
-    """The file has what was played: legal from the start position on, to the same points; the kinds of its turns."""
+    """The file has what was played: legal from the start position, with the same points. Returns its kinds of turns."""
     assert (match.players, match.length) == (session.players, session.record.length)
     points, kinds = [0, 0], set[TurnKind]()
     for game, kept in zip(match.games, session.record.games, strict=True):
@@ -64,8 +64,8 @@ def check_replay(match: Match, session: Session) -> set[TurnKind]:
     return kinds
 
 
-def test_the_dice_are_those_of_match_0_of_the_seed() -> None:
-    """Of game 0 also those of cubeless games."""
+def test_dice_equal_those_of_match_0_of_the_seed() -> None:
+    """Game 0 also has the dice of cubeless games."""
     for seed in range(8):
         session = Session(seed, NAMES)
         for rolls in range(40):
@@ -85,8 +85,8 @@ def test_the_dice_are_those_of_match_0_of_the_seed() -> None:
 
 
 @pytest.mark.parametrize("score", [None, MONEY, Money(is_jacoby=True), MatchScore(5, 5), MatchScore(1, 1)], ids=str)
-def test_records_are_read_back_and_replayed(score: MatchScore | Money | None) -> None:
-    """Every act is legal for who reads the file, and it comes to the same result."""
+def test_records_round_trip_and_replay(score: MatchScore | Money | None) -> None:
+    """Every act is legal and the result is the same."""
     seen: set[TurnKind] = set()
     for seed in range(6):
         session = Session(seed, NAMES, score, has_beavers=True)
@@ -100,8 +100,8 @@ def test_records_are_read_back_and_replayed(score: MatchScore | Money | None) ->
     assert (TurnKind.BEAVER in seen) == isinstance(score, Money)
 
 
-def test_undo_takes_back_whatever_was_done() -> None:
-    """Also what the record has of it; the dice stay."""
+def test_undo_takes_back_any_act() -> None:
+    """The record forgets it too; the dice stay."""
     kinds = set()
     for seed in range(40):
         session, random = Session(seed, NAMES, MONEY, has_beavers=True), Random(seed)
@@ -114,7 +114,7 @@ def test_undo_takes_back_whatever_was_done() -> None:
             kinds.add(session.now.kind)
             session.keep()
             act(session, random)
-        if session.ending:  # there is no way back from there
+        if session.ending:  # a finished game cannot be undone
             continue
         for now, rolled, match in reversed(kept):
             assert session.undo()
@@ -123,49 +123,49 @@ def test_undo_takes_back_whatever_was_done() -> None:
     assert kinds == set(DecisionKind)
 
 
-def to_turn(session: Session) -> Session:
-    """The first roll played."""
+def play_first_roll(session: Session) -> Session:
+    """Play the first roll."""
     session.make(legal_plays(session.now.position, session.roll)[0])
     return session
 
 
-def test_who_may_double() -> None:
+def test_why_no_double_gives_the_reason() -> None:
     session = Session(3, NAMES, MONEY)
     assert session.why_no_double == "the first roll of a game decides who begins"
-    assert to_turn(session).now.kind is DecisionKind.TURN
+    assert play_first_roll(session).now.kind is DecisionKind.TURN
     assert session.why_no_double == ""
     session.roll_dice()
     assert session.why_no_double == "the dice are rolled"
-    to_turn(session).double()
+    play_first_roll(session).double()
     assert session.now.side != session.now.on_roll
     session.take()
     assert session.now.side == session.now.on_roll
     assert session.why_no_double == "the opponent owns the cube"
-    assert to_turn(session).now.kind is DecisionKind.TURN
+    assert play_first_roll(session).now.kind is DecisionKind.TURN
     session.roll_dice()
-    assert to_turn(session).now.kind is DecisionKind.PLAY, "who has given the cube away is not asked"
+    assert play_first_roll(session).now.kind is DecisionKind.PLAY, "a side without the cube is not asked"
 
 
-def test_nobody_doubles_in_the_crawford_game_nor_a_dead_cube() -> None:
+def test_no_double_in_the_crawford_game_or_with_a_dead_cube() -> None:
     session = Session(3, NAMES, MatchScore(3, 3))
     session.now = Moment(START, 0, session.now.stakes)
     session._end(0, 2)
     assert session.ending == Ending(0, 2, 2)
     session.begin_next()
     assert session.score == MatchScore(1, 3, is_crawford=True)
-    assert to_turn(session).now.kind is DecisionKind.PLAY
+    assert play_first_roll(session).now.kind is DecisionKind.PLAY
     assert session.why_no_double == "nobody doubles in the crawford game"
     session.now = Moment(START, 1, session.now.stakes, rolls=1)
     session.resign(1)
     assert session.is_over
     assert session.points == (3, 0)
 
-    session = to_turn(Session(3, NAMES, MatchScore(1, 1)))
+    session = play_first_roll(Session(3, NAMES, MatchScore(1, 1)))
     assert session.now.kind is DecisionKind.PLAY
     assert session.why_no_double == "at 1-away 1-away the cube is high enough to win the match"
 
 
-def test_the_score_is_seen_by_who_is_on_roll() -> None:
+def test_score_is_seen_by_the_player_on_roll() -> None:
     session = Session(3, NAMES, MatchScore(5, 5))
     session.now = Moment(START, 1, session.now.stakes)
     session.resign(2)
@@ -174,9 +174,9 @@ def test_the_score_is_seen_by_who_is_on_roll() -> None:
     assert session.now.stakes == Stakes(MatchScore(*((5, 3) if session.now.on_roll else (3, 5))))
 
 
-def test_a_beaver_costs_twice_the_cube_if_passed_and_four_times_if_taken() -> None:
+def test_passed_beaver_costs_twice_the_cube_and_taken_one_four_times() -> None:
     for is_taken in (False, True):
-        session = to_turn(Session(3, NAMES, MONEY, has_beavers=True))
+        session = play_first_roll(Session(3, NAMES, MONEY, has_beavers=True))
         doubler = session.now.on_roll
         session.double()
         session.beaver()
@@ -190,11 +190,11 @@ def test_a_beaver_costs_twice_the_cube_if_passed_and_four_times_if_taken() -> No
         assert session.ending == Ending(1 - doubler, int(is_taken), 4 if is_taken else 2)
 
 
-def test_the_cube_goes_up_to_64() -> None:
+def test_cube_goes_up_to_64() -> None:
     session = Session(3, NAMES, MONEY, has_beavers=True)
     for value, may_double, may_beaver in ((16, True, True), (32, True, False), (64, False, False)):
         session.now = Moment(START, 0, Stakes(MONEY, Cube(value, CubeOwner.OPPONENT)), rolls=3)
-        to_turn(session)
+        play_first_roll(session)
         assert (session.now.kind is DecisionKind.TURN) == may_double
         if may_double:
             session.double()
@@ -204,16 +204,16 @@ def test_the_cube_goes_up_to_64() -> None:
 
 
 def test_gammons_count_by_the_jacoby_rule() -> None:
-    """While the cube is centered they are single."""
+    """Gammons are single games while the cube is centered."""
     last = Position([0, 1, *[0] * 22, -15, 0])
     for is_jacoby, cube, points in ((True, Cube(), 1), (False, Cube(), 2), (True, Cube(2, CubeOwner.ON_ROLL), 4)):
         session = Session(3, NAMES, Money(is_jacoby))
         session.now = Moment(last, 0, Stakes(Money(is_jacoby), cube), rolls=5)
-        to_turn(session)
+        play_first_roll(session)
         assert session.ending == Ending(0, 2, points)
         assert session.points == (points, 0)
 
 
-def test_a_match_has_one_length() -> None:
+def test_match_of_unequal_scores_is_refused() -> None:
     with pytest.raises(InvalidScoreError, match="expected a match from its beginning, got 3-away 5-away"):
         Session(1, NAMES, MatchScore(3, 5))

@@ -1,4 +1,4 @@
-"""UBGI: a conversation, settings, and lines that are wrong in every way."""
+"""UBGI: conversations, settings, and invalid lines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def engine(player_root: Path) -> UbgiEngine:
 
 @pytest.fixture
 def match_engine(player_root: Path, met: MatchEquity) -> UbgiEngine:
-    """An engine that plays matches too."""
+    """An engine that also plays matches."""
     return UbgiEngine(Decisions(open_player(player_root), CubeRules(met=met)))
 
 
@@ -54,7 +54,7 @@ def simple() -> UbgiEngine:
     return UbgiEngine(Decisions(LookaheadPlayer(Scrambled())))
 
 
-def test_a_conversation(engine: UbgiEngine) -> None:
+def test_conversation(engine: UbgiEngine) -> None:
     hello = engine.answers("ubgi")
     assert hello[0] == "id name bgdata diverse-19"
     assert hello[-2:] == ["proto 0.2", "ubgiok"]
@@ -89,7 +89,7 @@ def test_plies_and_rollouts_with_seeds(engine: UbgiEngine) -> None:
     assert engine.answers("go trials 70")[0].startswith("error bad_value expected a multiple of 36 trials")
 
 
-def test_the_last_checkers_are_borne_off_in_rollouts_too(engine: UbgiEngine) -> None:
+def test_rollouts_bear_off_the_last_checkers(engine: UbgiEngine) -> None:
     for line in ("position xgid XGID=-AA---------------------b-:0:0:1:00:0:0:0:0:10", "dice 2 1"):
         assert engine.answers(line) == []
     won, lost, best = engine.answers("go trials 72")
@@ -98,8 +98,9 @@ def test_the_last_checkers_are_borne_off_in_rollouts_too(engine: UbgiEngine) -> 
     assert lost.startswith("info multipv 2 score -1.000000 points error 0.000000")
 
 
-def test_the_session_of_the_page(engine: UbgiEngine) -> None:
-    """What is typed stands at the margin, and what it answers is indented; rollouts depend on the tables at hand."""
+def test_example_session_of_the_page(engine: UbgiEngine) -> None:
+    """Typed lines are unindented, replies indented. Of rollouts only the last line is compared, as values depend on the
+    tables present."""
     (session,) = re.findall(r"```\n(ubgi\n.*?)```", PAGE.read_text(), re.DOTALL)
     for part in re.split(r"^(?=\S)", session, flags=re.MULTILINE)[1:]:
         typed, *shown = part.splitlines()
@@ -108,7 +109,7 @@ def test_the_session_of_the_page(engine: UbgiEngine) -> None:
 
 
 def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool = False) -> str:
-    """The line of a position in which the bottom side is on roll, and may have doubled."""
+    """The command for a position with the bottom side on roll, which may have doubled."""
     state = MatchState.from_stakes(stakes)
     if is_doubled:
         state = replace(state, to_decide=Side.TOP, is_double_offered=True)
@@ -116,7 +117,7 @@ def position_of(stakes: Stakes, position: Position = START, *, is_doubled: bool 
 
 
 def bearing_off(*points: int) -> Position:
-    """The last checkers of the side on roll; the other side wins with its next roll, whatever it is."""
+    """Only these checkers of the side on roll are left; the other side wins with its next roll."""
     return Position([points.count(point) if point else 0 for point in range(24)] + [-1, 0])
 
 
@@ -131,21 +132,21 @@ WON, LIKELY, UNLIKELY, LOST = bearing_off(1), bearing_off(2, 2), bearing_off(6, 
         (WON, Stakes(MONEY), "pass"),
         (WON, Stakes(MONEY, OWNED), "pass"),
         (WON, Stakes(MatchScore(3, 3)), "pass"),
-        (LIKELY, Stakes(MONEY), "take"),  # 10 of 36 are more than a quarter
+        (LIKELY, Stakes(MONEY), "take"),  # 10/36 > 1/4
         (LIKELY, Stakes(MONEY, OWNED), "take"),
-        (LIKELY, Stakes(MatchScore(2, 2)), "pass"),  # a pass is worth more than 10 of 36
+        (LIKELY, Stakes(MatchScore(2, 2)), "pass"),  # a pass is worth more than 10/36
         (UNLIKELY, Stakes(MatchScore(3, 3)), "take"),
     ],
 )
-def test_a_double_is_answered(match_engine: UbgiEngine, position: Position, stakes: Stakes, best: str) -> None:
-    """Where it is certain, as one roll decides: by money and by scores, the cube in the middle or turned again."""
+def test_answer_to_a_double(match_engine: UbgiEngine, position: Position, stakes: Stakes, best: str) -> None:
+    """One roll decides these positions, for money and at scores, with centered and owned cubes."""
     assert match_engine.answers(position_of(stakes, position, is_doubled=True)) == []
     assert match_engine.answers("go cube")[-1] == f"bestcube {best}"
 
 
 @pytest.mark.parametrize(("is_allowed", "best"), [("true", "beaver"), ("false", "take")])
-def test_a_double_is_beavered_where_that_is_allowed(match_engine: UbgiEngine, is_allowed: str, best: str) -> None:
-    """Who has doubled wins 13 times of 36; in a match there are no beavers."""
+def test_beaver_only_where_it_is_allowed(match_engine: UbgiEngine, is_allowed: str, best: str) -> None:
+    """The doubling side wins 13 of 36 games; matches have no beavers."""
     assert match_engine.answers(f"set game.beavers {is_allowed}") == []
     for stakes, expected in ((Stakes(MONEY), best), (Stakes(MONEY, OWNED), best), (Stakes(MatchScore(7, 7)), "take")):
         assert match_engine.answers(position_of(stakes, UNLIKELY, is_doubled=True)) == []
@@ -153,7 +154,7 @@ def test_a_double_is_beavered_where_that_is_allowed(match_engine: UbgiEngine, is
 
 
 @pytest.mark.parametrize(("rules", "best"), [(2, "beaver"), (0, "take")])
-def test_an_xgid_says_whether_there_are_beavers(engine: UbgiEngine, rules: int, best: str) -> None:
+def test_xgid_decides_about_beavers(engine: UbgiEngine, rules: int, best: str) -> None:
     state = replace(MatchState.from_stakes(Stakes(MONEY)), has_beavers=rules == 2)
     state = replace(state, to_decide=Side.TOP, is_double_offered=True)
     assert engine.answers(f"position xgid {Xgid(UNLIKELY, state)}") == []
@@ -169,8 +170,8 @@ def test_an_xgid_says_whether_there_are_beavers(engine: UbgiEngine, rules: int, 
         (WON, 4, Side.TOP, "pass"),
     ],
 )
-def test_beavers_are_answered(engine: UbgiEngine, position: Position, value: int, side: Side, best: str) -> None:
-    """By who has doubled; and by the other one, where it has turned the beaver back again."""
+def test_answers_to_beavers(engine: UbgiEngine, position: Position, value: int, side: Side, best: str) -> None:
+    """The doubling side answers the beaver, and the other side the raccoon."""
     state = MatchState(cube_value=value, cube_owner=Side.TOP, to_decide=side, is_double_offered=True)
     assert state.offer == (Offer.BEAVER if side == Side.BOTTOM else Offer.RACCOON)
     assert engine.answers(f"position gnubgid {format_gnubg_id(position, state)}") == []
@@ -178,13 +179,13 @@ def test_beavers_are_answered(engine: UbgiEngine, position: Position, value: int
 
 
 def cube_values(answers: list[str]) -> dict[str, float]:
-    """What `info cube` says, by name."""
+    """The values of `info cube` by name."""
     words = answers[0].removeprefix("info cube ").split()
     return dict(zip(words[::2], map(float, words[1::2]), strict=True))
 
 
-def test_a_conversation_at_a_score(match_engine: UbgiEngine) -> None:
-    """Values are chances to win the match: at 2-away both, one roll decides it if the cube is turned, and taken."""
+def test_conversation_at_a_score(match_engine: UbgiEngine) -> None:
+    """Values are match winning chances: at 2-away 2-away one roll decides the match after double and take."""
     ask = match_engine.answers
     assert ask("newgame") == ask(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
     told = ask("go cube")
@@ -206,8 +207,8 @@ def test_a_conversation_at_a_score(match_engine: UbgiEngine) -> None:
 
 
 @each("change", list(CHANGES))
-def test_every_field_of_an_xgid_is_used(match_engine: UbgiEngine, change: str) -> None:
-    """Something is answered otherwise where two positions differ in one thing."""
+def test_every_xgid_field_matters(match_engine: UbgiEngine, change: str) -> None:
+    """Two positions that differ in one field get different answers."""
     answers = []
     for state in CHANGES[change][:2]:
         ended = state if state.roll or change != "roll" else replace(state, roll=parse_roll("42"))
@@ -217,14 +218,14 @@ def test_every_field_of_an_xgid_is_used(match_engine: UbgiEngine, change: str) -
     assert not [answer for said in answers for answer in said if answer.startswith("error")]
 
 
-def test_scores_that_no_table_has(engine: UbgiEngine) -> None:
-    """Without a match equity table it plays for money alone, and says so."""
+def test_engine_without_a_table_refuses_matches(engine: UbgiEngine) -> None:
+    """The engine plays for money only, and the error says so."""
     assert engine.answers(position_of(Stakes(MatchScore(2, 2)), LIKELY)) == []
     said = "error bad_value expected a match equity table for a match, got none"
     assert engine.answers("go cube")[0].startswith(said)
 
 
-def test_keys_are_told_and_set() -> None:
+def test_keys_are_listed_and_set() -> None:
     engine = simple()
     told = engine.answers("keys")
     assert [line.split()[1] for line in told] == ["game.variant", *KEYS]
@@ -255,13 +256,13 @@ def test_keys_are_told_and_set() -> None:
         ("setoption engine.ply 3", "bad_command expected setoption name KEY value VALUE"),
     ],
 )
-def test_lines_that_are_wrong(line: str, error: str) -> None:
+def test_invalid_lines_get_errors(line: str, error: str) -> None:
     (answer,) = simple().answers(line)
     assert answer.startswith(f"error {error}")
 
 
-def test_every_number_that_a_key_may_have() -> None:
-    """As `keys` says: the smallest and the largest."""
+def test_limits_of_every_key() -> None:
+    """The smallest and largest values that `keys` lists."""
     engine = simple()
     for name, key in KEYS.items():
         for number in (key.least, key.most) if key.kind == "int" else ():
@@ -269,7 +270,7 @@ def test_every_number_that_a_key_may_have() -> None:
             assert engine.answers(f"get {name}") == [f"value {name} {number}"]
 
 
-def test_states_that_lack_something() -> None:
+def test_missing_state_gets_an_error() -> None:
     engine = simple()
     engine.answers(f"position gnubgid {START.id}")
     assert engine.answers("go") == ["error bad_state missing dice"]
@@ -286,9 +287,8 @@ WORDS = ("ubgi", "isready", "newgame", "stop", "position", "gnubgid", "xgid", "d
 SILENT = ("newgame", "stop", "position", "dice", "set", "setoption")
 
 
-def test_nothing_wrong_ends_in_silence() -> None:
-    """Ten thousand lines of its own words in any order: an answer, or a word that needs none and has changed
-    something."""
+def test_every_line_is_answered_or_changes_the_state() -> None:
+    """Ten thousand random lines of valid words."""
     chance, engine, errors = random.Random(5), simple(), 0
     for _ in range(10_000):
         line = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
@@ -300,14 +300,14 @@ def test_nothing_wrong_ends_in_silence() -> None:
 
 
 @pytest.mark.parametrize("roll", ["66", "31", "65"])
-def test_moves_are_written_one_by_one(roll: str) -> None:
+def test_moves_are_written_singly(roll: str) -> None:
     for play in legal_plays(START, roll):
         text = format_moves(play)
         assert parse_play(text, START, roll) == play
         assert not set("(*)") & set(text)
 
 
-# a process, and a player that talks to it
+# a process, and a player that runs it
 
 TINY = """\
 import sys
@@ -321,7 +321,7 @@ for line in sys.stdin:
 
 
 def engine_file(folder: Path, text: str, *settings: str) -> str:
-    """A file that starts a Python program."""
+    """An engine file that starts a Python program."""
     (folder / "program.py").write_text(text)
     path = folder / "tiny.ubgi"
     path.write_text("\n".join([f"{sys.executable} {folder / 'program.py'}", *settings]))
@@ -346,7 +346,7 @@ def test_any_engine_plays(answer: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path) -> None:
-    """It says what the player says, through a process of its own."""
+    """The engine gives the player's own answers through a separate process."""
     path = tmp_path / "ours.ubgi"
     path.write_text(f"# ours\n{sys.executable} -m bgdata --warehouse {player_root} ubgi\nengine.seed 3\n")
     player, direct = open_named_player(str(path), 1), open_player(player_root, ply=1)
@@ -356,8 +356,8 @@ def test_our_engine_is_a_player_and_evaluator(player_root: Path, tmp_path: Path)
     assert player.choose_plays(BOARD, ROLL).tolist() == direct.choose_plays(BOARD, ROLL).tolist()
 
 
-def test_the_command_speaks_to_pipes(player_root: Path) -> None:
-    """With half a line at the end, and bytes that are no text before it."""
+def test_command_answers_on_pipes(player_root: Path) -> None:
+    """The input has bytes that are not text, and ends within a line."""
     command = [sys.executable, "-m", "bgdata", "--warehouse", str(player_root), "ubgi"]
     done = subprocess.run(command, input=b"isready\n\xff\xfe\nisready\nisrea", capture_output=True, check=False)
     assert done.stdout.decode().splitlines()[0] == "readyok"
@@ -367,8 +367,8 @@ def test_the_command_speaks_to_pipes(player_root: Path) -> None:
     assert b"expected the asking program to end its last line, found it gone after 'isrea'" in done.stderr
 
 
-def test_a_line_of_a_hundred_megabytes() -> None:
-    """It is answered by one line, and never held: neither is one that does not end."""
+def test_line_of_a_hundred_megabytes() -> None:
+    """One error line answers it, and memory stays small, even if the line never ends."""
     ours, theirs = socket.socketpair()
     chunk = b"9" * (1 << 16)
 

@@ -87,7 +87,7 @@ class Squares(Toy):
         Column("number", "INTEGER", "", "Number"),
         Column("square", "BIGINT", "units", "Its square"),
     )
-    arrays = (FlatArray("square", "int64", "number", "Squares"),)
+    arrays: ClassVar[tuple[FlatArray, ...]] = (FlatArray("square", "int64", "number", "Squares"),)
 
     def compute(self, build: Build[Count]) -> None:
         count = build.parameters.count

@@ -1,4 +1,4 @@
-"""The page of races beside what commands print and SQL says."""
+"""Tests of the page about races, against commands and SQL."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 RULE_TABLE, ERROR_TABLE = RULES.slug(RULES.smallest), ERRORS.slug(ERRORS.smallest)
 
 
-def asked(client: TestClient, query: str) -> list[dict[str, object]]:
+def query_rows(client: TestClient, query: str) -> list[dict[str, object]]:
     found: list[dict[str, object]] = client.get("/sql.json", params={"q": query}).json()
     return found
 
 
-def test_rules_are_those_of_the_command(client: TestClient, site_root: Path) -> None:
+def test_rules_equal_those_of_the_command(client: TestClient, site_root: Path) -> None:
     corpus = "selfplay/" + RULE_TABLE.partition("-of-")[2]
     rows = json.loads(succeeds(site_root, "race-rules", corpus, "--table", "6x6", "--format", "json"))
     found = client.get(f"/race.json?rules={RULE_TABLE}").json()["rules"]
@@ -33,8 +33,8 @@ def test_rules_are_those_of_the_command(client: TestClient, site_root: Path) -> 
 
 
 @pytest.mark.parametrize(("by", "column"), [("played", "played_total_loss"), ("equal", "total_loss")])
-def test_rules_are_ordered_by_what_they_lose(client: TestClient, by: str, column: str) -> None:
-    rows = asked(client, f"select rule, {column} as loss from race_rule_losses where {column} is not null")
+def test_rules_are_ordered_by_loss(client: TestClient, by: str, column: str) -> None:
+    rows = query_rows(client, f"select rule, {column} as loss from race_rule_losses where {column} is not null")
     losses = {str(row["rule"]): float(str(row["loss"])) for row in rows}
     text = read(client, f"/race?by={by}").text
     body = text.partition("double redouble take double redouble take all")[2].partition("How each rule counts")[0]
@@ -43,20 +43,20 @@ def test_rules_are_ordered_by_what_they_lose(client: TestClient, by: str, column
     assert [losses[name] for name in listed] == sorted(losses.values())
 
 
-def test_a_weighting_that_nothing_came_up_for(client: TestClient) -> None:
+def test_weighting_without_positions_is_reported(client: TestClient) -> None:
     """The smallest table has no race of five checkers a side."""
     assert f"No such position came up in race_rules/{RULE_TABLE}" in read(client, "/race?by=longer").text
 
 
-def test_errors_are_those_of_sql(client: TestClient) -> None:
-    everything = asked(client, f"from race_error where variant = '{ERROR_TABLE}' and grouping = 'all'")
+def test_errors_equal_those_of_sql(client: TestClient) -> None:
+    everything = query_rows(client, f"from race_error where variant = '{ERROR_TABLE}' and grouping = 'all'")
     found = client.get(f"/race.json?errors={ERROR_TABLE}").json()["errors"]
     assert [row for row in found if row["grouping"] == "all"] == everything
     assert [row["on_roll_group"] for row in found if row["grouping"] == "checkers"] == [1, 2, 3]
 
 
-def test_the_worst_pairs_lead_to_their_positions(client: TestClient) -> None:
-    """Where the exact and the combined answer differ by as much as the table says."""
+def test_worst_pairs_link_to_their_positions(client: TestClient) -> None:
+    """There, exact and combined equities differ by the printed amount."""
     page = read(client, f"/race?errors={ERROR_TABLE}")
     (row,) = (row for row in client.get("/race.json").json()["errors"] if row["grouping"] == "all")
     links = [link for link in page.links if link.startswith("/position/") and not link.endswith("ABMA")]
@@ -65,15 +65,15 @@ def test_the_worst_pairs_lead_to_their_positions(client: TestClient) -> None:
         assert combined - exact == pytest.approx(row[f"{which}_difference"], abs=1e-4)
 
 
-def test_every_pair_of_pips_is_in_the_picture(client: TestClient) -> None:
+def test_picture_has_every_pair_of_pip_counts(client: TestClient) -> None:
     text = client.get(f"/race?errors={ERROR_TABLE}").text
     picture = text.partition("<figure>")[2].partition("<figcaption")[0]
     squares = sum(path.attrib["d"].count("M") for path in ElementTree.fromstring(picture) if "d" in path.attrib)
     groups = f"from race_error where variant = '{ERROR_TABLE}' and grouping = 'pips'"
-    assert asked(client, f"select count(*) as n {groups}") == [{"n": squares}]
+    assert query_rows(client, f"select count(*) as n {groups}") == [{"n": squares}]
 
 
-def test_without_tables_the_page_says_how_they_are_built(empty: TestClient) -> None:
+def test_page_without_tables_names_the_commands(empty: TestClient) -> None:
     text = read(empty, "/race").text
     assert "bgdata race-rules selfplay/network-10000-seed-1" in text
     assert "bgdata race-error" in text
@@ -88,5 +88,5 @@ def test_without_tables_the_page_says_how_they_are_built(empty: TestClient) -> N
         ("errors=<b>", 404, "no race_error/'<b>' in warehouse"),
     ],
 )
-def test_what_is_not_there(client: TestClient, query: str, status: int, said: str) -> None:
+def test_invalid_queries_are_refused(client: TestClient, query: str, status: int, said: str) -> None:
     assert said in read(client, f"/race?{query}", status).text

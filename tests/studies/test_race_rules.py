@@ -1,4 +1,4 @@
-"""Rules of thumb for the cube in races: against their twins, against published examples, and wrong input."""
+"""Tests of rules of thumb for races: twins, published examples and invalid input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.together import all_raise
 
 
 def random_layout(random: np.random.Generator, points: int, most: int) -> list[int]:
-    """1 to `most` checkers, as often in stacks as spread out."""
+    """A layout of 1 to `most` checkers, stacked or spread with equal chances."""
     checkers = int(random.integers(1, most + 1))
     weights = random.dirichlet(np.full(points, 0.5))
     return list(random.multinomial(checkers, weights))
@@ -41,15 +41,15 @@ def test_every_rule_has_a_twin() -> None:
 
 
 @pytest.mark.parametrize("rule", twin.BY_LAYOUT)
-def test_rules_of_layouts(rule: str) -> None:
+def test_rules_equal_their_twins(rule: str) -> None:
     expected = [twin.BY_LAYOUT[rule](own, other) for own, other in random_pairs()]
     assert [tuple(race_decision(rule, own, other)) for own, other in random_pairs()] == expected
-    assert len(set(expected)) >= 4  # of no double, double, redouble, and pass
+    assert len(set(expected)) >= 4  # all of no double, double, redouble and pass occur
 
 
 @pytest.mark.parametrize("rule", twin.BY_EFFECTIVE_PIPS)
-def test_rules_of_effective_pips(rule: str) -> None:
-    """In eighths of a pip, which floating point holds exactly."""
+def test_rules_of_effective_pips_equal_their_twins(rule: str) -> None:
+    """Counts are in eighths of a pip, which are exact in floating point."""
     random = np.random.default_rng(12)
     counts = random.integers(56, 900, (1000, 2)) / 8
     counts[:, 1] = counts[:, 0] + random.integers(-40, 120, 1000) / 8
@@ -64,7 +64,7 @@ LONG, LONGER = [0, 0, 0, 0, 3, 6, 1, 3, 1, 0, 1], [0, 0, 0, 1, 2, 5, 1, 2, 1, 0,
 
 
 def with_pips(pips: int) -> list[int]:
-    """Some checkers 18 pips from being off, and one that is not so far."""
+    """A layout with this pip count: checkers on point 18 and one on another point."""
     far, rest = divmod(pips - 1, 18)
     layout = [0] * 17 + [far]
     layout[rest] += 1
@@ -86,21 +86,21 @@ def with_pips(pips: int) -> list[int]:
         ("thorp", [0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 1], (True, True, True)),
     ],
 )
-def test_published_examples(
+def test_published_examples_are_reproduced(
     rule: str, on_roll: list[int], opponent: list[int], decision: tuple[bool, bool, bool]
 ) -> None:
     assert tuple(race_decision(rule, on_roll, opponent)) == decision
 
 
-def test_a_published_example_of_effective_pips() -> None:
-    """68.5 against 71: 10 rolls, so a take up to 75.5, a double from 73.5 on."""
+def test_published_example_of_effective_pips_is_reproduced() -> None:
+    """68.5 against 71: 10 rolls, so take up to 75.5 and double from 73.5 on."""
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 71.0))) == (False, False, True)
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 73.5))) == (True, False, True)
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 75.5))) == (True, True, True)
     assert tuple(race_decision("epc-rolls", FLAT, GAPPED, (68.5, 75.75))) == (True, True, False)
 
 
-def test_penalized_pips_can_be_those_of_keith_and_thorp() -> None:
+def test_penalized_pips_include_counts_of_keith_and_thorp() -> None:
     layouts = np.array([own for own, _ in random_pairs()[:600]], np.int8)
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
     assert penalized_pips(layouts, keith).tolist() == [twin.keith_count(layout) for layout in layouts.tolist()]
@@ -110,7 +110,7 @@ def test_penalized_pips_can_be_those_of_keith_and_thorp() -> None:
     assert odd.tolist() == [3 * (sum(layout) % 2) for layout in layouts.tolist()]
 
 
-def test_invalid_questions_are_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     two = "^expected the effective pip counts of both sides"
     pairs: list[Any] = [(70.0,), np.array([70.0, 80.0, 90.0]), (nan, 80.0), []]
     all_raise(

@@ -1,4 +1,4 @@
-"""Sums of losses against the obvious ones, in exact fractions, for every pair of small layouts."""
+"""Tests of sums of losses against exact fractions, for every pair of small layouts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def effective_pips() -> list[Fraction]:
 
 
 def plain(own: twin.Layout, other: twin.Layout) -> twin.Answer:
-    """The rule of the later rows of LIMITS."""
+    """Answer of found rules with the limits of the later rows of LIMITS."""
     ahead = twin.pips(other) - twin.pips(own)
     return ahead >= 1, ahead >= 2, ahead <= 5
 
@@ -69,7 +69,7 @@ def sides() -> np.ndarray:
 
 
 @pytest.mark.parametrize("weight", [1, 3])
-def test_sums(sides: np.ndarray, weight: int) -> None:
+def test_sums_equal_exact_fractions(sides: np.ndarray, weight: int) -> None:
     indexes = np.arange(1, 35)
     weights = np.full((34, 34), 1)
     weights[4:9] = weight
@@ -99,7 +99,7 @@ def test_sums(sides: np.ndarray, weight: int) -> None:
                     assert (on_roll, opponent) == (-1, -1)
 
 
-def test_all_rules_lose_somewhere(sides: np.ndarray) -> None:
+def test_every_rule_loses_somewhere(sides: np.ndarray) -> None:
     indexes = np.arange(1, 35)
     sums = pair_sums(
         sides, indexes, np.broadcast_to(indexes, (34, 34)), margin_array(), np.ones(1, np.int64), LIMITS, 1e-5
@@ -107,7 +107,7 @@ def test_all_rules_lose_somewhere(sides: np.ndarray) -> None:
     assert (merge_sums(sums, axis=2)[..., 2].sum(axis=1) > 0).all()
 
 
-def test_pairs_by_themselves_are_those_of_rows(sides: np.ndarray) -> None:
+def test_single_pairs_sum_to_rows(sides: np.ndarray) -> None:
     indexes, ones = np.arange(1, 35), np.ones(1, np.int64)
     rows = pair_sums(sides, indexes, np.broadcast_to(indexes, (34, 34)), margin_array(), ones, LIMITS, 1e-5)
     own, other = np.repeat(indexes, 34), np.tile(indexes, 34)
@@ -115,7 +115,7 @@ def test_pairs_by_themselves_are_those_of_rows(sides: np.ndarray) -> None:
     assert (rows == alone).all()
 
 
-def test_no_pairs(sides: np.ndarray) -> None:
+def test_sums_of_no_pairs_are_zero(sides: np.ndarray) -> None:
     nothing = np.zeros((0, 1), np.int64)
     sums = pair_sums(sides, nothing[:, 0], nothing, np.zeros((0, 1, 3)), nothing, LIMITS, 1e-5)
     assert sums[..., :5].max() == 0

@@ -1,4 +1,4 @@
-"""The search for a rule: limits against all that there are, and no neighbour of what is found is better."""
+"""Tests of the search for a rule, against all limits and neighbours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def some_layouts() -> NDArray[np.int8]:
 
 
 def gain_of(penalties: Penalties, limits: tuple[int, int, int, int], pairs: Pairs) -> int:
-    """Margins that a rule gains by doubling, redoubling and taking, one pair at a time."""
+    """Total margins that a rule gains by doubling, redoubling and taking."""
     counts, (part, double, redouble, take) = penalized_pips(some_layouts(), penalties).tolist(), limits
     gain = 0
     for own, other, margins, weight in zip(*(each.tolist() for each in pairs), strict=True):
@@ -31,7 +31,7 @@ def gain_of(penalties: Penalties, limits: tuple[int, int, int, int], pairs: Pair
 
 
 def random_pairs(count: int, seed: int) -> Pairs:
-    """Margins that depend on the layouts somehow."""
+    """Random pairs, with margins that depend on the layouts."""
     generator = np.random.default_rng(seed)
     on_roll, opponent = generator.integers(0, len(some_layouts()), (2, count))
     pips = some_layouts() @ np.arange(1, 7)
@@ -41,7 +41,7 @@ def random_pairs(count: int, seed: int) -> Pairs:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_limits_are_the_best_of_all(seed: int) -> None:
+def test_best_limits_equal_exhaustive_search(seed: int) -> None:
     pairs, penalties = random_pairs(60, seed), Penalties(ace=1, gap=1)
     counts = penalized_pips(some_layouts(), penalties)
     sums = np.empty((3, counts.max() + 1, counts.max() + 1), np.int64)
@@ -59,7 +59,7 @@ def test_limits_are_the_best_of_all(seed: int) -> None:
     assert gain == best
 
 
-def test_no_neighbour_of_the_found_rule_is_better() -> None:
+def test_found_rule_is_better_than_its_neighbours() -> None:
     pairs = random_pairs(3000, 7)
     rule = found_rule(some_layouts(), pairs)
     gain = gain_of(*rule, pairs)
@@ -71,12 +71,12 @@ def test_no_neighbour_of_the_found_rule_is_better() -> None:
 
 
 def test_counts_are_never_below_zero() -> None:
-    """The part of a count that is added is rounded down, and sums have a place for it."""
+    """Rounding down and indexing of sums need this."""
     heaviest = [penalties for start in STARTS for penalties in (start, *neighbours(start._replace(point=1)))]
     assert all(penalized_pips(some_layouts(), penalties).min() >= 0 for penalties in heaviest)
 
 
-def test_without_pairs_the_first_start_is_found() -> None:
+def test_search_without_pairs_returns_the_first_start() -> None:
     nothing = np.zeros(0, np.int64)
     rule = found_rule(some_layouts(), Pairs(nothing, nothing, np.zeros((0, 3), np.int32), nothing))
     assert rule.penalties == STARTS[0]
@@ -86,6 +86,6 @@ def test_neighbours_change_one_penalty_within_its_bounds() -> None:
     found = list(neighbours(Penalties(ace=4, three_spare=3)))
     assert all(sum(a != b for a, b in zip(each, Penalties(ace=4, three_spare=3), strict=True)) == 1 for each in found)
     assert {each.ace for each in found} == {3, 4}
-    assert {each.three_spare for each in found} == {3}  # without a penalty for more checkers it means nothing
+    assert {each.three_spare for each in found} == {3}  # unused without its penalty
     assert {each.ace_spare for each in found} == {0, 1}
     assert not [each for each, other in product(found, found) if each is not other and each == other]

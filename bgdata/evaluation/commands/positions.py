@@ -1,4 +1,4 @@
-"""`bgdata show`, `eval`, `hint` and `cube`: a position, its evaluation, the plays of a roll, and the cube."""
+"""`bgdata show`, `eval`, `hint` and `cube`: a position, its evaluation, the plays of a roll, and cube decisions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bgdata.cli.options import (
     plays_option,
     score_options,
 )
-from bgdata.cli.output import say_left_out, show_rows, write_rows
+from bgdata.cli.output import print_left_out, show_rows, write_rows
 from bgdata.errors import UsageError, cite
 from bgdata.evaluation.rows import (
     PLAY_CHANCES,
@@ -115,7 +115,7 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
     player = open_player(warehouse, network, ply)
     board, match = parse_identifier(position)
     evaluation = player.evaluate(board)
-    say_left_out(match, step="; see: bgdata hint, bgdata cube")
+    print_left_out(match, step="; see: bgdata hint, bgdata cube")
     text = format_board_text(board, stakes=match.stakes if match else None)
     show_rows([evaluation_row(board, evaluation)], form, [text, "\n" + describe_evaluation(evaluation)])
 
@@ -147,9 +147,9 @@ def hint(
     an XGID or gnubg ID may contain. Only the better plays are evaluated at the ply of --ply. Each line names its ply;
     its loss is relative to the best play at that ply.
 
-    Plays are ranked by cubeless equity, or by their value with the cube where the position is an XGID or gnubg ID or
-    an option says what is played for: then equity and loss are those of the game with the cube, in a match as a single
-    game counts at its score, and the mwc is shown. Looking ahead, both sides may turn the cube on the way.
+    Plays are ranked by cubeless equity, or by cubeful equity if the position is an XGID or gnubg ID or an option sets
+    score or cube. In a match, equity and loss are normalized to a single game at the score, and the mwc is shown. When
+    looking ahead, both sides may double on the way.
 
     \b
       bgdata hint 4HPwATDgc/ABMA 31
@@ -164,7 +164,7 @@ def hint(
     if dice is None:
         raise UsageError(f"expected a roll after the position, such as 31, got none with {cite(position)}")
     stakes = match.stakes if match else None
-    say_left_out(match, "score", "cube", "jacoby", "roll")
+    print_left_out(match, "score", "cube", "jacoby", "roll")
     if stakes is None and not is_cubeful(options):
         ranked = player.rank_plays(board, dice)
     else:
@@ -182,7 +182,7 @@ def hint(
 
 
 def describe_evaluation(evaluation: Evaluation) -> str:
-    """The chances of winning and losing, the equity, and its source with its accuracy, as lines of text."""
+    """Lines of text: winning and losing chances, equity, and the source with its accuracy."""
     rows = (
         ("win", evaluation.win, evaluation.win_gammon, evaluation.win_backgammon),
         ("lose", 1 - evaluation.win, evaluation.lose_gammon, evaluation.lose_backgammon),
@@ -196,15 +196,15 @@ def describe_evaluation(evaluation: Evaluation) -> str:
 
 
 def describe_source(evaluation: Evaluation) -> str:
-    """`contact network, 2 plies: ...`, wrapped: the source of an evaluation, its ply, and how accurate it is."""
+    """`contact network, 2 plies: ...`, wrapped: source, ply and accuracy of an evaluation."""
     who = source_words(evaluation)
     said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
     return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def describe_plays(rows: Sequence[Row], more: int) -> str:
-    """A table of the best plays: ply, play, equity (with the cube, where there is one), loss at that ply, in a match
-    mwc, and chances in percent: win, gammon, backgammon - lose, gammon, backgammon."""
+    """A table of the best plays: ply, play, equity (cubeful if available), loss at that ply, mwc in a match, and
+    chances in percent: win, gammon, backgammon - lose, gammon, backgammon."""
     has_cube, has_mwc = (rows[0][name] is not None for name in ("cubeful_equity", "mwc"))
     columns = (
         Column("rank", heading="", width=3, is_right=True),
@@ -234,22 +234,22 @@ def describe_plays(rows: Sequence[Row], more: int) -> str:
 @format_option
 @click.pass_obj
 def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: str, **options: Any) -> None:
-    """Say what to do with the cube in a POSITION before the roll.
+    """Decide about the cube in a POSITION before the roll.
 
-    It answers double or no double, take or pass, and how close the decision is. POSITION is a Position ID, gnubg ID,
-    XGID, 20-letter key or 26 integers; score, cube and rules come from a gnubg ID or XGID unless options say otherwise.
+    The answer is double or no double, take or pass, and how close the decision is. POSITION is a Position ID, gnubg
+    ID, XGID, 20-letter key or 26 integers; options override the score, cube and rules of a gnubg ID or XGID.
 
     \b
       bgdata cube 4HPwATDgc/ABMA                                 money, cube in the middle
       bgdata cube 4HPwATDgc/ABMA --jacoby --beavers
       bgdata cube 4HPwATDgc/ABMA --cube 2                        a redouble
       bgdata cube 4HPwATDgc/ABMA --away 5-2                      a match: the player on roll needs 5 points
-      bgdata cube 4HPwATDgc/ABMA --model jump --local            by jumps as they are here
+      bgdata cube 4HPwATDgc/ABMA --model jump --local            by the jumps of this position
       bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
 
-    Bearoff positions that an exact table covers are answered from it; other races of a few checkers are solved for
-    their score and cube. All other positions are answered by a model of the cube, from the five chances that `bgdata
-    eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
+    Exact tables answer for the bearoff positions that they cover, and other races of a few checkers are solved for
+    their score and cube. A model of the cube answers for all other positions, from the five chances that `bgdata eval`
+    prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
     from bgdata.cli.defaults import chosen_rules
 
@@ -257,10 +257,10 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     board, match = parse_identifier(position)
     check_in_progress(board)
     check_offer(match, position)
-    say_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
+    print_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
-    if options["local"]:  # the volatility of this position, as far as the model can use it
+    if options["local"]:  # the volatility of this position, if the model can use it
         from bgdata.equity.cube_models import JUMP, MODEL_NAMES
         from bgdata.equity.curves import MOST_VOLATILITY
         from bgdata.evaluation.roll_values import local_volatility_by
@@ -280,8 +280,8 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
 
 
 def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> str:
-    """The best action, a table of all actions, what doubling and taking gain, the winning chances at which decisions
-    change, and the source of the answer."""
+    """Lines of text: the best action, a table of all actions, the gains of doubling and taking, the winning chances at
+    which decisions change, and the source."""
     from bgdata.equity.cube import Method, Unit, describe_model
     from bgdata.equity.curves import NEVER
 
@@ -308,8 +308,7 @@ def describe_decision(decision: CubeDecision, stakes: Stakes, rules: CubeRules) 
 
 
 def describe_table(decision: CubeDecision, stakes: Stakes, rules: CubeRules) -> list[str]:
-    """One line for each action: its equity and what it loses; in a match its mwc, and the equity normalised to the
-    current game."""
+    """One line per action: its equity and loss; in a match its mwc, and the equity normalized to the current game."""
     from bgdata.equity.cube import Unit
 
     given = {

@@ -16,7 +16,7 @@ from bgdata.bearoff.match_table import MatchTable, match_owner
 from bgdata.bearoff.tables import Equities, fit_layout, measured_error
 from bgdata.cli.defaults import build_default_met, build_small_tables
 from bgdata.cli.options import format_option, gnubg_option, score_options
-from bgdata.cli.output import say_left_out, write_rows
+from bgdata.cli.output import print_left_out, write_rows
 from bgdata.equity.match_equity import default_met
 from bgdata.errors import NotCoveredError, UsageError
 from bgdata.evaluation.probe import (
@@ -65,12 +65,12 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
             raise UsageError("expected --bd in money play only, got it at a match score")
         stakes = chosen_stakes(match, options)
         match_owner(stakes.cube.value, stakes.cube.owner)
-        say_left_out(match, "score", "cube")
+        print_left_out(match, "score", "cube")
         probe_match(warehouse, Position(position), stakes, options["met"], form)
         return
     if options["crawford"] or options["cube_value"] or options["owner"] or options["met"]:
         raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
-    say_left_out(match, "cube")
+    print_left_out(match, "cube")
     board = Position(position)
     on_roll, opponent = checker_rows(board)
     build_small_tables(warehouse)
@@ -103,7 +103,7 @@ def print_layouts(position: Position) -> None:
 
 
 def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
-    """The row of a position in a file of gnubg. Raises NotCoveredError, CorruptFileError, or UsageError."""
+    """The row of a position from a gnubg file. Raises NotCoveredError, CorruptFileError, or UsageError."""
     file = open_gnubg_bearoff(path)
     indexes = [position_index(fit_layout(row, file.points)) for row in (on_roll, opponent)]
     if max(indexes) >= len(file):
@@ -119,7 +119,7 @@ def gnubg_row(path: Path, on_roll: list[int], opponent: list[int]) -> Found:
 
 
 def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
-    """What a table, or a file of gnubg, has for the position, as lines of text."""
+    """Lines of text with the values of a table or gnubg file for the position."""
     if row["method"] == "exact":
         equities: Equities = row["equities"]
         chance = "" if row["win"] is None else f"  (win chance {row['win']:.6f})"
@@ -145,14 +145,14 @@ def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
         *_, error = (None, *covering(warehouse, "bearoff_error"))
         yield f"  ({measured_error(error, 'combined equity')})"
     if "corrected" in row:
-        yield f"  less what the leader is overrated by on average: cubeless equity {row['corrected']:+.6f}"
+        yield f"  minus the average excess of the leader: cubeless equity {row['corrected']:+.6f}"
     for name in ("win_gammon", "lose_gammon"):
         if name in row:
             yield f"  {name.replace('_', ' '):<11} {row[name]:.6f} (approximate: {row['gammon_source']})"
 
 
 def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: str, form: str) -> None:
-    """Print exact MWC and the right cube action. Raises InvalidParameterError, NotCoveredError or MissingTableError."""
+    """Print exact mwc and the right cube action. Raises InvalidParameterError, NotCoveredError or MissingTableError."""
     on_roll, opponent = checker_rows(position)
     if not met:
         build_default_met(warehouse)
@@ -196,7 +196,7 @@ def probe_match(warehouse: Warehouse, position: Position, stakes: Stakes, met: s
 
 
 def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearoffParameters:
-    """The recipe of the table of a score, for 6 points and 6 checkers. Raises MissingTableError."""
+    """The parameters of the table for a score, with 6 points and 6 checkers. Raises MissingTableError."""
     assert isinstance(stakes.score, MatchScore)
     return DATASET.complete(
         MatchBearoffParameters(
@@ -213,8 +213,8 @@ def parameters_of(warehouse: Warehouse, stakes: Stakes, met: str) -> MatchBearof
 def covering_parameters(
     warehouse: Warehouse, parameters: MatchBearoffParameters, on_roll: list[int], opponent: list[int]
 ) -> MatchBearoffParameters:
-    """The recipe of the smallest table that covers a position: the one of 6 points and 6 checkers, or a larger one that
-    is built.
+    """The parameters of the smallest table that covers a position: 6 points and 6 checkers, or a larger one that is
+    built.
 
     Raises NotCoveredError.
     """

@@ -1,1 +1,1 @@
-"""Networks: their inputs, inference, the ones that ship with the package, and how they play."""
+"""Networks: inputs, inference, the networks of the package, and players."""

@@ -1,8 +1,8 @@
-"""Inputs of a network for positions in contact: features that human players look at, besides the checkers.
+"""Inputs of a network for contact positions: features that human players look at, besides the checkers.
 
-Inputs are int16 in units of 1/64, so that sums of them are exact; most lie between 0 and 1 (64), some reach 2. They are
-the same for both sides, first for the player on roll; who rolls next makes no difference to their values. The
-definitions are our own, after well-known ideas of the field; no other program was followed.
+Inputs are int16 in units of 1/64, so that sums are exact; most are between 0 and 1 (64), some reach 2. Both sides have
+the same inputs, the player on roll first; their values do not depend on who rolls next. The definitions are our own,
+after well-known ideas of the field; no other program was followed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
 
 UNIT = 64  # an input of 1
-MOST = 2 * UNIT  # where inputs without a natural end are cut
+MOST = 2 * UNIT  # the limit of inputs without a natural maximum
 Inputs = NDArray[np.int16]
 
 
@@ -102,11 +102,12 @@ _HOME_AND_BAR_POINT = 0b1111111 << 18  # points 7 to 1, ahead
 
 
 def stuck_checkers() -> NDArray[np.int64]:
-    """int64[7, 16]: checkers expected on the bar after a roll, by closed points and checkers there now, at most 2."""
+    """int64[7, 16]: expected checkers on the bar after a roll, at most 2, by number of closed points and of checkers
+    there now."""
     table = np.zeros((7, 16), np.int64)
     for closed in range(7):
         for bar in range(1, 16):
-            left = 0  # summed over 36 rolls; the lowest points are closed, which does not matter
+            left = 0  # summed over 36 rolls; which points are closed does not matter
             for die in range(1, 7):
                 for other in range(1, 7):
                     entering = (die > closed) + (other > closed) if die != other else 4 * (die > closed)
@@ -120,7 +121,7 @@ _NONE, _TWO = np.int32(0), np.int32(2)
 
 
 class Totals(NamedTuple):
-    """Sums over the checkers of a side, those on the bar included but in the last two."""
+    """Sums over the checkers of a side; the last two fields exclude those on the bar."""
 
     checkers: int
     pips: int
@@ -131,7 +132,7 @@ class Totals(NamedTuple):
 
 
 def _by_slot(value: Callable[[int], int]) -> NDArray[np.int32]:
-    """int32[2, 26]: of the point that each slot is for the player on roll, and for the opponent."""
+    """int32[2, 26]: the value of each slot's point for the player on roll, and for the opponent."""
     own = [value(point) for point in range(26)]
     return np.array([own, own[::-1]], np.int32)
 
@@ -141,7 +142,7 @@ _OUTSIDE = _by_slot(lambda point: max(point - 6, 0))
 _FAR = _by_slot(lambda point: point - 6 if 7 <= point <= 17 else 0)
 _NEAR = _by_slot(lambda point: point - 2 if 3 <= point <= 6 else 0)
 _LOW = _by_slot(lambda point: int(1 <= point <= 2))
-# int16[52, 25]: squared pips that a checker on each slot is behind each mean from 0 to 25: of the player on roll, then
+# int16[52, 25]: by slot and mean from 0 to 25, squared pips of a checker behind the mean: of the player on roll, then
 # of the opponent
 _SQUARED = np.array(
     [[max(point - mean, 0) ** 2 for point in points] for points in (range(25), range(25, 0, -1)) for mean in range(26)],
@@ -151,8 +152,8 @@ _SQUARED = np.array(
 
 @kernel(borrows=True)
 def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fills inputs[row, 0:64], in the order of CONTACT_INPUTS, for the rows boards[0:n, slot] of the player about to
-    roll, at most SIDES / 2. `numbers` is scratch: `shots.fill_roll_counts` counts the rolls of all sides together."""
+    """Fills inputs[row, 0:64], in the order of CONTACT_INPUTS, for boards[0:n, slot] of the player about to roll, at
+    most SIDES / 2 rows. `numbers` is scratch: `shots.fill_roll_counts` counts the rolls of all sides together."""
     for row in range(n):
         board = boards[row]
         ours, theirs = side_sets(board)
@@ -172,7 +173,7 @@ def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, input
 def fill_side(
     board: Boards, side: int, us: SideSets, them: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int
 ) -> None:
-    """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead, but for those of
+    """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead, except those of
     `fill_rolls`."""
     off, bar = 15 - totals.checkers, bar_of(board, side)
     for part in range(3):
@@ -211,11 +212,11 @@ def bar_of(board: Boards, side: int) -> int:
 
 @kernel(borrows=True)
 def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
-    """Sums over the checkers of a side (1: on roll, -1: opponent), `them` being the other one's."""
+    """Sums over the checkers of a side (1: on roll, -1: opponent); `them` are the sets of the other side."""
     row = 0 if side > 0 else 1
     front = np.int32(min(lowest(them.ahead), 25))  # their rearmost checker, in our numbering
     checkers = pips = outside = to_pass = timing = low = _NONE
-    for slot in range(1, 25):  # 32 bits from 0 on: eight slots are added at once
+    for slot in range(1, 25):  # 32-bit sums, so that eight slots are added at once
         count, point = max(np.int32(side * board[slot]), _NONE), _POINTS[row, slot]
         spare = max(np.int32(count - _TWO), _NONE)
         checkers = np.int32(checkers + count)
@@ -249,8 +250,8 @@ def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: in
 
 @kernel(borrows=True)
 def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, numbers: RollNumbers) -> None:
-    """Fills what `shots.fill_roll_counts` is given of a side in its lane. A new point takes no checker from one of its
-    own points 7 to 1 that it would break."""
+    """Fills a lane of `shots.fill_roll_counts` for a side. A new point takes no checker from an own point 7 to 1 that
+    it would break."""
     movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
     singles = movers & ~us.ahead_made
     base = 0 if side > 0 else 25
@@ -278,7 +279,7 @@ def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> N
 
 @kernel(borrows=True)
 def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 3]: escape chances of the rearmost checker, of those far back, and of those not home."""
+    """Fills inputs[at:at + 3]: escape chances of the rearmost checker, of checkers far back, and of those not home."""
     base = 0 if side > 0 else 25
     inputs[at] = _CHANCES[escapes_from(min(lowest(ahead), 24), blocks)]
     bar = bar_of(board, side)

@@ -1,5 +1,4 @@
-"""Networks in integers: the first layer can be updated from that of any other board, with the same result to the last
-bit.
+"""Networks in integers: the first layer can be updated from that of any other board, with bit for bit the same result.
 
 Inputs are integers in units of 1/64, weights of the first layer int16 in units of 2^-12, so sums are exact int32 in
 units of 2^-18 in any order, and evaluating a play costs only what it changes. Later weights are int16 in units of
@@ -40,33 +39,33 @@ OUTPUTS = 5
 
 
 class Activation(IntEnum):
-    """What hidden units do with their sums; the number is stored with the network."""
+    """The activation function of hidden units; the number is stored with the network."""
 
     LOGISTIC = 0
     RECTIFIED = 1  # max(sum, 0), at most RECTIFIED_MOST
 
     @property
     def later_sum(self) -> int:
-        """Units of the sums of later layers in a sum of 1."""
+        """The units of later layers' sums per 1."""
         return LATER_WEIGHT << (_RECTIFIED_BITS if self is Activation.RECTIFIED else _LOGISTIC_BITS)
 
     @property
     def most(self) -> int:
-        """What a hidden unit is at most, in its own units."""
+        """The maximum of a hidden unit, in its own units."""
         return RECTIFIED_LIMIT if self is Activation.RECTIFIED else LOGISTIC_UNIT
 
 
 _LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # of hidden units
 LOGISTIC_UNIT = 1 << _LOGISTIC_BITS
 RECTIFIED_UNIT = 1 << _RECTIFIED_BITS
-RECTIFIED_LIMIT = 8 * RECTIFIED_UNIT - 1  # what a hidden unit is at most, in its own units
+RECTIFIED_LIMIT = 8 * RECTIFIED_UNIT - 1  # the maximum of a hidden unit, in its own units
 RECTIFIED_MOST = RECTIFIED_LIMIT / RECTIFIED_UNIT
 _RECTIFIED = int(Activation.RECTIFIED)
 _FIRST_SHIFT, _LATER_SHIFT = np.int32(18 - _RECTIFIED_BITS), np.int32(11)  # from sums to rectified units
-# halves of a unit: the squashing function takes half of its argument
+# half a unit per sum: the squashing function takes half of its argument
 _FIRST_SCALE = np.float32(0.5 / FIRST_SUM)
 _LATER_SCALE, _RECTIFIED_SCALE = (np.float32(0.5 / each.later_sum) for each in Activation)
-_LIMIT = np.float32(4.97)  # where the fraction below would pass 1
+_LIMIT = np.float32(4.97)  # beyond, the fraction of `half_tangent` would exceed 1
 _A, _B, _C, _D, _E, _F = (np.float32(number) for number in (135135, 17325, 378, 62370, 3150, 28))
 _HALF, _HALF_UNIT = np.float32(0.5), np.float32(1 << _LOGISTIC_BITS - 1)
 _TO_NEAREST = _HALF_UNIT + _HALF
@@ -84,19 +83,19 @@ class NetworkArrays(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Scratch: rows of changed inputs of the first layer, and how their values change."""
+    """Scratch: rows of changed inputs of the first layer, and the changes of their values."""
 
     rows: Inputs  # [INPUT_ROOM + STEP]
     values: Inputs
 
 
-PACKED = 128  # units below whose weights are packed together
+PACKED = 128  # units of the layer below that are packed together
 INPUT_ROOM = -(-MOST_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
-RECENT = 3 * LANES  # boards whose first layer is kept: of more, the nearest is nearer, but takes longer to find
+RECENT = 3 * LANES  # boards whose first layer is kept: with more, the nearest is nearer but takes longer to find
 
 
 class Gathered(NamedTuple):
-    """Scratch: the units of a layer that are not 0 in some lane, and their numbers in each."""
+    """Scratch: the units of a layer that are not 0 in some lane, and their numbers in each lane."""
 
     units: Units  # [most + STEP]
     numbers: Units  # [LANES, most + STEP]
@@ -107,7 +106,7 @@ class Networks(NamedTuple):
 
     shapes: NDArray[np.int64]  # [network, column]: input set, inputs, first weight, first bias, activation, layers,
     # and the units of each layer
-    weights: Units  # of all networks, one after the other
+    weights: Units  # of all networks, concatenated
     biases: Sums
 
 
@@ -118,8 +117,8 @@ ACTIVATION, LAYERS, SIZES = 4, 5, 6  # columns of shapes
 
 
 def layer_sizes(row: list[int]) -> list[int]:
-    """The units of each layer after the inputs, from a row of shapes; empty for shapes that kernels cannot take: they
-    need at least one hidden layer, five outputs, and zeros after them."""
+    """The units of each layer after the inputs, from a row of shapes; empty for shapes that kernels do not support:
+    they need at least one hidden layer, five outputs, and zeros after them."""
     layers, sizes = row[LAYERS], row[SIZES:]
     if not 2 <= layers <= len(sizes) or sizes[layers - 1] != OUTPUTS:
         return []
@@ -128,7 +127,7 @@ def layer_sizes(row: list[int]) -> list[int]:
 
 @kernel(borrows=True)
 def network_at(networks: Networks, which: int) -> NetworkArrays:
-    """The network at a place of NETWORK_CLASSES, as views of its part of the arrays."""
+    """The network at an index of NETWORK_CLASSES, as views of its part of the arrays."""
     shape = networks.shapes[which]
     sizes = shape[SIZES : SIZES + shape[LAYERS]]
     numbers = networks.weights[shape[2] :], networks.biases[shape[3] :]
@@ -145,9 +144,9 @@ def half_tangent(y: np.float32) -> np.float32:
 
 @kernel(borrows=True)
 def nearest_recent(inputs: Inputs, begin: int, end: int, first: int, lane: int) -> int:
-    """The row of inputs[0:RECENT, input] that differs in the fewest of the inputs begin:end from row `first` + `lane`,
-    of equals the newest. The rows from `first` on are filled anew, one lane after the other: those before are older,
-    and first:first + LANES, as far as they are not filled yet, are left out."""
+    """The row of inputs[0:RECENT, input] that differs from row `first` + `lane` in the fewest of the inputs begin:end;
+    ties go to the newest. Rows from `first` on are being refilled, one lane after the other: rows before are older, and
+    the rows of first:first + LANES that are not refilled yet are skipped."""
     row = first + lane
     best, fewest = row, end - begin + 1
     for steps in range(1, RECENT - LANES + lane + 1):
@@ -165,17 +164,17 @@ def change_sums(
     network: NetworkArrays, before: Inputs, sums_before: Sums, inputs: Inputs, changes: Changes, sums: Sums
 ) -> None:
     """Fills sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
-    before[input]: the biases, if these are 0. Both have room for whole vectors of inputs."""
+    before[input]; with zero inputs before, these are the biases. Both have room for whole vectors of inputs."""
     n = collect_changes(before, inputs, network.inputs, changes.rows, changes.values)
     add_changes(network, n, changes.rows, changes.values, sums_before, sums)
 
 
 @kernel(borrows=True)
 def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, sums_before: Sums, sums: Sums) -> None:
-    """Fills sums[0:hidden] with sums_before[0:hidden] plus values[0:n] times the weights of the inputs rows[0:n], after
-    which both have a zero."""
+    """Fills sums[0:hidden] with sums_before[0:hidden] plus values[0:n] times the weights of the inputs rows[0:n]. Both
+    values and rows have a zero after n."""
     count = len(sums)
-    even = n + n % 2  # pairs are added: one that changes nothing may fill the last
+    even = n + n % 2  # pairs are added, so a zero may complete the last
     add_rows(network.weights, rows, values, even, sums_before, sums)
     for unit in range(count - count % STEP, count):
         total = sums_before[unit]
@@ -186,7 +185,7 @@ def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, su
 
 @kernel(borrows=True)
 def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
-    """Fills hidden[0:n] with the logistic function of sums[0:n], of which `scale` is half a unit."""
+    """Fills hidden[0:n] with the logistic function of sums[0:n]; `scale` is half a unit."""
     for unit in range(len(sums)):
         tangent = half_tangent(np.float32(sums[unit]) * scale)
         hidden[unit] = np.int16(np.int32(_TO_NEAREST + _HALF_UNIT * tangent))
@@ -194,7 +193,7 @@ def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
 
 @kernel(borrows=True)
 def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
-    """Fills hidden[0:n] with sums[0:n], 0 for those below 0, in units that are 2^shift times as large."""
+    """Fills hidden[0:n] with sums[0:n], negative ones as 0, in units 2^shift times as large."""
     shift_down(sums, shift, RECTIFIED_LIMIT, hidden)
     half = np.int32(1) << (shift - np.int32(1))
     for unit in range(len(sums) - len(sums) % STEP, len(sums)):
@@ -203,7 +202,7 @@ def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
 
 @kernel(borrows=True)
 def fill_first_hidden(network: NetworkArrays, sums: Sums, hidden: Units) -> None:
-    """Fills hidden[0:n] with the units of the first layer, of these sums[0:n]."""
+    """Fills hidden[0:n] with the units of the first layer from sums[0:n]."""
     if network.activation == _RECTIFIED:
         fill_rectified(sums, _FIRST_SHIFT, hidden[: len(sums)])
     else:
@@ -212,7 +211,7 @@ def fill_first_hidden(network: NetworkArrays, sums: Sums, hidden: Units) -> None
 
 @kernel(borrows=True)
 def later_size(network: NetworkArrays) -> int:
-    """How many numbers `pack_later` fills."""
+    """The number of weights that `pack_later` fills."""
     size = 0
     for layer in range(1, len(network.sizes)):
         size += network.sizes[layer - 1] * rounded_up(network.sizes[layer])
@@ -227,13 +226,13 @@ def rounded_up(count: int) -> int:
 
 @kernel(borrows=True)
 def pack_later(network: NetworkArrays, packed: Units) -> None:
-    """Fills packed[0:n] with the weights of all later layers as `fill_outputs` takes them: [unit below, place], the
-    places of each STEP units in the order of UNITS."""
+    """Fills packed[0:n] with the weights of all later layers in the order of `fill_outputs`: [unit below, place], with
+    each STEP units in the order of UNITS."""
     place, at = network.inputs * network.sizes[0], 0
     for layer in range(1, len(network.sizes)):
         count, units = network.sizes[layer - 1], network.sizes[layer]
         width = rounded_up(units)
-        for begin in range(0, count, PACKED):  # so many rows stay in the fastest cache
+        for begin in range(0, count, PACKED):  # this many rows stay in the fastest cache
             for to in range(width):
                 unit = to // STEP * STEP + UNITS[to % STEP]
                 for below in range(begin, min(begin + PACKED, count)):
@@ -246,13 +245,13 @@ def pack_later(network: NetworkArrays, packed: Units) -> None:
 def fill_outputs(
     network: NetworkArrays, packed: Units, n: int, gathered: Gathered, hidden: Units, later: Sums, chances: Chances
 ) -> None:
-    """Fills chances[lane, 0:5] for the lanes 0:n from hidden[lane, unit] of the first layer; not yet limited by the
-    rules. `packed` is from `pack_later`. hidden[lane, unit] and later[lane, unit], which have room for LANES lanes of
-    the largest layer in whole vectors, are scratch.
+    """Fills chances[lane, 0:5] for the lanes 0:n from hidden[lane, unit] of the first layer, not yet limited by the
+    rules. `packed` is from `pack_later`. hidden[lane, unit] and later[lane, unit] are scratch, with room for LANES
+    lanes of the largest layer in whole vectors.
     """
     count, is_rectified = network.sizes[0], network.activation == _RECTIFIED
     place, bias = 0, count
-    for lane in range(n, LANES):  # what is 0 everywhere costs nothing
+    for lane in range(n, LANES):  # zeros cost nothing
         for unit in range(count):
             hidden[lane, unit] = 0
     for layer in range(1, len(network.sizes)):

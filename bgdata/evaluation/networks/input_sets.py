@@ -1,4 +1,4 @@
-"""The sets of inputs that a network may have, by name; `inputs` computes them."""
+"""The input sets of networks, by name; `inputs` computes them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from bgdata.errors import UnknownInputSetError
 
 
 class InputSet(IntEnum):
-    """The inputs that a network has; the number is stored with the network."""
+    """The inputs of a network; the number is stored with the network."""
 
     TESAURO_196 = 0
-    TESAURO_198 = 1  # and two that say whose turn it is: always 1 and 0, since boards face the player on roll
+    TESAURO_198 = 1  # and two for the turn: always 1 and 0, since boards are seen by the player on roll
     RACE = 2  # Tesauro's 196 and `inputs.RACE_INPUTS`
     CONTACT = 3  # Tesauro's 196 and `contact_inputs.CONTACT_INPUTS`
 
@@ -22,8 +22,8 @@ class InputSet(IntEnum):
 
     @property
     def revision(self) -> int:
-        """Raised whenever the value of an input changes on any board: a network trained with one revision cannot be
-        used with another."""
+        """Raised whenever an input changes on any board: a network trained with one revision cannot be used with
+        another."""
         return _REVISIONS[self]
 
 

@@ -1,10 +1,10 @@
-"""The inputs of a network: integers in units of 1/64, so that sums over them are exact in any order.
+"""The inputs of a network: integers in units of 1/64, so that sums are exact in any order.
 
 Every input set begins with Tesauro's 196 inputs (1992): for each point, seen by the player on roll, whether the player
-has at least 1, 2 and 3 checkers there, and half of those beyond 3, and the same for the opponent; then half of the
-checkers on the bar, ours and the opponent's, and the share of 15 that is off, ours and the opponent's. All inputs after
-those of the points are called the extras. They are computed for each board; the inputs of a point depend on its
-checkers alone.
+has at least 1, 2 and 3 checkers there, and half of the checkers beyond 3, and the same four for the opponent; then half
+of the checkers on the bar, ours and the opponent's, and the fraction of 15 that is off, ours and the opponent's. Inputs
+after those of the points are called extras. They are computed for each board, while the inputs of a point depend only
+on its checkers.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
 
 @kernel(borrows=True)
 def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
-    """Fills inputs[at:at + 30] of a side but for its leads; returns its pip count."""
+    """Fills inputs[at:at + 30] of a side except its leads; returns its pip count."""
     base = 0 if side > 0 else 25
     bar = bar_of(board, side)
     left, pips, outside, crossovers, outside_pips = bar, 25 * bar, bar, 4 * bar, 19 * bar
     back, back_pips = bar, 7 * bar
-    empty, lowest = 6, 6  # points of the home board without a checker, and the lowest one with one
+    empty, lowest = 6, 6  # empty points of the home board, and the lowest occupied point
     for point in range(24, 0, -1):
         count = count_at(board, side, base + side * point)
         left += count
@@ -108,9 +108,9 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
 
 POINT_INPUTS = 24 * 8
 BASE_EXTRAS = 4
-MOST_BOARDS = SIDES // 2  # whose extras are computed together
+MOST_BOARDS = SIDES // 2  # with extras computed together
 
-# inputs after those of the points, by input set
+# by input set: number of extras
 EXTRAS = {
     InputSet.TESAURO_196: BASE_EXTRAS,
     InputSet.TESAURO_198: BASE_EXTRAS + 2,
@@ -127,21 +127,21 @@ def input_count(input_set: InputSet) -> int:
 
 
 def _side_inputs(count: int) -> list[int]:
-    """The four inputs of a side with `count` checkers on a point; nothing for a count below 1."""
+    """The four inputs of a side with `count` checkers on a point; zeros for a count below 1."""
     return [UNIT * (count >= 1), UNIT * (count >= 2), UNIT * (count >= 3), UNIT // 2 * max(count - 3, 0)]
 
 
 # by count + 15: the eight inputs of a point
 OF_COUNT = np.array([_side_inputs(count) + _side_inputs(-count) for count in range(-15, 16)], np.int16)
 _ONES = np.ones((1, 25), np.int16)
-# by checkers off: the share of 15, to the nearest 1/64
+# by checkers off: fraction of 15, to the nearest 1/64
 OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 
 def encode(input_set: InputSet, boards: Boards) -> Inputs:
-    """int16[n, input_count(input_set)] in units of 1/64, of int8[n, 26] boards seen by the player on roll.
+    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards seen by the player on roll.
 
-    Raises InvalidPositionError unless boards are int8[n, 26]; whether each is legal is not checked.
+    Raises InvalidPositionError unless boards are int8[n, 26]; does not check that they are legal.
     """
     inputs = np.empty((len(check_boards(boards)), input_count(input_set)), np.int16)
     fill_encoded(int(input_set), np.ascontiguousarray(boards), inputs)
@@ -159,7 +159,7 @@ def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
 
 @kernel(borrows=True)
 def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fills inputs[row, 0:k] with all inputs of the rows boards[0:n, slot], at most MOST_BOARDS. `numbers` is scratch,
+    """Fills inputs[row, 0:k] with all inputs of boards[0:n, slot], at most MOST_BOARDS rows. `numbers` is scratch,
     int32[ROLL_NUMBERS]."""
     for row in range(n):
         fill_without_contact(input_set, boards[row], inputs[row])
@@ -168,15 +168,15 @@ def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumber
 
 
 @kernel(borrows=True)
-def first_compared(input_set: int) -> int:
-    """The first of the inputs that are compared to find a near board. Where there are many extras, these tell enough:
-    they change with the inputs of the points."""
+def first_compared_input(input_set: int) -> int:
+    """The first input that is compared to find a near board. With many extras, comparing these is enough: they change
+    with the inputs of the points."""
     return POINT_INPUTS if input_set in (_RACE, _CONTACT) else 0
 
 
 @kernel(borrows=True)
 def fill_without_contact(input_set: int, board: Boards, inputs: Inputs) -> None:
-    """Fills inputs[0:n] with the inputs of board[slot] but for those of contact."""
+    """Fills inputs[0:n] with the inputs of board[slot] except those of contact."""
     copy_points(OF_COUNT, board, inputs)
     extras = inputs[POINT_INPUTS:]
     ours, theirs = int(board[25]), int(board[0])

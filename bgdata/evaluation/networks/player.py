@@ -1,8 +1,8 @@
-"""Networks and bearoff tables as evaluators and as players: mapped from versions, quoted as they were measured, and
-opened by name. `network` is the one that comes with bgdata, `network/NAME` one of the warehouse.
+"""Networks with bearoff tables as evaluators and players: mapped from versions, with measured accuracy, opened by name.
+`network` is the default network of the package, `network/NAME` one of the warehouse.
 
-Measured scores are those of the warehouse and those that come with the package: the figures of training are of its
-last, short test; scores over 40,000 games are far more accurate.
+Measured scores are those of the warehouse and of the package. The figures of training are from its last, short test;
+scores over 40,000 games are far more accurate.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def open_networks(table: Table) -> Networks:
                 "were others; try: train it again"
             )
     shapes, weights, biases = (table.array(name) for name in Networks._fields)
-    # where all networks are logistic, there is no column for the activation, and the layers (2 or more) in its place
+    # versions of only logistic networks have no activation column: their layers (2 or more) are in its place
     if shapes.ndim == 2 and shapes.shape[1] > ACTIVATION and shapes[:, ACTIVATION].min(initial=2) >= 2:
         shapes = read_only(np.insert(shapes, ACTIVATION, Activation.LOGISTIC, axis=1))
     networks = Networks(shapes, weights, biases)
@@ -70,7 +70,7 @@ def open_networks(table: Table) -> Networks:
 
 
 def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
-    """Networks as versions hold them: without a column for the activation where all are logistic."""
+    """Networks as stored in versions: without an activation column if all are logistic."""
     found = dict(networks._asdict())
     if (networks.shapes[:, ACTIVATION] == Activation.LOGISTIC).all():
         found["shapes"] = np.delete(networks.shapes, ACTIVATION, axis=1)
@@ -78,7 +78,7 @@ def stored_arrays(networks: Networks) -> dict[str, NDArray[np.generic]]:
 
 
 def find_flaw(networks: Networks) -> str:
-    """In words, what would make kernels misread the arrays or read beyond them; empty if nothing does."""
+    """A defect by which kernels would misread the arrays or read out of bounds, in words; empty if there is none."""
     for name, values in networks._asdict().items():
         if values.dtype != _DTYPES[name] or not values.flags.c_contiguous:
             return f"{name} of {values.dtype}{list(values.shape)}"
@@ -102,13 +102,13 @@ def find_flaw(networks: Networks) -> str:
     return ""
 
 
-FILE = "scores.json"  # beside the networks of the package; written by `python -m docs.ship`
+FILE = "scores.json"  # beside the package's networks; `python -m docs.ship` writes it
 GAMES, DECISIONS = "game_scores", "benchmark_scores"  # kinds that measure
 PUBEVAL = "pubeval"
 
 
 class NetworkScore(NamedTuple):
-    """A figure of a network at 0-ply, with its standard error and the size of its sample."""
+    """A figure of a network at 0-ply, with its standard error and sample size."""
 
     measure: str  # points_per_game, or error_rate in thousandths of a point a decision
     against: str  # pubeval, or the benchmark KIND/VARIANT
@@ -119,8 +119,8 @@ class NetworkScore(NamedTuple):
 
 
 def best_scores(table: Table, player_version: str, warehouse: Versions | None) -> list[NetworkScore]:
-    """The most accurate figure for each opponent and benchmark of a version of a network: measured in the warehouse, or
-    shipped with the package. `player_version` is the version of the player, which also depends on its tables."""
+    """The most accurate figure for each opponent and benchmark of a network version: measured in the warehouse, or
+    shipped with the package. `player_version` is that of the player, which also depends on its tables."""
     found = shipped_scores(table)
     if warehouse is not None:
         found += scores_in(warehouse, table.folder.parent.name, player_version)
@@ -134,7 +134,7 @@ def best_scores(table: Table, player_version: str, warehouse: Versions | None) -
 
 def scores_in(warehouse: Versions, network: str, player_version: str) -> list[NetworkScore]:
     """The figures of `network/NAME` at 0-ply in a warehouse: against PubEval at 0-ply without luck subtracted, and on
-    benchmarks as they are now. Damaged versions are skipped here; `verify` reports them."""
+    current benchmarks. Skips damaged versions, which `verify` reports."""
     found: list[NetworkScore] = []
     for kind in (GAMES, DECISIONS):
         for table in warehouse.versions(kind) if kind in warehouse.kinds else ():
@@ -150,7 +150,7 @@ def scores_in(warehouse: Versions, network: str, player_version: str) -> list[Ne
                     benchmark = recipe["benchmark"]
                     current = warehouse.pointer(benchmark["kind"], benchmark["variant"])
                     if current not in (None, benchmark["version"]):
-                        continue  # there is another one by now
+                        continue  # the benchmark has changed
                     measure, against = "error_rate", f"{benchmark['kind']}/{benchmark['variant']}"
                 sizes = figures[measure], figures["standard_error"], table.manifest.rows
                 found.append(NetworkScore(measure, against, *sizes, table.name))
@@ -158,7 +158,7 @@ def scores_in(warehouse: Versions, network: str, player_version: str) -> list[Ne
 
 
 def shipped_scores(table: Table, folder: Path = SHIPPED) -> list[NetworkScore]:
-    """The figures that come with the package for this version of a network; empty for any other version."""
+    """The figures that the package has for this version of a network; empty for other versions."""
     return [NetworkScore(**each) for each in read_scores(folder).get(recorded_name(table), ())]
 
 
@@ -180,8 +180,8 @@ def read_scores(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> str:
-    """In one line, how accurate a network is on positions of this class (contact, crashed, race): by its best measured
-    scores, or by the figures of its training. Raises ManifestFormatError."""
+    """One line with the accuracy of a network on positions of this class (contact, crashed, race): its best measured
+    scores, or the figures of its training. Raises ManifestFormatError."""
     games = [score for score in scores if score.measure == "points_per_game"]
     if games:
         (_, _, points, error, size, _), *_ = games
@@ -190,7 +190,7 @@ def accuracy_text(table: Table, scores: Iterable[NetworkScore], name: str) -> st
         found = table.manifest.statistics
         figure, note = f"{found['points_per_game']:+.3f} +/- {found['standard_error']:.3f}", "in training"
     text = f"{recorded_name(table)}: {figure} points per game against PubEval {note}"
-    # a benchmark is named after its class: rollout_decisions/contact-..., gnubg_benchmark/contact
+    # benchmarks are named after their class: rollout_decisions/contact-..., gnubg_benchmark/contact
     classes = [(each, each.against.partition("/")[2].partition("-")[0]) for each in scores]
     rates = [score for score, of_class in classes if score.measure == "error_rate" and of_class == name]
     if rates:
@@ -207,7 +207,7 @@ _NETWORKS = {
 
 
 class NetworkPlayer:
-    """Chooses the play after which the opponent's cubeless equity is lowest, the first of equals.
+    """Chooses the play after which the opponent's cubeless equity is lowest; ties go to the first.
 
     Looking ahead, it evaluates the `likely` plays of each roll, or all of them if that is 0.
     """
@@ -223,7 +223,7 @@ class NetworkPlayer:
         version: str = "",
     ) -> None:
         self.networks, self.tables, self.label = networks, tables, label
-        self.table_names: tuple[str, ...] = ()  # of the tables, where they are those of a warehouse
+        self.table_names: tuple[str, ...] = ()  # of tables from a warehouse
         self.accuracy: Mapping[AnswerSource, str] = {} if accuracy is None else accuracy
         self._version = version
 
@@ -232,7 +232,7 @@ class NetworkPlayer:
 
     @cached_property
     def version(self) -> str:
-        """As given, else eight hex digits that change with the weights or the size of the tables."""
+        """The given version, or eight hex digits that change with the weights or the size of the tables."""
         if self._version:
             return self._version
         digest = hashlib.sha256(b"".join(values.tobytes() for values in self.networks))
@@ -241,7 +241,7 @@ class NetworkPlayer:
 
     @cached_property
     def chooser(self) -> Chooser:
-        """What kernels choose by: see `choices.KernelPlayer`."""
+        """The data with which kernels choose: see `choices.KernelPlayer`."""
         from bgdata.evaluation.choices import network_chooser
 
         return network_chooser(self.networks, self.tables)
@@ -258,7 +258,7 @@ class NetworkPlayer:
         return evaluations_ahead(self.networks, self.tables, board_array(boards), ply, likely_plays(self.likely))
 
     def seeing_all(self) -> Self:
-        """The same player, which evaluates all plays of each roll."""
+        """A copy of this player that evaluates all plays of each roll."""
         player = copy(self)
         player.likely = 0
         return player
@@ -274,7 +274,7 @@ class NetworkPlayer:
 def version_by(folders: Iterable[Path]) -> str:
     """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
 
-    All had the first one when players were first recorded, in games too; another may differ by its Parquet alone.
+    Every revision counts as 1, that of the first recorded players, as later revisions may only differ in Parquet.
     """
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
@@ -282,7 +282,7 @@ def version_by(folders: Iterable[Path]) -> str:
 
 class MappedNetwork(NetworkPlayer):
     """The networks of a version, and bearoff tables, memory-mapped. `accuracy` quotes scores of the networks from
-    `warehouse`. A pickled one is only the paths of all of them.
+    `warehouse`. A pickle only has the paths.
 
     Raises CorruptFileError.
     """
@@ -302,8 +302,8 @@ class MappedNetwork(NetworkPlayer):
 
 
 class _Accuracy(Mapping[AnswerSource, str]):
-    """The accuracy of each source, from the manifests of tables and the measured scores of networks; read only when
-    asked for."""
+    """The accuracy of each source, from the manifests of tables and the measured scores of networks; read on first
+    use."""
 
     def __init__(self, table: Table, bearoff: BearoffEvaluator, version: str, warehouse: Versions | None) -> None:
         self.table, self.bearoff, self.version, self.warehouse = table, bearoff, version, warehouse
@@ -328,11 +328,11 @@ class _Accuracy(Mapping[AnswerSource, str]):
         return len(self.sources)
 
 
-MATCHES = "bearoff_match"  # of exact tables at match scores
+MATCHES = "bearoff_match"  # the kind of exact tables at match scores
 
 
 def network_name(name: str) -> str:
-    """`network/NAME` or `network/NAME/VERSION` as given; for `network`, the name of the one that comes with bgdata.
+    """`network/NAME` or `network/NAME/VERSION` unchanged; for `network`, the name of the package's default network.
     Raises UnknownPlayerError."""
     if not re.fullmatch(rf"{NETWORK}(/[a-z0-9-]+(/{VERSION.pattern})?)?", name):
         raise UnknownPlayerError(f"expected {NETWORK}, {NETWORK}/NAME or {NETWORK}/NAME/VERSION, got {name}")
@@ -340,16 +340,16 @@ def network_name(name: str) -> str:
 
 
 def find_network(name: str, warehouse: Versions, version: str | None = None) -> Table:
-    """The current version of `network/NAME`, of any kind of network, or the version that is named. If the warehouse has
-    none, it is the one that comes with bgdata.
+    """The current or named version of `network/NAME`, of any kind of network. If the warehouse has none, the one of the
+    package.
 
-    Raises UnknownPlayerError or MissingTableError, and CorruptFileError where `current` names one that is gone.
+    Raises UnknownPlayerError or MissingTableError, and CorruptFileError if the current version is missing.
     """
     _, variant, *named = network_name(name).split("/")
     version = named[0] if named else version
     tables = [table for kind in NETWORK_KINDS if kind in warehouse.kinds for table in warehouse.versions(kind, variant)]
     kinds = {table.folder.parts[-3] for table in tables if version in (None, table.folder.name)}
-    if version is None:  # with one whose current version is gone: to open it is an error
+    if version is None:  # including tables whose current version is missing, which raise
         kinds |= {kind for kind in NETWORK_KINDS if kind in warehouse.kinds and variant in warehouse.variants(kind)}
     if kinds:
         found = [warehouse.open(kind, variant, version) for kind in sorted(kinds)]
@@ -364,7 +364,7 @@ def find_network(name: str, warehouse: Versions, version: str | None = None) -> 
 
 
 def _creation_time(table: Table) -> str:
-    """When a version was made; a damaged one sorts last."""
+    """The creation time of a version; damaged ones sort last."""
     try:
         return table.manifest.created
     except BgdataError:
@@ -374,9 +374,9 @@ def _creation_time(table: Table) -> str:
 def open_network_player(
     name: str, ply: int, warehouse: Versions, *, tables: bool = True, endgames: bool = False
 ) -> NetworkPlayer | LookaheadPlayer:
-    """A network with the best bearoff tables of the warehouse (without them unless `tables`), all memory-mapped. At ply
-    0 the result is a player that kernels can play. Contact endgames answer too if `endgames`: recipes name no such
-    tables, so what is recorded is played without.
+    """A network with the best bearoff tables of the warehouse (none if `tables` is false), all memory-mapped. At ply 0
+    kernels can play the result. With `endgames`, contact endgames answer too; recorded games do without, as recipes do
+    not name such tables.
 
     Raises UnknownPlayerError, MissingTableError or CorruptFileError.
     """
@@ -389,11 +389,11 @@ def open_network_player(
 
 
 def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: int = 0) -> LookaheadPlayer:
-    """A player with the best bearoff tables and contact endgames of a warehouse, and one of its networks or the one
-    that comes with bgdata; or an ONNX file as it is, which uses exact tables for cube decisions alone.
+    """A player with the best bearoff tables and contact endgames of a warehouse, and one of its networks or the default
+    one of the package; or an ONNX file, for which exact tables only answer cube decisions.
 
-    Only what is needed is read, and nothing is copied. Raises MissingWarehouseError, MissingTableError for a missing
-    network, CorruptFileError, UsageError for a ply that is not 0 to MOST_PLY, and what `OnnxEvaluator` raises.
+    Reads only what is needed, and copies nothing. Raises MissingWarehouseError, MissingTableError for a missing
+    network, CorruptFileError, UsageError for a ply outside 0 to MOST_PLY, and the errors of `OnnxEvaluator`.
     """
     warehouse.require()
     bearoff = open_bearoff(warehouse, with_endgames=True)

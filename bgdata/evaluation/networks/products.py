@@ -1,14 +1,14 @@
-"""Products of whole numbers as vectors of the processor: the loops in which networks spend their time.
+"""Integer products as processor vectors: the loops in which networks spend their time.
 
-The sums are exact in any order, so this changes no bit. Numba's loops over arrays do not become such code: it is given
-to LLVM as vectors of 32 numbers. Pairs of products are added as processors do it, by VPMADDWD, or by VPDPWSSD, which
-adds them to a sum as well.
+Sums are exact in any order, so vectors change no bit. Numba does not compile loops over arrays to such code, so LLVM
+gets vectors of 32 numbers directly. Pairs of products are added by the instructions VPMADDWD, or VPDPWSSD, which also
+adds them to a sum.
 
 `copy_points` copies the inputs of the points, `weigh_points` sums over the checkers of a side, `count_changes` counts
-and `collect_changes` collects the inputs that changed, and `add_rows` adds their rows of a first layer to its sums,
-which stay in registers meanwhile. The others are for later layers. Most rectified units are 0, and mostly the same ones
-after all plays of a position: `gather_active` collects those that are not 0 in some lane, and `add_products_6` adds
-what they weigh to the sums of a later layer, which stay in registers too. Six plays together read each weight once.
+and `collect_changes` collects changed inputs, and `add_rows` adds their rows of a first layer to its sums, which stay
+in registers. The others are for later layers. Most rectified units are 0, and mostly the same ones after all plays of a
+position: `gather_active` collects the units that are not 0 in some lane, and `add_products_6` adds their products to
+the sums of a later layer, which stay in registers too. Six plays together read each weight once.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ _I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _NUMBERS, _WIDE = ir.VectorType(_I16, STEP), ir.VectorType(_I32, STEP)
 _HALF, _EIGHT = ir.VectorType(_I32, SUMS), ir.VectorType(_I16, 8)
 _EVEN, _ODD = (ir.Constant(_HALF, list(range(first, STEP, 2))) for first in (0, 1))
-# numbers of two rows in turn, the lower and the upper four of every eight, as processors do it; and back in order
+# vectors interleave the lower and upper four of every eight numbers of two rows, as processors do; and the inverse
+# order
 _FOURS = [[8 * eight + half + item for eight in range(4) for item in range(4)] for half in (0, 4)]
 _IN_TURN = [ir.Constant(_WIDE, [place + row for place in fours for row in (0, STEP)]) for fours in _FOURS]
 _ORDER = [(_FOURS[0] + _FOURS[1]).index(number) for number in range(STEP)]
 _IN_ORDER = [ir.Constant(_HALF, _ORDER[begin : begin + SUMS]) for begin in (0, SUMS)]
-UNITS = read_only(np.array(_ORDER, np.int64))  # [place] of which of 32 units `add_products_6` wants the weight there
-# by feature of a processor: what adds neighbouring products, and of how many numbers
+UNITS = read_only(np.array(_ORDER, np.int64))  # [place] the unit of 32 whose weight `add_products_6` reads there
+# by processor feature: the instruction that adds neighbouring products, and its number of products
 _PAIRS = {
     "avx512bw": ("llvm.x86.avx512.pmaddw.d.512", 32),
     "avx2": ("llvm.x86.avx2.pmadd.wd", 16),
@@ -52,8 +53,8 @@ llvmlite.binding.initialize_native_asmparser()
 @intrinsic
 def _copy_points(_context: Any, of_count: Any, board: Any, inputs: Any) -> Any:
     """copy_points(of_count, board, inputs), in a kernel: fills int16 inputs[8 * (p - 1):8 * p] for the points p from 1
-    to 24 with int16 of_count[board[p] + 15, 0:8], of int8 board[26]. All arrays are contiguous. Numba would look for
-    each point whether the arrays overlap."""
+    to 24 with int16 of_count[board[p] + 15, 0:8], of int8 board[26]. All arrays are contiguous. Numba's loop would
+    check at each point whether the arrays overlap."""
     return types.void(of_count, board, inputs), _generate_points
 
 
@@ -61,55 +62,54 @@ def _copy_points(_context: Any, of_count: Any, board: Any, inputs: Any) -> Any:
 def _weigh_points(_context: Any, board: Any, _side: Any, weights: Any, _row: Any) -> Any:
     """weigh_points(board, side, weights, row), in a kernel: the sum over the points p from 1 to 24 of max(side *
     board[p], 0) * weights[row, p], of int8 board[26], side 1 or -1, and int16 weights[rows, 25]. The sum must fit
-    int16. Both arrays are contiguous. Numba would go point by point."""
+    int16. Both arrays are contiguous. Numba's loop would go point by point."""
     return types.intp(board, types.intp, weights, types.intp), _generate_weighed
 
 
 @intrinsic
 def _count_changes(_context: Any, inputs: Any, _row: Any, _other: Any, _begin: Any, _end: Any) -> Any:
-    """count_changes(inputs, row, other, begin, end), in a kernel: in how many of the items begin:end int16 inputs[row]
-    and inputs[other] differ. The array is contiguous, with room for whole vectors from `begin` on."""
+    """count_changes(inputs, row, other, begin, end), in a kernel: the number of items begin:end in which int16
+    inputs[row] and inputs[other] differ. The array is contiguous, with room for whole vectors from `begin` on."""
     return types.intp(inputs, *[types.intp] * 4), _generate_count
 
 
 @intrinsic
 def _collect_changes(_context: Any, before: Any, after: Any, _count: Any, rows: Any, changes: Any) -> Any:
-    """collect_changes(before, after, count, rows, changes), in a kernel: returns a number n, and fills int16 rows[0:n]
-    with those items below `count` in which int16 `after` differs from `before`, and changes[0:n] with the differences;
-    one more place of both is 0 after them. All arrays are contiguous. The first two have room for `count` rounded up to
-    whole vectors, the others for one vector more."""
+    """collect_changes(before, after, count, rows, changes), in a kernel: returns n, and fills int16 rows[0:n] with the
+    items below `count` in which int16 `after` differs from `before`, and changes[0:n] with the differences; rows[n] and
+    changes[n] are 0. All arrays are contiguous. The first two have room for `count` rounded up to whole vectors, the
+    others for one vector more."""
     return types.intp(before, after, types.intp, rows, changes), _generate_changes
 
 
 @intrinsic
 def _add_rows(_context: Any, weights: Any, rows: Any, values: Any, _n: Any, before: Any, sums: Any) -> Any:
     """add_rows(weights, rows, values, n, before, sums), in a kernel: fills int32 sums[unit] with before[unit] plus the
-    sum over i < n of values[i] * weights[rows[i] * len(sums) + unit], but not the last len(sums) % 32 of them. n is
-    even. Weights, rows and values are int16. All arrays are contiguous."""
+    sum over i < n of values[i] * weights[rows[i] * len(sums) + unit], except the last len(sums) % 32. n is even.
+    Weights, rows and values are int16. All arrays are contiguous."""
     return types.void(weights, rows, values, types.intp, before, sums), _generate_rows
 
 
 @intrinsic
 def _gather_active(_context: Any, hidden: Any, _count: Any, active: Any, gathered: Any) -> Any:
-    """gather_active(hidden, count, active, gathered), in a kernel: returns a number m of units, and fills int16
-    active[0:m] with them and gathered[lane, 0:m] with int16 hidden[lane, active[i]]. These are all units below `count`
-    that are not 0 in some lane, and maybe others; at least one more place of both arrays is 0 after them. Both have
-    room for `count` rounded up to whole vectors, and one vector more."""
+    """gather_active(hidden, count, active, gathered), in a kernel: returns m, and fills int16 active[0:m] with units
+    and gathered[lane, 0:m] with int16 hidden[lane, active[i]]. These are all units below `count` that are not 0 in some
+    lane, and perhaps others; at least one more place of both arrays is 0. Both have room for `count` rounded up to
+    whole vectors, and one vector more."""
     return types.intp(hidden, types.intp, active, gathered), _generate_gathered
 
 
-def adding_products(lanes: int) -> Any:
-    """The instruction for so many lanes."""
+def make_add_products(lanes: int) -> Any:
+    """The intrinsic `add_products` for this number of lanes."""
 
     @intrinsic
     def add_products(
         _context: Any, weights: Any, _place: Any, _units: Any, active: Any, gathered: Any, _m: Any, sums: Any
     ) -> Any:
-        """add_products(weights, place, units, active, gathered, m, sums), in a kernel: fills int32
-        sums[0:lanes, 0:units] with themselves plus the sums over i < m of gathered[lane, i] * weights[place +
-        active[i] * width + p], `width` being `units` rounded up to whole vectors, and p the place of the unit by UNITS.
-        Sums up to `width` are overwritten. All arrays are contiguous, and what follows the first m is 0, as
-        `gather_active` leaves it."""
+        """add_products(weights, place, units, active, gathered, m, sums), in a kernel: adds to int32 sums[0:lanes,
+        0:units] the sums over i < m of gathered[lane, i] * weights[place + active[i] * width + p], where `width` is
+        `units` rounded up to whole vectors, and p the place of the unit by UNITS. Sums up to `width` are overwritten.
+        All arrays are contiguous, and zeros follow the first m, as `gather_active` leaves them."""
         arguments = weights, types.intp, types.intp, active, gathered, types.intp, sums
         return types.void(*arguments), functools.partial(_generate_products, lanes)
 
@@ -118,9 +118,9 @@ def adding_products(lanes: int) -> Any:
 
 @intrinsic
 def _shift_down(_context: Any, numbers: Any, _shift: Any, _most: Any, shifted: Any) -> Any:
-    """shift_down(numbers, shift, most, shifted), in a kernel: fills int16 shifted[i] with int32 numbers[i] / 2^shift to
-    the nearest whole number, but at least 0 and at most `most`; not the last len(numbers) % 32 of them. Both arrays are
-    contiguous. Numba would shift in 64 bits, which takes three times as long."""
+    """shift_down(numbers, shift, most, shifted), in a kernel: fills int16 shifted[i] with int32 numbers[i] / 2^shift
+    rounded to the nearest integer and limited to 0 to `most`, except the last len(numbers) % 32. Both arrays are
+    contiguous. Numba's loop would shift in 64 bits, which takes three times as long."""
     return types.void(numbers, types.int32, types.int32, shifted), _generate_shifted
 
 
@@ -131,7 +131,7 @@ collect_changes: Any = _collect_changes
 add_rows: Any = _add_rows
 shift_down: Any = _shift_down
 gather_active: Any = _gather_active
-add_products_1, add_products_6 = map(adding_products, (1, LANES))
+add_products_1, add_products_6 = map(make_add_products, (1, LANES))
 
 
 def _generate_points(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -184,7 +184,7 @@ def _generate_changes(context: Any, builder: Any, signature: Any, values: Any) -
 
 
 def _collect_vectors(builder: Any, before: Any, after: Any, count: Any, into: tuple[Any, Any], found: Any) -> None:
-    """Changes of 32 items at a time."""
+    """Collects changes of 32 items at a time."""
     with cgutils.for_range_slice(builder, _number(0), count, _number(STEP), intp=_I64) as (start, _):
         change = builder.sub(*(_numbers(builder, array, start, _number(0)) for array in (after, before)))
         is_changed = builder.icmp_unsigned("!=", change, ir.Constant(_NUMBERS, None))
@@ -196,7 +196,7 @@ def _collect_vectors(builder: Any, before: Any, after: Any, count: Any, into: tu
 
 
 def _collect_items(builder: Any, before: Any, after: Any, count: Any, into: tuple[Any, Any], found: Any) -> None:
-    """The same of one at a time, without a branch."""
+    """Collects changes of one item at a time, without a branch."""
     with cgutils.for_range(builder, count, intp=_I64) as loop:
         change = builder.sub(*(_item(builder, array, loop.index, 0) for array in (after, before)))
         at = builder.load(found)
@@ -211,7 +211,7 @@ def _generate_rows(context: Any, builder: Any, signature: Any, values: Any) -> A
     (count,) = cgutils.unpack_tuple(builder, sums.shape)
 
     def add_block(start: Any, vectors: int) -> None:
-        """The sums of some vectors of units from `start` on."""
+        """Adds the sums of some vectors of units from `start` on."""
         totals = [[_new_total(builder) for _ in _IN_TURN] for _ in range(vectors)]
         with cgutils.for_range_slice(builder, _number(0), n, _number(2), intp=_I64) as (item, _):
             pair_of_rows = [builder.sext(_item(builder, rows, item, row), _I64) for row in (0, 1)]
@@ -246,7 +246,7 @@ def _generate_shifted(context: Any, builder: Any, signature: Any, values: Any) -
     (count,) = cgutils.unpack_tuple(builder, numbers.shape)
     with cgutils.for_range_slice(builder, _number(0), _whole(builder, count), _number(SUMS), intp=_I64) as (start, _):
         found = _numbers(builder, numbers, start, _number(0), _HALF)
-        for limit, sign in ((zeros, ">"), (most, "<")):  # before half is added, which might else pass 32 bits
+        for limit, sign in ((zeros, ">"), (most, "<")):  # before half is added, which might overflow 32 bits
             found = builder.select(builder.icmp_signed(sign, found, limit), found, limit)
         found = builder.ashr(builder.add(found, half), shift)
         _store(builder, shifted, start, builder.trunc(found, ir.VectorType(_I16, SUMS)))
@@ -262,7 +262,7 @@ def _generate_gathered(context: Any, builder: Any, signature: Any, values: Any) 
     zeros = ir.Constant(_NUMBERS, None)
 
     def fill(vectors: list[Any]) -> None:
-        """Store vectors as the next units, and the numbers of each lane."""
+        """Stores vectors as the next units, and their numbers in each lane."""
         at = builder.load(found)
         places = [at, *(builder.add(builder.mul(room, _number(lane)), at) for lane in lanes)]
         for array, place, vector in zip([active] + [gathered] * LANES, places, vectors, strict=True):
@@ -292,19 +292,19 @@ def _is_left(builder: Any, start: Any, count: Any) -> Any:
 
 
 def _bits(builder: Any, mask: Any) -> Any:
-    """How many of 32 conditions hold."""
+    """The number of true conditions among 32."""
     return builder.zext(builder.ctpop(builder.bitcast(mask, _I32)), _I64)
 
 
 def _pairs_of_items(builder: Any, array: Any, item: Any) -> Any:
-    """int16[32]: an item of an int16 array and the next one, again and again."""
+    """int16[32]: an item of an int16 array and the next one, repeated."""
     address = builder.bitcast(builder.gep(array.data, [item]), _I32.as_pointer())
     return builder.bitcast(splat(builder, builder.load(address, align=2), _HALF), _NUMBERS)
 
 
 def _compress(builder: Any, vector: Any, is_active: Any) -> Any:
-    """int16[32]: those numbers of a vector that are active, and zeros after them. Where this takes many steps, all that
-    are asked for are the first ones, and they stay where they are."""
+    """int16[32]: the active numbers of a vector, then zeros. Without AVX-512 VBMI2, only zeroes the others, so the
+    active numbers must come first."""
     zeros = ir.Constant(_NUMBERS, None)
     if not _has("avx512vbmi2"):
         return builder.select(is_active, vector, zeros)
@@ -320,7 +320,7 @@ def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, v
     vectors = builder.sdiv(_rounded_up(builder, units, SUMS), _number(SUMS))
 
     def add_units(first: Any, vectors: int) -> None:
-        """The sums of some vectors of units from `first` on."""
+        """Adds the sums of some vectors of units from `first` on."""
         totals = [[cgutils.alloca_once(builder, _HALF) for _ in range(vectors)] for _ in range(lanes)]
         rows = [builder.add(builder.mul(most, _number(lane)), first) for lane in range(lanes)]
         for row, of_lane in zip(rows, totals, strict=True):
@@ -354,7 +354,7 @@ def _generate_products(lanes: int, context: Any, builder: Any, signature: Any, v
 
 
 def _plus_products(builder: Any, total: Any, numbers: Any, factors: Any) -> Any:
-    """int32[16]: the total plus products of int16[32], the sum of two neighbours in each place."""
+    """int32[16]: the total plus products of int16[32], two neighbouring products in each place."""
     if _has("avx512vnni"):
         kind = ir.FunctionType(_HALF, [_HALF, _NUMBERS, _NUMBERS])
         return builder.asm(kind, "vpdpwssd $3, $2, $0", "=v,0,v,v", [total, numbers, factors], side_effect=False)
@@ -391,7 +391,7 @@ def _sum_of(builder: Any, vector: Any) -> Any:
 
 
 def _has(feature: str) -> bool:
-    """Whether the processor that is compiled for has a feature."""
+    """Whether the target processor has a feature."""
     wanted = config.CPU_FEATURES
     if wanted is not None:
         return f"+{feature}" in wanted.split(",")
@@ -399,12 +399,12 @@ def _has(feature: str) -> bool:
 
 
 def _most_vectors() -> int:
-    """How many vectors of sums stay in registers, an even number: of those of AVX-512 there are 32."""
+    """The number of vectors of sums that stay in registers, an even number; AVX-512 has 32 registers."""
     return 4 if _has("avx512bw") else 2
 
 
 def _new_total(builder: Any) -> Any:
-    """The address of int32[16], zeros each time that this is reached."""
+    """The address of int32[16], set to zeros whenever this point is reached."""
     address = cgutils.alloca_once(builder, _HALF)
     builder.store(ir.Constant(_HALF, None), address)
     return address
@@ -415,12 +415,12 @@ def _number(value: int) -> Any:
 
 
 def _rounded_up(builder: Any, value: Any, step: int) -> Any:
-    """The next multiple of a power of two, from value up."""
+    """The next multiple of a power of two at or above a value."""
     return builder.and_(builder.add(value, _number(step - 1)), _number(-step))
 
 
 def _whole(builder: Any, count: Any) -> Any:
-    """How many of `count` numbers fill vectors."""
+    """`count` rounded down to whole vectors."""
     return builder.sub(count, builder.srem(count, _number(STEP)))
 
 
@@ -430,7 +430,7 @@ def _item(builder: Any, array: Any, first: Any, place: int) -> Any:
 
 
 def _numbers(builder: Any, array: Any, first: Any, start: Any, kind: Any = _NUMBERS) -> Any:
-    """Numbers of an array from first + start on: STEP of int16, or what this kind of vector holds."""
+    """Loads numbers of an array from first + start on: STEP of int16, or as many as this kind of vector has."""
     address = vector_at(builder, array, builder.add(first, start), kind.element, kind.count)
     return builder.load(address, align=kind.element.width // 8)
 

@@ -1,13 +1,13 @@
 """Sets of points as integers, and what one roll can do there: escape, hit blots, make points.
 
-Bit p of a set is point p, so that one instruction looks at all points together. A side's checkers are wanted in two
-directions. In its *own* numbering they move down to point 1 (bar 25); in the other side's numbering, called *ahead*,
-they move up (bar 0), and there the other side's own points are the obstacles: one shift moves all checkers by a die.
+Bit p of a set is point p, so that one instruction handles all points. A side's checkers are used in two directions. In
+its *own* numbering they move down to point 1 (bar 25); in the other side's numbering, called *ahead*, they move up (bar
+0), where the other side's own points are the obstacles: one shift moves all checkers by a die.
 
 Escapes: the 12 points in front of a checker are a mask, bit i for the point i + 1 pips ahead. Its *block* ends with the
-farthest made point no more than BLOCK pips ahead. A roll escapes if the checker alone can come to a point beyond that,
-with one die, with both, or with up to four steps of a double, never stopping on a made point; points beyond 12 are
-open. An old idea of the field (Berliner's programs had such counts); this definition is our own.
+farthest made point within BLOCK pips. A roll escapes if the checker alone can move beyond that, with one die, with
+both, or with up to four steps of a double, without stopping on a made point; points beyond 12 are open. An old idea of
+the field (Berliner's programs had such counts); this definition is our own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _U1, _U2, _U4, _U56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
 
 
 class SideSets(NamedTuple):
-    """Where one side stands, in its own numbering and ahead; `made` points hold two checkers or more, never the bar."""
+    """The checkers of one side, in its own numbering and ahead; `made` points have two checkers or more, and exclude
+    the bar."""
 
     own: int
     own_made: int
@@ -39,7 +40,7 @@ class SideSets(NamedTuple):
 
 @kernel()
 def bit_count(points: int) -> int:
-    """How many points are in a set. Compilers know this way of counting and make one instruction of it."""
+    """Number of points in a set. Compilers turn this code into one instruction."""
     bits = np.uint64(points)
     bits = bits - ((bits >> _U1) & _ONES)
     bits = (bits & _PAIRS) + ((bits >> _U2) & _PAIRS)
@@ -49,7 +50,7 @@ def bit_count(points: int) -> int:
 
 @kernel()
 def bit_count_32(points: np.int32) -> np.int32:
-    """The same of int32 points from 0 on, as int32: in loops over lanes, which become vectors."""
+    """Number of points in a set of int32, as int32: loops over lanes become vectors."""
     bits = np.int32(points - np.int32(np.int32(points >> _I1) & _ONES_32))
     bits = np.int32(np.int32(bits & _PAIRS_32) + np.int32(np.int32(bits >> _I2) & _PAIRS_32))
     bits = np.int32(np.int32(bits + np.int32(bits >> _I4)) & _NIBBLES_32)
@@ -58,7 +59,7 @@ def bit_count_32(points: np.int32) -> np.int32:
 
 @kernel()
 def lowest(points: int) -> int:
-    """The lowest point of a set, 64 for none."""
+    """The lowest point of a set, 64 if empty."""
     return bit_count((points & -points) - 1)
 
 
@@ -88,11 +89,11 @@ def side_sets(board: Boards) -> tuple[SideSets, SideSets]:
 REACH = 12
 BLOCK = 7
 MASKS = 1 << REACH
-LAST_SQUARE = 15  # a checker that far up the board, bar at 0, is as good as home
+LAST_SQUARE = 15  # beyond this square (bar 0) a checker counts as escaped
 
 
 def escape_counts() -> NDArray[np.int8]:
-    """int8[4096]: how many of 36 rolls escape, by mask."""
+    """int8[4096]: by mask, number of rolls of 36 that escape."""
     masks = np.arange(MASKS)
     near = masks & ((1 << BLOCK) - 1)
     end = np.array([mask.bit_length() for mask in range(1 << BLOCK)])[near]  # 0: no block
@@ -114,7 +115,7 @@ def escape_counts() -> NDArray[np.int8]:
 
 
 def window_counts() -> NDArray[np.int8]:
-    """int8[4096]: the most points of a mask within six neighbouring ones."""
+    """int8[4096]: by mask, the most points within six neighbouring ones."""
     masks = np.arange(MASKS)
     counts = np.array([mask.bit_count() for mask in range(64)], np.int8)
     windows: NDArray[np.int8] = np.max([counts[masks >> start & 63] for start in range(7)], axis=0)
@@ -127,15 +128,15 @@ _WINDOWS = window_counts()
 
 @kernel()
 def escapes_from(square: int, made: int) -> int:
-    """Rolls of 36 that escape from `square`, bar at 0, over points `made` above it."""
+    """Rolls of 36 that escape from `square` (bar 0) over points `made` above it."""
     return int(_ESCAPES[(made >> (square + 1)) & (MASKS - 1)])
 
 
 @kernel()
 def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
-    """(from the squares from `rearmost` on, from all squares): the fewest rolls that escape over points `made`.
+    """(from squares from `rearmost` on, from all squares): the fewest rolls of 36 that escape over points `made`.
 
-    Squares up to LAST_SQUARE where a checker may stand count; the bar, 0, always is one. 36 where there is none.
+    Considers squares up to LAST_SQUARE where a checker may be, always including the bar, 0. 36 if there are none.
     """
     fewest, fewest_of_all = 36, 36
     for square in range(LAST_SQUARE + 1):
@@ -147,7 +148,7 @@ def fewest_escapes(rearmost: int, made: int) -> tuple[int, int]:
 
 @kernel()
 def longest_run(points: int) -> int:
-    """The most neighbouring points in a set."""
+    """Length of the longest run of neighbouring points in a set."""
     length = 0
     while points:
         points &= points >> 1
@@ -164,15 +165,15 @@ def most_in_six(points: int) -> int:
 
 @kernel()
 def points_in_front(square: int, made: int) -> int:
-    """Points `made` up to 12 pips above `square`: two for each of the first six, one for each of the others."""
+    """Weight of points `made` up to 12 pips above `square`: two for each of the first six, one for each other."""
     ahead = made >> (square + 1)
     return bit_count(ahead & 63) + bit_count(ahead & (MASKS - 1))
 
 
-_NOBODY = 1 << 25  # stands for no hit: nothing is lost there
+_NOBODY = 1 << 25  # a target without loss, for no hit
 _NOBODY_32, _ALL_PIPS, _ONE = np.int32(_NOBODY), np.int32(25), np.int32(1)
-SIDES = 16  # whose rolls are counted together: lanes of 32 bits in a vector
-RollNumbers = NDArray[np.int32]  # [ROLL_NUMBERS] what `fill_roll_counts` is given of each lane, and finds
+SIDES = 16  # sides counted together: 32-bit lanes of a vector
+RollNumbers = NDArray[np.int32]  # [ROLL_NUMBERS] arguments and results of `fill_roll_counts`, by lane
 ROLL_NUMBERS = 12 * SIDES
 MOVERS, SINGLES, TARGETS, LANDINGS, SOURCES, PAIRS, WANTED, HITTING, HITTING_TWO, PIPS, MAKING, ON_BLOT = range(
     0, ROLL_NUMBERS, SIDES
@@ -181,11 +182,11 @@ MOVERS, SINGLES, TARGETS, LANDINGS, SOURCES, PAIRS, WANTED, HITTING, HITTING_TWO
 
 @kernel()
 def entering_shots(movers: int, bar: int, targets: int, landings: int) -> tuple[int, int, int]:
-    """(rolls of 36 that can hit, that can hit two blots, pips lost to the best hit summed over 36 rolls) of a side with
-    `bar` checkers on the bar, 1 or more.
+    """(rolls of 36 that can hit, that can hit two blots, pips lost to the best hit summed over 36 rolls) for a side
+    with `bar` checkers on the bar, 1 or more.
 
     `movers` are its other checkers, `targets` the blots, `landings` the points not blocked, all ahead. A blot on the
-    other side's own point p loses 25 - p pips. The rule that a roll must be played in full is ignored.
+    other side's own point p loses 25 - p pips. Ignores the rule that a roll must be played in full.
     """
     hitting, hitting_two, pips = 0, 0, 0
     for die in range(1, 7):
@@ -222,8 +223,8 @@ def entering_mixed(movers: int, bar: int, targets: int, landings: int, die: int,
 
 @kernel()
 def entering_double(movers: int, bar: int, targets: int, landings: int, die: int) -> tuple[int, bool]:
-    """(targets that a double can hit from the bar, whether it can hit two): the steps left after entering are for all
-    checkers, and every point is taken to have checkers enough."""
+    """(targets that a double can hit from the bar, whether it can hit two). All checkers can use the steps left after
+    entering, and every point is assumed to have enough checkers."""
     entry = (1 << die) & landings
     if entry == 0:
         return 0, False
@@ -237,24 +238,23 @@ def entering_double(movers: int, bar: int, targets: int, landings: int, die: int
         two = two or bit_count(first & targets) >= 2
     elif bar == 1 and (first & targets) != 0:
         two = two or bit_count((first | second) & targets) >= 2
-    again = ((first & targets) << die) & second  # where a checker can be that has hit before
+    again = ((first & targets) << die) & second  # squares of a checker that has already hit
     again |= ((again | (second & targets)) << die) & third
     return here | later, two or (again & targets) != 0
 
 
 @kernel(borrows=True)
 def fill_roll_counts(numbers: RollNumbers) -> None:
-    """Fills numbers[HITTING + lane] to numbers[ON_BLOT + lane] from the six numbers[MOVERS + lane] to
-    numbers[WANTED + lane], for all lanes, each a side without a checker on the bar.
+    """Fills numbers[HITTING + lane] to numbers[ON_BLOT + lane] from the six numbers[MOVERS + lane] to numbers[WANTED +
+    lane], for all lanes; each is a side without a checker on the bar.
 
-    Of 36 rolls HITTING can hit, HITTING_TWO can hit two blots, and PIPS is what the best hits lose, summed; MAKING make
-    a new point that is WANTED, ON_BLOT on a blot. All sets are ahead: MOVERS the checkers, those alone on their point
-    SINGLES, TARGETS the blots, LANDINGS the points not blocked. A point is made by two checkers from two different
-    SOURCES, or by one that covers a single checker; by a double also by two from one of the PAIRS, and in one or two
-    steps each. The rule that a roll must be played in full is ignored.
+    Of 36 rolls HITTING can hit, HITTING_TWO can hit two blots, and PIPS is the total loss by the best hits; MAKING make
+    a new point that is WANTED, ON_BLOT one on a blot. All sets are ahead: MOVERS the checkers, SINGLES those alone on
+    their point, TARGETS the blots, LANDINGS the points not blocked. A point is made by two checkers from different
+    SOURCES, or by one that covers a single checker; by a double also by two from one of the PAIRS, in one or two steps
+    each. Ignores the rule that a roll must be played in full.
 
-    Loops over lanes have no branches and stay in 32 bits, and all numbers are in one array, so that they become
-    vectors.
+    Loops over lanes have no branches and use 32 bits, and all numbers are in one array, so that they become vectors.
     """
     for lane in range(SIDES):
         numbers[HITTING + lane] = numbers[HITTING_TWO + lane] = numbers[PIPS + lane] = 0
@@ -268,9 +268,8 @@ def fill_roll_counts(numbers: RollNumbers) -> None:
 
 @kernel(borrows=True)
 def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
-    """Adds two rolls of 36 to the counts of all lanes: those of two different dice. One checker hits two blots in
-    passing, or two do: of the pairs of a hit by one die and a hit by the other, those are none that are of one blot, or
-    of one single checker."""
+    """Adds two rolls of 36, those of two different dice, to the counts of all lanes. Two blots are hit by one checker
+    in passing or by two checkers; two hits of the same blot or with the same single checker do not count."""
     for lane in range(SIDES):
         target, landing, single = numbers[TARGETS + lane], numbers[LANDINGS + lane], numbers[SINGLES + lane]
         moved, other_moved = np.int32(numbers[MOVERS + lane] << high), np.int32(numbers[MOVERS + lane] << low)
@@ -295,7 +294,7 @@ def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
 
 @kernel(borrows=True)
 def add_double(numbers: RollNumbers, die: np.int32) -> None:
-    """Adds one roll of 36, a double, to the counts of all lanes; every point is taken to have checkers enough for its
+    """Adds one roll of 36, a double, to the counts of all lanes; every point is assumed to have enough checkers for its
     four steps."""
     for lane in range(SIDES):
         target, landing = numbers[TARGETS + lane], numbers[LANDINGS + lane]

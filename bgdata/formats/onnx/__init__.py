@@ -1,1 +1,1 @@
-"""Our networks as files of ONNX and PyTorch: inputs, classes, layers and the rules in one graph, in exact integers."""
+"""Our networks as files of ONNX and PyTorch: inputs, classes, layers and rules in one graph, in exact integers."""

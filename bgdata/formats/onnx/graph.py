@@ -1,7 +1,7 @@
-"""A graph of ONNX, written as arithmetic: `a + 1` adds a node, and gives the value that it computes.
+"""An ONNX graph written as arithmetic: `a + 1` adds a node and returns its value.
 
-Every row of a value is one position. Values are int32, bool, float32 or float64, and plain numbers take the type of the
-value that they meet. The names of nodes are numbers in the order of writing, so the same calls make the same bytes.
+Each row of a value is one position. Values are int32, bool, float32 or float64; plain numbers take the type of the
+other operand. Names of nodes are consecutive numbers, so the same calls give the same bytes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Numbers: TypeAlias = "Value | int | float | NDArray[Any]"
 
 
 class Node(NamedTuple):
-    """One operation: what it reads by name, the one value that it writes, and its settings."""
+    """One operation: the names it reads, the value it writes, and its settings."""
 
     operation: str
     inputs: tuple[str, ...]
@@ -26,7 +26,7 @@ class Node(NamedTuple):
 
 
 class Graph:
-    """The nodes and constants written so far. Equal constants are kept once."""
+    """The nodes and constants so far. Equal constants are stored once."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -34,7 +34,7 @@ class Graph:
         self._names: dict[tuple[bytes, str, tuple[int, ...]], str] = {}
 
     def input(self, name: str, dtype: DTypeLike) -> Value:
-        """What is given to the graph."""
+        """Add an input of the graph."""
         return Value(self, name, np.dtype(dtype))
 
     def constant(self, values: NDArray[Any]) -> Value:
@@ -45,14 +45,14 @@ class Graph:
         return Value(self, name, values.dtype)
 
     def add(self, operation: str, inputs: Sequence[Value], dtype: DTypeLike | None = None, **settings: Any) -> Value:
-        """The value of another operation, of the type of the first input if no other is named."""
+        """Add an operation and return its value, which has the type of the first input by default."""
         output = f"{operation.lower()}_{len(self.nodes)}"
         self.nodes.append(Node(operation, tuple(each.name for each in inputs), output, settings))
         return Value(self, output, inputs[0].dtype if dtype is None else np.dtype(dtype))
 
 
 def _operation(name: str, dtype: DTypeLike | None = None) -> Callable[[Value, Numbers], Value]:
-    """A method of values that adds an operation with another value or numbers."""
+    """A method of `Value` that adds an operation with another value or numbers."""
 
     def add(self: Value, other: Numbers) -> Value:
         return self.graph.add(name, [self, self.like(other)], dtype)
@@ -61,7 +61,7 @@ def _operation(name: str, dtype: DTypeLike | None = None) -> Callable[[Value, Nu
 
 
 class Value:
-    """What a node computes: [n, ...] numbers or truth values, a row for each position."""
+    """The result of a node: [n, ...] numbers or bools, one row per position."""
 
     def __init__(self, graph: Graph, name: str, dtype: np.dtype[Any]) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
@@ -76,7 +76,7 @@ class Value:
     __sub__ = _operation("Sub")
     __mul__ = _operation("Mul")
     __truediv__ = _operation("Div")
-    __floordiv__ = _operation("Div")  # of whole numbers, none below 0: ONNX rounds towards 0
+    __floordiv__ = _operation("Div")  # only of nonnegative integers: ONNX rounds towards 0
     __matmul__ = _operation("MatMul")
     __and__ = _operation("And")
     __or__ = _operation("Or")
@@ -108,28 +108,28 @@ class Value:
         return self.graph.add("Where", [self, then, then.like(other)], then.dtype)
 
     def to(self, dtype: DTypeLike) -> Value:
-        """The same numbers in another type; fractions are cut towards 0."""
+        """The same numbers in another type; fractions are truncated."""
         return self.graph.add("Cast", [self], dtype, to=np.dtype(dtype))
 
     def floor(self) -> Value:
-        """The next whole number below, of floats."""
+        """Floats rounded down."""
         return self.graph.add("Floor", [self])
 
     def total(self, axis: int = 1) -> Value:
-        """Sum along an axis, which keeps one place. Truth values are counted."""
+        """Sum along an axis, which keeps length 1. Counts bools."""
         numbers = self.to(np.int32) if self.dtype == np.bool_ else self
         return self.graph.add("ReduceSum", [numbers, self.graph.constant(np.array([axis]))], keepdims=1)
 
     def largest(self, axis: int = 1) -> Value:
-        """The largest along an axis, which keeps one place."""
+        """The maximum along an axis, which keeps length 1."""
         return self.graph.add("ReduceMax", [self], axes=[axis], keepdims=1)
 
     def smallest(self, axis: int = 1) -> Value:
-        """The smallest along an axis, which keeps one place."""
+        """The minimum along an axis, which keeps length 1."""
         return self.graph.add("ReduceMin", [self], axes=[axis], keepdims=1)
 
     def any(self, axis: int = 1) -> Value:
-        """Whether one along an axis is true."""
+        """Whether any along an axis is true."""
         return self.to(np.int32).largest(axis) > 0
 
     def take(self, places: NDArray[Any] | Value, axis: int = 1) -> Value:
@@ -138,23 +138,23 @@ class Value:
         return self.graph.add("Gather", [self, indices], axis=axis)
 
     def lookup(self, table: NDArray[Any]) -> Value:
-        """Rows of a table by these whole numbers."""
+        """Rows of a table at these integer indexes."""
         values = self.graph.constant(np.ascontiguousarray(table))
         return self.graph.add("Gather", [values, self], table.dtype, axis=0)
 
     def pick(self, column: Value) -> Value:
-        """[n, 1]: of [n, k] the number in this column, [n, 1]."""
+        """[n, 1]: from [n, k], the number in this column [n, 1]."""
         return self.graph.add("GatherElements", [self, column], axis=1)
 
     def transpose(self) -> Value:
-        """[k, n]: numbers [n, k] with the positions last."""
+        """[k, n] from [n, k]: positions become the last axis."""
         return self.graph.add("Transpose", [self], perm=[1, 0])
 
     def reshape(self, *sizes: int) -> Value:
-        """The same numbers in another shape; -1 is what is left."""
+        """The same numbers in another shape; -1 is inferred."""
         return self.graph.add("Reshape", [self, self.graph.constant(np.array(sizes))])
 
 
 def concat(values: Sequence[Value], axis: int = 1) -> Value:
-    """Values one after another."""
+    """Concatenate values along an axis."""
     return values[0].graph.add("Concat", values, axis=axis)

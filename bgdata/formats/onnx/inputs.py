@@ -1,11 +1,9 @@
-"""The inputs of networks, `contact_inputs` and those of races, in a graph: in the same order, and the same
-numbers.
+"""The inputs of networks in a graph, of contact and of races: the same order and numbers as in `evaluation.networks`.
 
-*Own* numbering is that of the side itself, bar 25. *Ahead* runs the other way, bar 0: there a side moves up, and the
-other side stands on its own numbers. Chances of one roll, hits and new points, are computed as in
-`evaluation.networks.shots`, for all rolls at once: sets are bool[26, n] of squares ahead, or bool[rolls, 26, n]: the
-boards come last, so that moving checkers copies whole rows. Square 0 is in no set, so it stands for whatever lies
-beyond the ends of the board.
+*Own* numbering is that of the side itself, bar 25. *Ahead* runs the other way, bar 0: a side moves up, and the other
+side is on its own numbers. Chances of one roll, hits and new points, are computed as in `evaluation.networks.shots`,
+for all rolls at once. Sets are bool[26, n] of squares ahead, or bool[rolls, 26, n]; boards are the last axis, so that
+moving checkers copies whole rows. Square 0 is in no set, so it represents all squares beyond the board.
 """
 
 from __future__ import annotations
@@ -24,18 +22,18 @@ from bgdata.game.board import CHECKERS
 
 SLOTS = np.arange(26)
 FIELD = (SLOTS > 0) & (SLOTS < 25)
-_SIGNS = np.where(SLOTS == 0, -1, 1)  # the opponent's bar holds a positive number
+_SIGNS = np.where(SLOTS == 0, -1, 1)  # the opponent's bar has a positive count
 DICE = np.arange(1, 7)
 MIXED = np.array([(die, other) for die in range(1, 7) for other in range(die + 1, 7)])
 DIE, OTHER = MIXED.T
 _SQUARES = SLOTS[:, None]
-_HOME_AND_BAR_POINT = (_SQUARES > 17) & FIELD[:, None]  # the mover's own points 7 to 1
-_CHANCES = np.round(np.arange(37) * UNIT / 36).astype(np.int32)  # by rolls of 36
+_HOME_AND_BAR_POINT = (_SQUARES > 17) & FIELD[:, None]  # own points 7 to 1 of the mover
+_CHANCES = np.round(np.arange(37) * UNIT / 36).astype(np.int32)  # by number of rolls of 36
 _ESCAPES, _STUCK = escape_counts().astype(np.int32), stuck_checkers().astype(np.int32).ravel()
 _FROM, _TO = SLOTS[:, None], SLOTS[None, :]
 _IN_FRONT = np.where((_FROM > _TO) & (_FROM <= _TO + REACH), 1 << np.maximum(_FROM - _TO - 1, 0), 0)  # bits of masks
 _WITHIN_SIX = (_FROM < _TO) & (_FROM >= _TO - 6)
-_RUNS = np.arange(1, 8)  # points of a run: 15 checkers make seven
+_RUNS = np.arange(1, 8)  # points of a run: 15 checkers make at most seven
 _WINDOWS = np.stack([(_FROM >= _TO) & (_TO + length > _FROM) for length in _RUNS], axis=1)  # [from, length, to]
 _SIX_WINDOWS = _WINDOWS[:, 5, 1:20]
 _HOME = (SLOTS >= 1) & (SLOTS <= 6)
@@ -44,14 +42,14 @@ _QUARTERS = np.maximum(SLOTS - 1, 0) // 6  # from the home board
 
 
 class Side(NamedTuple):
-    """One side of each board, and the other side, in the own numbering of each."""
+    """One side of each board and the other side, each in its own numbering."""
 
     ours: Value  # int32[n, 26] checkers by point, 25 the bar; slot 0 is empty
     theirs: Value
 
     @property
     def checkers(self) -> Value:
-        """int32[n, 1]: checkers that are not off."""
+        """int32[n, 1]: checkers on the board."""
         return self.ours.total()
 
     @property
@@ -66,20 +64,20 @@ class Side(NamedTuple):
 
     @property
     def rearmost(self) -> Value:
-        """int32[n, 1]: own point of the rearmost checker, 0 without any."""
+        """int32[n, 1]: own point of the rearmost checker, 0 without checkers."""
         return highest(self.ours > 0)
 
     @property
     def front(self) -> Value:
-        """int32[n, 1]: where the other side's rearmost checker stands, in this side's numbering; 25 without any."""
+        """int32[n, 1]: the other side's rearmost checker in this side's numbering; 25 without checkers."""
         return 25 - highest(self.theirs > 0)
 
     def other(self) -> Side:
-        """The same boards, seen by the other side."""
+        """The same boards seen by the other side."""
         return Side(self.theirs, self.ours)
 
     def weigh(self, weights: np.ndarray) -> Value:
-        """int32[n, 1]: the sum of own points' weights over the checkers."""
+        """int32[n, 1]: sum of the weights of own points over the checkers."""
         return self.ours @ weights.reshape(26, 1)
 
 
@@ -90,17 +88,17 @@ def side_on_roll(boards: Value) -> Side:
 
 
 def highest(points: Value) -> Value:
-    """int32[n, 1]: the highest number in a set bool[n, 26], 0 for none."""
+    """int32[n, 1]: the highest number in a set bool[n, 26]; 0 for an empty set."""
     return (points.to(np.int32) * SLOTS).largest()
 
 
 def lowest(points: Value, nothing: int) -> Value:
-    """int32[n, 1]: the lowest number in a set bool[n, 26], or `nothing`, which is not below 25."""
+    """int32[n, 1]: the lowest number in a set bool[n, 26]; `nothing`, at least 25, for an empty set."""
     return points.where(points.graph.constant(SLOTS.astype(np.int32)), nothing).smallest()
 
 
 def by_side(inputs: Callable[[Side], Value], side: Side, count: int) -> Value:
-    """[n, 2 * count]: the inputs [n, count] of each side, in one row for each board."""
+    """[n, 2 * count]: the inputs [n, count] of both sides of each board."""
     other = side.other()
     both = Side(concat([side.ours, other.ours], axis=0), concat([side.theirs, other.theirs], axis=0))
     halves = inputs(both).reshape(2, -1, count)
@@ -120,7 +118,7 @@ def contact_side(side: Side) -> Value:
     sets = ((ahead > 0) & FIELD, ahead.equals(1) & FIELD, bar, blots, landings)
     movers = Movers(*(each.transpose() for each in sets))
     hitting, hitting_two, pips = shot_counts(movers)
-    # points are made by checkers that are not two on one of the points 1 to 7
+    # a pair on one of the points 1 to 7 stays there; all other checkers may make new points
     sources = movers.checkers & (~ahead.transpose().equals(2) | (SLOTS[:, None] < 18))
     made = movers.checkers & ~movers.singles
     new_points = point_counts(sources, sources & made, movers.singles, made, movers)
@@ -153,12 +151,12 @@ def contact_side(side: Side) -> Value:
 
 
 def chances(rolls: Value) -> Value:
-    """Rolls of 36 as a chance."""
+    """Numbers of rolls of 36 as chances."""
     return rolls.lookup(_CHANCES)
 
 
 def weak_points(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
-    """home_blots, exposed_blots and unlinked."""
+    """The inputs home_blots, exposed_blots and unlinked."""
     their_checkers = (side.theirs > 0).take(SLOTS[::-1])
     attacked, linked = ((points.to(np.int32) @ _WITHIN_SIX) > 0 for points in (their_checkers, own_made))
     blots = side.ours.equals(1) & FIELD
@@ -168,12 +166,12 @@ def weak_points(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
 
 
 def escape_rolls(blocks_ahead: Value) -> Value:
-    """int32[n, 26]: rolls of 36 that escape from each square over a set of blocks bool[n, 26]."""
+    """int32[n, 26]: rolls of 36 that escape from each square, over blocks bool[n, 26]."""
     return (blocks_ahead.to(np.int32) @ _IN_FRONT).lookup(_ESCAPES)
 
 
 def escapes(side: Side, ahead: Value) -> list[Value]:
-    """escape_chance, back_escape_chance and mobility, the last two 1 without such checkers."""
+    """The inputs escape_chance, back_escape_chance and mobility; the last two are 1 without such checkers."""
     rolls = escape_rolls((side.theirs > 1) & FIELD)
     found = [chances(rolls.pick((25 - side.rearmost).at_most(24)))]
     for last in (7, 18):
@@ -184,10 +182,12 @@ def escapes(side: Side, ahead: Value) -> list[Value]:
 
 
 def blocks(side: Side, own_made: Value) -> list[Value]:
-    """blockade to stuck_checkers."""
+    """The inputs from blockade to stuck_checkers."""
     front = side.front
     beyond = own_made & (front < SLOTS)
-    rolls = (escape_rolls(own_made) + UNIT * own_made.to(np.int32)).at_most(36)  # nobody stands on a made point
+    rolls = (escape_rolls(own_made) + UNIT * own_made.to(np.int32)).at_most(
+        36
+    )  # a made point has no checker of the other side
     squares = rolls.take(np.arange(LAST_SQUARE + 1))
     reached = (front <= np.arange(LAST_SQUARE + 1)).where(squares, 36)
     runs = (beyond.to(np.int32) @ _WINDOWS.reshape(26, -1)).reshape(-1, len(_RUNS), 26)
@@ -205,7 +205,7 @@ def blocks(side: Side, own_made: Value) -> list[Value]:
 
 
 def shape(side: Side) -> list[Value]:
-    """timing to moment."""
+    """The inputs from timing to moment."""
     far = side.weigh(np.where((SLOTS >= 7) & (SLOTS <= 17), SLOTS - 6, 0))
     near = Side((side.ours - 2).at_least(0), side.theirs).weigh(np.where((SLOTS >= 3) & (SLOTS <= 6), SLOTS - 2, 0))
     low = side.weigh((SLOTS == 1) | (SLOTS == 2)).at_most(11)
@@ -251,24 +251,24 @@ def race_side(side: Side) -> Value:
 
 
 class Movers(NamedTuple):
-    """A side about to roll, and what is before it."""
+    """A side about to roll, and what lies ahead of it."""
 
-    checkers: Value  # bool[26, n] squares with checkers, without the bar
-    singles: Value  # those with one checker
+    checkers: Value  # bool[26, n] squares with checkers, except the bar
+    singles: Value  # squares with one checker
     bar: Value  # int32[1, n] checkers on the bar
     targets: Value  # the other side's blots
     landings: Value  # squares that are not blocked
 
 
 class Hits(NamedTuple):
-    """What each of some rolls can hit."""
+    """What each roll can hit."""
 
     points: Value  # bool[rolls, 26, n]
     two: Value  # bool[rolls, 1, n] whether it can hit two blots
 
 
 def places(distances: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[rolls, 26]: from which square one comes to each square by a distance, 0 for none."""
+    """int64[rolls, 26]: the square from which a distance leads to each square, 0 for none."""
     found = SLOTS - distances[:, None]
     return np.where((found > 0) & (found < 25), found, 0)
 
@@ -279,19 +279,19 @@ def move(points: Value, distances: NDArray[np.int64]) -> Value:
 
 
 def move_each(points: Value, distances: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: a set for each roll, after the step of that roll."""
+    """bool[rolls, 26, n]: one set per roll, after the step of that roll."""
     rolls = np.arange(len(distances))[:, None]
     return points.reshape(26 * len(distances), -1).take(26 * rolls + places(distances), axis=0)
 
 
 def entries(landings: Value, dice: NDArray[np.int64]) -> Value:
-    """bool[rolls, 26, n]: where a checker on the bar enters by these dice."""
+    """bool[rolls, 26, n]: where a checker on the bar can enter with these dice."""
     is_entry: NDArray[np.bool_] = dice[:, None, None] == _SQUARES
     return landings & is_entry
 
 
 def count(points: Value) -> Value:
-    """int32[rolls, 1, n]: how many squares."""
+    """int32[rolls, 1, n]: number of squares."""
     return points.total(1)
 
 
@@ -299,15 +299,15 @@ def shot_counts(movers: Movers) -> tuple[Value, Value, Value]:
     """(rolls of 36 that hit, that hit two blots, pips lost to the best hit summed over 36 rolls), int32[n, 1] each."""
     is_entering = movers.bar > 0
     rearmost = movers.checkers.where(movers.bar.like(_SQUARES), 26).smallest(0)
-    free = movers._replace(targets=movers.targets & (rearmost <= _SQUARES))  # blots before it are out of reach
-    mixed = either(is_entering, mixed_hits_from_bar(movers), mixed_hits(free))
-    doubles = either(is_entering, double_hits_from_bar(movers), double_hits(free))
+    free = movers._replace(targets=movers.targets & (rearmost <= _SQUARES))  # blots behind it are out of reach
+    mixed = choose_hits(is_entering, mixed_hits_from_bar(movers), mixed_hits(free))
+    doubles = choose_hits(is_entering, double_hits_from_bar(movers), double_hits(free))
     sums = [2 * of_mixed + of_doubles for of_mixed, of_doubles in zip(rolls_of(mixed), rolls_of(doubles), strict=True)]
     return sums[0], sums[1], sums[2]
 
 
-def either(condition: Value, then: Hits, other: Hits) -> Hits:
-    """The first hits where the condition bool[1, n] holds, else the others."""
+def choose_hits(condition: Value, then: Hits, other: Hits) -> Hits:
+    """The first hits where the condition bool[1, n] is true, else the others."""
     pairs = zip(then, other, strict=True)
     points, two = ((condition & first) | (~condition & second) for first, second in pairs)
     return Hits(points, two)
@@ -321,26 +321,26 @@ def rolls_of(hits: Hits) -> tuple[Value, Value, Value]:
 
 
 def mixed_hits(movers: Movers) -> Hits:
-    """What two different dice can hit, with no checker on the bar."""
+    """What two different dice can hit, without checkers on the bar."""
     targets, landings = movers.targets, movers.landings
     by_die, by_other = move(movers.checkers, DIE), move(movers.checkers, OTHER)
     direct, other_direct = by_die & targets, by_other & targets
     through = move_each(by_die & landings, OTHER) | move_each(by_other & landings, DIE)
     in_passing = (move_each(direct, OTHER) | move_each(other_direct, DIE)) & targets
-    two = in_passing.any(1) | hits_two(direct, other_direct, movers.singles)
+    two = in_passing.any(1) | can_hit_two(direct, other_direct, movers.singles)
     return Hits(direct | other_direct | (through & targets), two)
 
 
-def hits_two(direct: Value, other_direct: Value, singles: Value) -> Value:
-    """bool[rolls, 1, n]: whether one checker can hit in `direct` by a die, and another one a second blot in
-    `other_direct` by the other die; a checker that is alone on its point cannot do both."""
+def can_hit_two(direct: Value, other_direct: Value, singles: Value) -> Value:
+    """bool[rolls, 1, n]: whether one checker can hit in `direct` with one die, and another checker a second blot in
+    `other_direct` with the other; a single checker cannot do both."""
     is_used = move(singles, OTHER) & move_each(direct, OTHER - DIE)
     left = count(direct) - direct.to(np.int32) - is_used.to(np.int32)
     return (other_direct & (left > 0)).any(1)
 
 
 def double_hits(movers: Movers) -> Hits:
-    """What the four steps of a double can hit; every point is taken to have checkers enough."""
+    """What the four steps of a double can hit; every point is assumed to have enough checkers."""
     targets, landings = movers.targets, movers.landings
     steps = [move(movers.checkers, DICE) & landings]
     while len(steps) < 4:
@@ -348,7 +348,7 @@ def double_hits(movers: Movers) -> Hits:
     reached = [step & targets for step in steps]
     in_two = reached[0] | reached[1]
     in_three = in_two | reached[2]
-    again = [move_each(reached[0], DICE) & landings]  # where a checker can be that has hit before
+    again = [move_each(reached[0], DICE) & landings]  # squares of a checker that has already hit
     for hit in reached[1:3]:
         again.append(move_each(again[-1] | hit, DICE) & landings)
     hit_again = (again[0] | again[1] | again[2]) & targets
@@ -357,7 +357,7 @@ def double_hits(movers: Movers) -> Hits:
 
 
 def mixed_hits_from_bar(movers: Movers) -> Hits:
-    """What two different dice can hit with checkers on the bar; with two or more, both dice bring them in."""
+    """What two different dice can hit with checkers on the bar; two or more checkers need both dice to enter."""
     targets = movers.targets
     is_alone = movers.bar <= 1
     entered = [entries(movers.landings, dice) for dice in (DIE, OTHER)]
@@ -371,13 +371,13 @@ def mixed_hits_from_bar(movers: Movers) -> Hits:
 
 
 def double_hits_from_bar(movers: Movers) -> Hits:
-    """What a double can hit with checkers on the bar; the steps left after entering are for all checkers."""
+    """What a double can hit with checkers on the bar; all checkers can use the steps left after entering."""
     targets, landings = movers.targets, movers.landings
     entry = entries(movers.landings, DICE)
     here, at = entry & targets, movers.checkers | entry
     can_enter = entry.any(1)
     steps: list[Value] = []
-    for most in (3, 2, 1):  # checkers on the bar that leave so many steps
+    for most in (3, 2, 1):  # steps left by the checkers on the bar
         at = move_each(at, DICE) & landings & can_enter & (movers.bar <= most)
         steps.append(at)
     reached = [step & targets for step in steps]
@@ -385,14 +385,14 @@ def double_hits_from_bar(movers: Movers) -> Hits:
     two = here.any(1) & (later & ~here).any(1)
     two = two | (movers.bar.equals(2) & (count(reached[0]) >= 2))
     two = two | (movers.bar.equals(1) & reached[0].any(1) & (count(reached[0] | reached[1]) >= 2))
-    again = move_each(reached[0], DICE) & steps[1]  # where a checker can be that has hit before
+    again = move_each(reached[0], DICE) & steps[1]  # squares of a checker that has already hit
     again = again | (move_each(again | reached[1], DICE) & steps[2])
     return Hits(here | later, two | (again & targets).any(1))
 
 
 def point_counts(sources: Value, pairs: Value, singles: Value, made: Value, movers: Movers) -> tuple[Value, Value]:
-    """(rolls of 36 that make a new point from the bar point home, that make it on a blot), int32[n, 1] each: see
-    `shots.point_counts`."""
+    """(rolls of 36 that make a new point from the bar point to the ace point, rolls that make one on a blot), int32[n,
+    1] each: see `shots.point_counts`."""
     wanted, landings = movers.landings & ~made & _HOME_AND_BAR_POINT, movers.landings
     by_die, by_other = move(sources, DIE), move(sources, OTHER)
     mixed = wanted & ((by_die & by_other) | (singles & (by_die | by_other)))
@@ -406,5 +406,5 @@ def point_counts(sources: Value, pairs: Value, singles: Value, made: Value, move
 
 
 def rolls_with(points: Value) -> Value:
-    """int32[n, 1]: how many rolls have a square in a set."""
+    """int32[n, 1]: number of rolls whose set is not empty."""
     return points.any(1).total(0).reshape(-1, 1)

@@ -1,7 +1,7 @@
-"""Networks in a graph: inputs, layers in whole numbers and the squashing functions as in
-`evaluation.networks.inference`, the rules as in `game.board_kernels` and `evaluation.chances`.
+"""Networks in a graph: inputs, integer layers and squashing functions as in `evaluation.networks.inference`, and rules
+as in `game.board_kernels` and `evaluation.chances`.
 
-Whole numbers are summed as float64, which holds them exactly in any order.
+Integers are summed as float64, which is exact in any order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bgdata.game.board import CHECKERS, HOME_POINTS
 from bgdata.game.classes import CRASHED_CHECKERS, PASSED_PIPS
 from bgdata.store.table import Table
 
-BOARDS, CHANCES = "boards", "chances"  # what goes in and comes out
+BOARDS, CHANCES = "boards", "chances"  # names of input and output
 MEANINGS = {
     BOARDS: "int8[N, 26], seen by the player on roll, before the roll: [0] checkers of the opponent on the bar, [1] to "
     "[24] checkers on the points of the player on roll, those of the opponent negative, [25] own checkers on the bar",
@@ -41,15 +41,15 @@ MEANINGS = {
     "lose_gammon, lose_backgammon; a gammon includes backgammons, a win both",
     "bound": "on a processor, equal to the last bit to what bgdata answers without bearoff tables",
 }
-OVER = -1  # as a class; the others are places in NETWORK_CLASSES
-_BEHIND = SLOTS > 24 - HOME_POINTS  # in the other side's home board, or on the bar
+OVER = -1  # the class of finished games; others are indexes of NETWORK_CLASSES
+_BEHIND = SLOTS > 24 - HOME_POINTS  # on the bar or in the other side's home board
 _LIMIT, _FRACTION = 4.97, (135135, 17325, 378, 62370, 3150, 28)  # of `inference.half_tangent`
 
 
 def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Value:
-    """float32[n, 5]: the chances of int8[n, 26] boards, by the rules or the network of their class.
+    """float32[n, 5]: the chances of int8[n, 26] boards, from the rules or from the network of their class.
 
-    With `by_all` every network evaluates all boards, for programs in which the number of rows may not depend on them.
+    With `by_all` every network evaluates all boards, for programs with a fixed number of rows.
     """
     side = side_on_roll(boards)
     classes, found = network_class(side), outcome_chances(side)
@@ -65,15 +65,15 @@ def chances_of(networks: Networks, boards: Value, *, by_all: bool = False) -> Va
 
 
 def single_network(networks: Networks, which: int) -> NetworkArrays:
-    """The arrays of the network at a place of NETWORK_CLASSES: `inference.network_at`, which counts no references, can
-    only be called by kernels."""
+    """The arrays of the network at an index of NETWORK_CLASSES. `inference.network_at` counts no references, so only
+    kernels can call it."""
     row = networks.shapes[which].tolist()
     sizes = np.array(layer_sizes(row))
     return NetworkArrays(row[0], row[1], row[ACTIVATION], sizes, networks.weights[row[2] :], networks.biases[row[3] :])
 
 
 def network_chances(network: NetworkArrays, boards: Value) -> Value:
-    """float32[n, 5]: what one network says of boards, limited by the rules."""
+    """float32[n, 5]: the chances of boards by one network, limited by the rules."""
     side = side_on_roll(boards)
     values = network_inputs(InputSet(network.input_set), boards, side).to(np.float64)
     return limit(side, outputs(network, values))
@@ -116,24 +116,24 @@ def layers(network: NetworkArrays) -> Iterator[tuple[NDArray[np.int16], NDArray[
 
 
 def layer_sums(values: Value, weights: NDArray[np.int16], biases: NDArray[np.int32]) -> Value:
-    """float64[n, unit]: sums of whole numbers; the file holds 16 bits of a weight."""
+    """float64[n, unit]: sums of integers. The file stores 16 bits per weight."""
     return values @ values.graph.constant(weights).to(np.float64) + biases
 
 
 def rectify(sums: Value, unit: int) -> Value:
-    """float64[n, unit]: rectified units, whole numbers, of sums in which 1 is `unit`."""
+    """float64[n, unit]: integer values of rectified units, from sums in units of 1/`unit`."""
     size = unit * LATER_WEIGHT // Activation.RECTIFIED.later_sum
     return ((sums + size // 2) / size).floor().at_least(0).at_most(RECTIFIED_LIMIT)
 
 
 def logistic(sums: Value, unit: int) -> Value:
-    """float64[n, unit]: logistic units, whole numbers, of sums in which 1 is `unit`."""
+    """float64[n, unit]: integer values of logistic units, from sums in units of 1/`unit`."""
     half = LOGISTIC_UNIT / 2
     return ((half + 0.5) + half * half_tangent(sums, unit)).floor().to(np.float64)
 
 
 def half_tangent(sums: Value, unit: int) -> Value:
-    """float32[n, unit]: tanh of half the sums, in which 1 is `unit`, as the same fraction and with the same rounding as
+    """float32[n, unit]: tanh of half the sums in units of 1/`unit`, by the same fraction and rounding as
     `inference.half_tangent`."""
     y = (sums.to(np.float32) * (0.5 / unit)).at_least(-_LIMIT).at_most(_LIMIT)
     square = y * y
@@ -142,7 +142,7 @@ def half_tangent(sums: Value, unit: int) -> Value:
 
 
 def network_class(side: Side) -> Value:
-    """int32[n, 1]: the place in NETWORK_CLASSES of the network for each board, OVER if the game is over."""
+    """int32[n, 1]: the index in NETWORK_CLASSES of each board's network; OVER if the game is over."""
     other = side.other()
     in_contact = side.rearmost + other.rearmost > PASSED_PIPS
     contact = 2 - (is_crashed(side) | is_crashed(other)).to(np.int32)
@@ -160,7 +160,7 @@ def is_crashed(side: Side) -> Value:
 
 
 def outcome_chances(side: Side) -> Value:
-    """float32[n, 5]: the chances of games that are over; of all others, zeros."""
+    """float32[n, 5]: the chances of finished games; zeros for all others."""
     wins, loses = outcomes(side), outcomes(side.other())
     ours = [wins >= points for points in (1, 2, 3)]
     theirs = [(loses >= points) & (wins < 1) for points in (2, 3)]
@@ -168,7 +168,7 @@ def outcome_chances(side: Side) -> Value:
 
 
 def outcomes(side: Side) -> Value:
-    """int32[n, 1]: the points that a side without checkers has won, 0 for one with checkers."""
+    """int32[n, 1]: the points won by a side without checkers; 0 with checkers."""
     other = side.other()
     gammon = (other.checkers >= CHECKERS).to(np.int32)
     backgammon = gammon * (other.weigh(_BEHIND) > 0).to(np.int32)
@@ -184,7 +184,8 @@ def limit(side: Side, chances: Value) -> Value:
 
 
 def limit_losses(loser: Side, chances: Value, columns: tuple[int, int], most: Value) -> tuple[Value, Value]:
-    """Gammons and backgammons that a side may lose, float32[n, 1] each, from two columns and the chance to lose."""
+    """Gammon and backgammon chances of the losing side, float32[n, 1] each, limited; from two columns and its chance to
+    lose."""
     gammon, backgammon = (chances.take(np.array([column])) for column in columns)
     has_all = loser.checkers.equals(CHECKERS)
     in_contact = loser.rearmost + loser.other().rearmost > PASSED_PIPS
@@ -194,7 +195,7 @@ def limit_losses(loser: Side, chances: Value, columns: tuple[int, int], most: Va
 
 
 def properties_of(table: Table) -> dict[str, str]:
-    """The properties of the file of a version of networks, by name. Raises ManifestFormatError."""
+    """The properties for a network file, by name, from a version. Raises ManifestFormatError."""
     found = table.manifest
     named = {"name": found.variant, "version": recorded_name(table), "digest": found.digest, "licence": found.licence}
     return named | MEANINGS

@@ -1,4 +1,4 @@
-"""The graph of a network as a program of PyTorch. Needs the extra `torch`."""
+"""The graph of a network as a PyTorch program. Needs the extra `torch`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class GraphModule(torch.nn.Module):  # type: ignore[misc]
             self.register_buffer(name, torch.from_numpy(values.copy()))
 
     def forward(self, boards: Tensor) -> Tensor:
-        """What the last node computes."""
+        """The value of the last node."""
         found = {**dict(self.named_buffers()), BOARDS: boards}
         for node in self.nodes:
             given = [found[name] for name in node.inputs]
@@ -82,7 +82,7 @@ class GraphModule(torch.nn.Module):  # type: ignore[misc]
 
 
 def torch_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
-    """The file of the networks of a player, as `torch.export.load` reads it, with these properties as extra files."""
+    """The networks of a player as a file for `torch.export.load`, with these properties as extra files."""
     graph = Graph()
     chances_of(networks, graph.input(BOARDS, np.int8), by_all=True)
     boards = torch.zeros((2, 26), dtype=torch.int8)

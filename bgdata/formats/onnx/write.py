@@ -15,11 +15,11 @@ from bgdata.formats.onnx.network import BOARDS, CHANCES, chances_of
 with needing("onnx", "to write an ONNX file"):
     from onnx import TensorProto, checker, helper, numpy_helper
 
-IR_VERSION = 8  # the first that has this opset: older programs can read the file
+IR_VERSION = 8  # the oldest with this opset, for older programs
 
 
 def onnx_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
-    """The file of the networks of a player, with these properties; the same bytes every time."""
+    """The networks of a player as an ONNX file with these properties; always the same bytes."""
     graph = Graph()
     chances = chances_of(networks, graph.input(BOARDS, np.int8))
     graph.nodes.append(Node("Identity", (chances.name,), CHANCES, {}))
@@ -37,7 +37,7 @@ def onnx_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
 
 
 def graph_proto(graph: Graph) -> Any:
-    """The graph with its constants, in the words of ONNX."""
+    """The graph with its constants as an ONNX message."""
     return helper.make_graph(
         [node_proto(node) for node in graph.nodes],
         "bgdata",
@@ -48,7 +48,7 @@ def graph_proto(graph: Graph) -> Any:
 
 
 def node_proto(node: Node) -> Any:
-    """One node; types are numbers in ONNX."""
+    """One node as an ONNX message."""
     settings = dict(node.settings)
     if "to" in settings:
         settings["to"] = helper.np_dtype_to_tensor_dtype(settings["to"])

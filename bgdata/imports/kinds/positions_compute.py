@@ -99,8 +99,8 @@ class PositionsComputation(FileImportComputation):
             found["chances"] = chances.astype(np.float32)
         if "chances_after_play" in names:
             found["chances_after_play"] = written
-            found["equities_after_play"] = numbers(intakes, "equities")
-            found["standard_errors"] = numbers(intakes, "standard_errors")
+            found["equities_after_play"] = joined_column(intakes, "equities")
+            found["standard_errors"] = joined_column(intakes, "standard_errors")
         if "comment_index" in names:
             firsts = accumulate((len(intake.comments) for intake in intakes[:-1]), initial=0)
             indexes = [
@@ -138,7 +138,7 @@ def flipped_chances(chances: Array) -> Array:
     return np.column_stack([1 - chances[:, 0], chances[:, 3], chances[:, 4], chances[:, 1], chances[:, 2]])
 
 
-def numbers(intakes: Sequence[PositionRows], name: str) -> Array:
+def joined_column(intakes: Sequence[PositionRows], name: str) -> Array:
     """A column of all files; NaN for the rows of files without it."""
     parts = [(intake, getattr(intake, name)) for intake in intakes]
     return np.concatenate([np.full(len(intake), np.nan) if part is None else part for intake, part in parts])

@@ -1,4 +1,4 @@
-"""`bgdata ladder`: ratings of players, with intervals, from games that are kept."""
+"""`bgdata ladder`: ratings of players with confidence intervals, from stored games."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 RATING = Quantity(3, sign="+")
-EDGE = -0.3  # ratings below it are written, not drawn
+EDGE = -0.3  # lower ratings are written as numbers, not drawn
 
 
 @click.command()
@@ -93,7 +93,7 @@ def ladder(
 
 
 def name_of(row: Row) -> str:
-    """A player as people read it: diverse-19 1-ply."""
+    """Short name of a player with its ply, such as `diverse-19 1-ply`."""
     name = str(row["player_name"]).removeprefix("network/")
     return f"{Path(name).name} {row['ply']}-ply"
 
@@ -126,7 +126,7 @@ def draw_ladders(ladders: Mapping[str, Sequence[Row]], path: Path) -> None:
         panels = figure.subplots(1, len(ladders), squeeze=False)[0]
         for axes, (play, rows), (colour, marker) in zip(panels, ladders.items(), LOOKS * len(ladders), strict=False):
             for place, row in enumerate(reversed(rows)):
-                if row["rating"] < EDGE:  # a number at the edge: it would leave no room between the others
+                if row["rating"] < EDGE:  # drawn to scale, it would squeeze the others together
                     where = axes.get_yaxis_transform()
                     axes.text(0.02, place, f"← {row['rating']:+.2f}", transform=where, color=colour, va="center")
                     continue

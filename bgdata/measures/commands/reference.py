@@ -1,5 +1,5 @@
-"""`bgdata reference`: positions of every theme, rolled out, by which players are measured; `bgdata check-reference`: a
-sample of them, rolled out again by another player."""
+"""`bgdata reference` rolls out positions of every theme, to measure players by; `bgdata check-reference` rolls out a
+sample of them again with another player."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THEME_COLUMNS = (
     Column("positions", COUNT),
     Column("mean_standard_error", LOSS),
     Column("games", COUNT, width=12),  # of rollouts
-    Column("source_games", COUNT, "found in games"),  # that were searched for the positions
+    Column("source_games", COUNT, "found in games"),  # games searched for the positions
 )
 CHECK_COLUMNS = (
     Column("theme", width=24),

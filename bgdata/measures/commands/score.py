@@ -1,5 +1,5 @@
-"""`bgdata score`: how good a player is, by every measure that is available here; `bgdata compare`: how far the values
-of players are from rollouts, theme by theme, or what their choices lose."""
+"""`bgdata score` measures a player in every available way; `bgdata compare` compares players by the errors of their
+values, theme by theme, or by what their choices lose."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
     opponents = [scores.PUBEVAL, *map(scores.opponent_of, options["against"])]
     programs = not options["no_programs"]
     references = ""
-    if plot:  # raises, before anything is measured; the picture shows the set with the most positions
+    if plot:  # may raise before anything is measured; the picture shows the set with the most positions
         open_named_evaluator(player, ply, warehouse)
         references = sets.find_references(warehouse).name.rpartition("/")[0]
     with progress_bars() as progress:
@@ -117,8 +117,8 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
 
 
 def draw_values(rows: Sequence[dict[str, Any]], references: str, path: Path) -> None:
-    """Write a picture, PNG or SVG, of the figures that a player has by theme on a set of reference positions: of its
-    equities on the left, the RMSE of its chances on the right. Raises StorageError."""
+    """Write a picture, PNG or SVG, of a player's errors by theme on a set of reference positions. Equities are on the
+    left, the RMSE of chances on the right. Raises StorageError."""
     from bgdata.measures.steps.scores import CHANCES, EQUITY_HEADS, by_theme
 
     themes = by_theme(rows)[references]
@@ -193,10 +193,10 @@ def compare(
 def compare_players(
     warehouse: Warehouse, players: Sequence[str], plot: Path | None, form: str, options: Mapping[str, str]
 ) -> None:
-    """Ask each player, print the table, and draw it.
+    """Evaluate the reference positions with each player, print the table, and draw it.
 
-    Raises UsageError for a player that only chooses plays and where nobody was asked, UnknownPlayerError,
-    MissingTableError for reference positions or a network that are not there, and StorageError.
+    Raises UsageError for a player that only chooses plays, or if there are no results; UnknownPlayerError;
+    MissingTableError for missing reference positions or a missing network; and StorageError.
     """
     from bgdata.measures.steps.scores import full_name, opponent_of
     from bgdata.measures.steps.sets import build_reference_scores, find_references
@@ -225,8 +225,10 @@ def compare_players(
 
 
 def chosen_rows(rows: Sequence[Row], wanted: Sequence[tuple[str, int]]) -> list[Row]:
-    """The rows of the wanted players as they play, in this order; if none are wanted, those of all, in the order of
-    their RMSE over all positions. Themes are in the order of GROUPS."""
+    """The rows of the wanted players, in the given order; without any, of all players by RMSE over all positions.
+
+    Themes are in the order of GROUPS.
+    """
     if wanted:
         found = [row for row in rows if row["has_tables"] and (row["player"], row["ply"]) in wanted]
         return sorted(found, key=lambda row: (wanted.index((row["player"], row["ply"])), GROUPS.index(row["theme"])))
@@ -235,7 +237,7 @@ def chosen_rows(rows: Sequence[Row], wanted: Sequence[tuple[str, int]]) -> list[
 
 
 def label_of(row: Row) -> str:
-    """A player as it is named on the command line."""
+    """The player's name on the command line."""
     return f"{row['player']}:{row['ply']}" + ("" if row.get("has_tables", True) else " without tables")
 
 
@@ -255,8 +257,7 @@ def player_columns(players: Iterable[str]) -> list[Column]:
 def marks_of(
     groups: Collection[Mapping[str, Row]], series: Mapping[str, str], name: str, error: str
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """By label of a series, the figure and its standard error that the row of its name has in each group; NaN where it
-    is not known."""
+    """(figures, standard errors) by label of a series, one for each group; NaN where a group has no row."""
     found = {label: [group.get(key, {}) for group in groups] for label, key in series.items()}
     return {
         label: ([number_or_nan(row.get(name)) for row in rows], [number_or_nan(row.get(error)) for row in rows])
@@ -265,7 +266,7 @@ def marks_of(
 
 
 def error_lines(title: str, rows: Sequence[Row]) -> Iterator[str]:
-    """A row for each theme, a column for each player."""
+    """The table as lines of text: a row for each theme, a column for each player."""
     yield title
     players = list(dict.fromkeys(map(label_of, rows)))
     rmse = Column("rmse", LOSS, error="rmse_standard_error")
@@ -280,7 +281,7 @@ def error_lines(title: str, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_errors(title: str, rows: Sequence[Row], path: Path) -> None:
-    """Write a picture, PNG or SVG: themes from top to bottom, a mark and its standard error for each player. Raises
+    """Write a picture, PNG or SVG, with a mark and its standard error for each theme and player. Raises
     StorageError."""
     themes = group_rows(rows, "theme")
     groups, players = [themes.get(group, {}) for group in GROUPS], {label_of(row): label_of(row) for row in rows}
@@ -300,10 +301,10 @@ def draw_errors(title: str, rows: Sequence[Row], path: Path) -> None:
 def compare_on_benchmarks(
     warehouse: Warehouse, players: Sequence[str], names: Sequence[str], plot: Path | None, form: str
 ) -> None:
-    """Let each player decide on each benchmark, unless it has, print the table, and draw it.
+    """Score each player on each benchmark where it has no score yet, print the table, and draw it.
 
-    Raises UsageError where nobody was scored and for a version that is not the current one, UnknownPlayerError,
-    InvalidParameterError for what is not a benchmark, MissingTableError for a benchmark or a network that is not there,
+    Raises UsageError if there are no scores, or for a version that is not current; UnknownPlayerError;
+    InvalidParameterError for a table that is not a benchmark; MissingTableError for a missing benchmark or network;
     and StorageError.
     """
     from bgdata.measures.steps.scores import full_name, opponent_of
@@ -324,25 +325,25 @@ def compare_on_benchmarks(
 
 
 def first_label(rows: Sequence[Row]) -> str:
-    """The player that the others are compared with."""
+    """Label of the player that the others are compared with."""
     others = (f"{row['other_player']}:{row['other_ply']}" for row in rows if "other_player" in row)
     return next(others, label_of(rows[0]))
 
 
 def labels_of(rows: Sequence[Row]) -> list[str]:
-    """The players, the one that the others are compared with first."""
+    """Labels of the players; the first is the one that the others are compared with."""
     return list(dict.fromkeys([first_label(rows), *map(label_of, rows)]))
 
 
 def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Up to three lines for each benchmark, a column for each player; what is not known is blank."""
+    """Up to three lines for each benchmark, with a column for each player; unknown figures are blank."""
     players = labels_of(rows)
     several = len(players) > 1
     rate = Column("error_rate", Quantity(2), error="standard_error")
     difference = Column("difference", Quantity(2, sign="+"), error="difference_standard_error")
     figures = (rate, difference, Column("same_choices", COUNT)) if several else (rate,)
     lines: list[Row] = []
-    titles = {}  # before which line the name of a benchmark stands
+    titles = {}  # name of the benchmark by the number of its first line
     for benchmark, found in group_rows(rows, "benchmark").items():
         titles[len(lines)] = f"{benchmark}, {next(iter(found.values()))['decisions']:,} decisions"
         for each in figures:
@@ -358,8 +359,8 @@ def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_rates(rows: Sequence[Row], path: Path) -> None:
-    """Write a picture, PNG or SVG: benchmarks from top to bottom, a mark and its standard error for each player; error
-    rates on the left, differences on the right if there are several players. Raises StorageError."""
+    """Write a picture, PNG or SVG, with a mark and its standard error for each benchmark and player. Error rates are on
+    the left; with several players, differences are on the right. Raises StorageError."""
     benchmarks, players = group_rows(rows, "benchmark"), labels_of(rows)
     figures = ("error_rate", "standard_error"), ("difference", "difference_standard_error")
     with new_figure(8.5, 0.7 * len(benchmarks) + 1.6) as figure:

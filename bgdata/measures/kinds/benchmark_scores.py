@@ -21,10 +21,7 @@ CONTACT = VersionRef(IMPORTED.name, "contact")
 
 @dataclass(frozen=True)
 class ScoreParameters(Parameters):
-    """A player, its ply, and the benchmark that it is scored on.
-
-    `version` is the version that the player reports.
-    """
+    """A player, its ply, the version that it reports, and the benchmark that it is scored on."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -33,7 +30,7 @@ class ScoreParameters(Parameters):
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
-        """The parameters for a player, with the version that it reports, and a version of a benchmark."""
+        """The parameters for a player that reports `version`, on a benchmark."""
         return cls(player, ply, VersionRef.parse(table.name), version)
 
 
@@ -65,11 +62,11 @@ class BenchmarkScores(Dataset[ScoreParameters]):
     defaults = ()
     smallest = ScoreParameters(
         benchmark=VersionRef(IMPORTED.name, "contact", "r3-90047df0")
-    )  # of the sample that gnubg_benchmark writes
+    )  # score on the sample that gnubg_benchmark writes
 
     def slug(self, parameters: ScoreParameters) -> str:
         benchmark = parameters.benchmark
-        imported = "imported-" if benchmark.kind == IMPORTED.name else ""  # a file may be called like a set made here
+        imported = "imported-" if benchmark.kind == IMPORTED.name else ""  # a file may have the name of a set made here
         return f"{player_slug(parameters.player, parameters.ply)}-{imported}{benchmark.variant}"
 
     def check_parameters(self, parameters: ScoreParameters) -> None:
@@ -87,7 +84,7 @@ class BenchmarkScores(Dataset[ScoreParameters]):
 
 
 def check_benchmark(benchmark: str) -> None:
-    """Raise InvalidParameterError unless this can be a benchmark."""
+    """Raise InvalidParameterError unless the name is one of a benchmark."""
     kind, _, variant = benchmark.partition("/")
     if kind not in (IMPORTED.name, ROLLED_OUT) or not is_name("variant", variant):
         raise InvalidParameterError(

@@ -1,8 +1,8 @@
-"""Lets a player decide on a benchmark, and says what each choice loses by the rollouts.
+"""Scores the choices of a player on a benchmark: what each loses, according to the rollouts.
 
 The error rate is 1000 x the mean loss over all decisions, each counted once. A choice that was not rolled out counts as
-the worst listed play, which flatters weak players; the share of such choices is reported. Source: this is the
-definition behind the field's published figures.
+the worst listed play, which flatters weak players; the share of such choices is reported. Source: published benchmark
+figures use this definition.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bgdata.measures.kinds.benchmark_scores import ScoreParameters
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_text
 from bgdata.store.table import Table
 
-ERROR_RATE = 1000.0  # of a mean loss in points
+ERROR_RATE = 1000.0  # error rate of a mean loss of 1 point
 NORMAL_95 = 1.959963984540054
 
 
@@ -99,7 +99,7 @@ def decisions_of(table: Table) -> RolledOutDecisions:
 
 
 def rank_choices(decisions: RolledOutDecisions, chosen: Boards) -> NDArray[np.int16]:
-    """int16[n]: place of each chosen next position among the listed plays, 0 for the best, -1 for an unlisted one."""
+    """int16[n]: ranks of the chosen next positions among the listed plays, 0 for the best, -1 if not listed."""
     ranks = np.empty(len(chosen), np.int16)
     fill_ranks(decisions.first_plays, decisions.play_boards, chosen, ranks)
     return ranks
@@ -107,7 +107,7 @@ def rank_choices(decisions: RolledOutDecisions, chosen: Boards) -> NDArray[np.in
 
 @kernel(parallel=True)
 def fill_ranks(first_plays: NDArray[np.int64], play_boards: Boards, chosen: Boards, ranks: NDArray[np.int16]) -> None:
-    """Fills ranks[row] with the first of play_boards[first_plays[row]:first_plays[row + 1]] that is chosen[row]."""
+    """Fills ranks[row] with the index of chosen[row] in play_boards[first_plays[row]:first_plays[row + 1]]."""
     for row in prange(len(chosen)):
         ranks[row] = -1
         for play in range(first_plays[row], first_plays[row + 1]):
@@ -120,18 +120,17 @@ def fill_ranks(first_plays: NDArray[np.int64], play_boards: Boards, chosen: Boar
 
 
 def losses_of(decisions: RolledOutDecisions, ranks: NDArray[np.int16]) -> NDArray[np.float64]:
-    """float64[n]: points that each choice loses; an unlisted one loses as much as the last listed play."""
+    """float64[n]: points that each choice loses; an unlisted play loses as much as the last listed one."""
     last = decisions.first_plays[1:] - 1
     places = np.where(ranks < 0, last, decisions.first_plays[:-1] + ranks)
     return np.asarray(decisions.losses[places])
 
 
 def score_of(losses: NDArray[np.float64], ranks: NDArray[np.int16]) -> dict[str, float]:
-    """The error rate of all choices in thousandths of a point a decision, and the shares of the best and of unlisted
-    plays; zeros if there are no choices.
+    """Error rate in thousandths of a point per decision, and shares of best and of unlisted plays; 0 without choices.
 
-    The 95 % interval from `error_rate_low` to `error_rate_high` is a normal approximation, cut off at 0, for decisions
-    that are a random sample of those that occur; it is of little use for only a few.
+    `error_rate_low` and `error_rate_high` bound the 95 % interval by a normal approximation, cut off at 0. It assumes
+    that decisions are a random sample, and is unreliable for few.
     """
     count = len(losses)
     mean = ERROR_RATE * float(losses.mean()) if count else 0.0

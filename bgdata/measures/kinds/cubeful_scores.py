@@ -17,8 +17,10 @@ LONGEST = 25  # match, in points
 
 @dataclass(frozen=True)
 class CubefulScoreParameters(PairingParameters):
-    """Two players, the points that win the match (0 for money games), the number of games or matches, the seed of
-    their dice, whether the network of the package measures luck, and whether networks play with bearoff tables."""
+    """Two players, the match length (0 for money games), the number of games or matches, and the seed of their dice.
+
+    Further: whether the network of the package measures luck, and whether networks play with bearoff tables.
+    """
 
     player: str = "network/tiny"
     version: str = "b49ded87"

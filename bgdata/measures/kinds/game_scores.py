@@ -12,8 +12,10 @@ from bgdata.store.parameters import Parameters
 
 @dataclass(frozen=True)
 class GameParameters(PairingParameters):
-    """Two players, the number and the seed of the games, and whether the network of the package measures luck, which
-    takes 20 times as long for kernel players."""
+    """Two players, the number and the seed of the games, and whether the network of the package measures luck.
+
+    Measuring luck takes 20 times as long if the players are kernels.
+    """
 
     games: int = 40
     seed: int = 2

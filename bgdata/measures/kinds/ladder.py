@@ -41,7 +41,7 @@ PAIRINGS = TableShape(
 
 
 class Entrant(NamedTuple):
-    """A player of a ladder, as it plays here."""
+    """A player of a ladder: its name, ply and version."""
 
     name: str
     ply: int
@@ -50,8 +50,10 @@ class Entrant(NamedTuple):
 
 @dataclass(frozen=True)
 class LadderParameters(Parameters):
-    """What is played, who is rated 0 and its ply, and the versions with the games, in order of name; one without a
-    version is the smallest variant of its kind, built first."""
+    """What is played, the player that is rated 0 with its ply, and the sources: versions with games, sorted by name.
+
+    A source without a version is the smallest variant of its kind, which is built first.
+    """
 
     play: str = "cubeless"
     zero: str = "pubeval"

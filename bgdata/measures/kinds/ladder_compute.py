@@ -1,15 +1,15 @@
-"""Rates players by the games of all pairings, by a Bradley-Terry model of points per game.
+"""Rates players by the games of all pairings, with a Bradley-Terry model of points per game.
 
 A player rated r expects against one rated s
 
     scale * tanh((r - s) / scale)
 
-points per game: r - s where they are close, never more than `scale`, the most that a mean result can be. With scale 1
-and matches won or lost, for 1 and -1, it is the model of Bradley and Terry: the chance of winning is
-1 / (1 + exp(-2 (r - s))). The ratings are those with the least sum of squares of (points - expected) / error, by Gauss
-and Newton; one player is rated 0. Their covariance is the inverse of the normal matrix, times chi-square per degree of
-freedom where that is above 1: then pairings deviate by more than their errors, and no model with one number for a
-player fits them.
+points per game: about r - s for close ratings, and never more than `scale`, the largest possible mean result. With
+scale 1 and matches that count 1 or -1 it is the model of Bradley and Terry, whose chance of winning is
+1 / (1 + exp(-2 (r - s))). The Gauss-Newton method finds the ratings with the least sum of squares of
+(points - expected) / error; one player is rated 0. Their covariance is the inverse of the normal matrix. If chi-square
+per degree of freedom is above 1, the covariance is multiplied by it: then pairings deviate by more than their errors,
+and no model with one number per player fits them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from bgdata.measures.kinds.ladder import SMALLEST, Entrant, LadderParameters
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 
-LEVEL = 1.959964  # standard errors to either side of a 95 % interval
-MOST_POINTS = 3.0  # that a mean money game can give; a match gives 1
-LEAST_ERROR = 0.001  # of points: two players that play alike would have none, and weigh more than all others
-MOST_RATING = 12.0  # where a player lost more than the scale, no rating would be low enough
-DIGITS = 9  # to which ratings are rounded: `tanh` may differ in its last bit from machine to machine
+LEVEL = 1.959964  # standard errors on each side of a 95 % interval
+MOST_POINTS = 3.0  # largest mean result of a money game; of a match it is 1
+LEAST_ERROR = 0.001  # of points: identical players would have an error of 0, and an infinite weight
+MOST_RATING = 12.0  # limit for a player that lost more than the scale, whom no rating fits
+DIGITS = 9  # of rounded ratings: the last bit of `tanh` may differ between machines
 _STEPS, _CLOSE = 200, 1e-13
-_LEAST_SLOPE = 1e-5  # far from 0 the curve is flat: a slope of 0 leaves no step to take
+_LEAST_SLOPE = 1e-5  # the curve is flat far from 0, and a slope of 0 gives no step
 
 
 class Pairing(NamedTuple):
@@ -124,7 +124,7 @@ class LadderComputation(Computation[LadderParameters]):
         }
 
     def check_sample(self, recheck: Recheck[LadderParameters]) -> str:
-        """Fit everything again, where all games are still there."""
+        """Fit everything again, if all games still exist."""
         table = recheck.table
         try:
             expected = ladder_arrays(recheck)
@@ -135,14 +135,16 @@ class LadderComputation(Computation[LadderParameters]):
 
 
 def scale_of(parameters: LadderParameters) -> float:
-    """The most points that a mean result can be."""
+    """Largest possible mean result, in points."""
     return 1.0 if parameters.length else MOST_POINTS
 
 
 def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
-    """Every declared array. Raises InvalidParameterError for games of another play, of two versions of a player, or
-    without the player that is rated 0, UsageError where pairings do not connect all players, and MissingTableError for
-    games that are gone."""
+    """Every declared array.
+
+    Raises InvalidParameterError for games of another play, of two versions of a player, or without the player that is
+    rated 0; UsageError if pairings do not connect all players; and MissingTableError for missing games.
+    """
     results = pair_results(context)
     players = sorted({player for pair in results for player in pair})
     names = [player[:2] for player in players]
@@ -174,9 +176,11 @@ def ladder_arrays(context: Context[LadderParameters]) -> dict[str, Array]:
 
 
 def pair_results(context: Context[LadderParameters]) -> dict[tuple[Entrant, Entrant], list[float]]:
-    """Points per game to the first of two players in each pair of games with the same dice, luck-adjusted if luck was
-    measured; the lesser player is the first. Raises InvalidParameterError for games of another play, and for two series
-    of a pairing with the same dice, whose games are no others."""
+    """Points per game to the first of two players, for each pair of games with the same dice.
+
+    The first player is the one that sorts first. Points are luck-adjusted if luck was measured. Raises
+    InvalidParameterError for games of another play, and for two series of a pairing with the same dice.
+    """
     parameters = context.parameters
     found: dict[tuple[Entrant, Entrant], list[float]] = {}
     dice: set[tuple[Entrant, Entrant, int]] = set()
@@ -204,8 +208,8 @@ def expected_points(difference: float, scale: float) -> float:
 
 
 def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: float) -> Ratings:
-    """The ratings of players 0, 1, ... by their pairings. Raises UsageError where pairings do not connect them all, and
-    for results or errors that are not finite, as one pair of games has."""
+    """The ratings of players 0, 1, ... by their pairings. Raises UsageError if pairings do not connect all players, and
+    for results or errors that are not finite: the error of a single pair of games is not."""
     for each in pairings:
         if not (isfinite(each.points) and isfinite(each.error)):
             raise UsageError(f"expected finite results of pairings, got {each.points} +/- {each.error}")
@@ -217,7 +221,7 @@ def fit_ratings(players: int, zero: int, pairings: Sequence[Pairing], scale: flo
         raise UsageError(f"expected pairings that lead from every player to player {zero}, none leads from {missing}")
     values, others = [0.0] * players, [player for player in range(players) if player != zero]
     best = _squares(values, pairings, scale)
-    for _ in range(_STEPS):  # of Gauss and Newton, each halved until chi-square is lower
+    for _ in range(_STEPS):  # Gauss-Newton steps, each halved until chi-square is lower
         matrix, gradient = _normal(values, pairings, scale)
         step = _solve([[matrix[a][b] for b in others] for a in others], [gradient[a] for a in others])
         moved, found, share = values, best, 1.0
@@ -269,7 +273,7 @@ def _normal(values: list[float], pairings: Sequence[Pairing], scale: float) -> t
 
 
 def _solve(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """The solution of a symmetric, positive definite system by elimination, in the same order on every machine."""
+    """Solve a symmetric, positive definite system by elimination, in the same order on every machine."""
     rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
     for column, pivot in enumerate(rows):
         for row in rows[column + 1 :]:

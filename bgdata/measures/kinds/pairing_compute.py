@@ -1,4 +1,4 @@
-"""Plays one player against another, without the cube or with it, and judges each game or match."""
+"""Plays one player against another, with or without the cube, and measures the luck of each game or match."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 
 Recipe: TypeAlias = GameParameters | CubefulScoreParameters
-STEP = 1000  # games played at a time, between which a killed run goes on
+STEP = 1000  # games played at a time; a killed run resumes after the last step
 JUDGED_STEP = 250  # of games with luck: some seconds
 CUBEFUL_STEP = 100  # of games with the cube; matches are fewer
-MOST_JUDGED = 50  # games with luck that a verification plays again
-MOST_CUBEFUL = 20  # games with the cube, or matches, that it does
+MOST_JUDGED = 50  # games with luck that verify replays
+MOST_CUBEFUL = 20  # games with the cube, or matches, that verify replays
 
 
 class PairingComputation(Computation[Recipe]):
@@ -82,7 +82,7 @@ class PairingComputation(Computation[Recipe]):
         return found
 
     def check_sample(self, recheck: Recheck[Recipe]) -> str:
-        """Play some games again, where both players are as they were and quick."""
+        """Replay some games, if both players are unchanged and quick."""
         parameters = recheck.parameters
         try:
             players = open_players(recheck)
@@ -99,7 +99,7 @@ class PairingComputation(Computation[Recipe]):
 
 
 def open_players(context: Context[Recipe]) -> tuple[Player, Player]:
-    """The two players. Raises what `open_player_of_version` raises."""
+    """The two players. Raises the errors of `open_player_of_version`."""
     pairing, warehouse = context.parameters, context.warehouse
     tables = pairing.tables if isinstance(pairing, CubefulScoreParameters) else True
     opponent = pairing.opponent, pairing.opponent_ply, pairing.opponent_version
@@ -110,8 +110,7 @@ def open_players(context: Context[Recipe]) -> tuple[Player, Player]:
 
 
 def play_series(context: Context[Recipe], players: tuple[Player, Player], first: int, end: int) -> dict[str, Array]:
-    """The arrays of games or matches first, first + 1, ... end - 1; 2k and 2k + 1 are a pair. Raises
-    MissingTableError."""
+    """The arrays of games or matches first:end; 2k and 2k + 1 are a pair. Raises MissingTableError."""
     parameters, tables, numbers = context.parameters, dict(context.inputs), np.arange(first, end)
     met = first_met(tables.pop(MET).arrays()) if MET in tables else None
     judge = MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables)).chooser if parameters.luck else None

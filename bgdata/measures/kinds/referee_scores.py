@@ -1,4 +1,4 @@
-"""What a player loses in bearoffs, judged by an exact table, decision by decision."""
+"""What a player loses in each bearoff decision, judged by an exact table."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ FEWEST, MOST = 2, 1 << 24  # decisions: a standard error needs two
 
 @dataclass(frozen=True)
 class RefereeParameters(Parameters):
-    """The player, its ply and the version that it reports; whether a network has its bearoff tables; the size of the
-    table that judges, where 25 points are a contact endgame; the number and the seed of the decisions."""
+    """A player, its ply and version, whether a network uses bearoff tables, the exact table, and the decisions.
+
+    `points` and `checkers` are the size of the table; 25 points mean contact endgames.
+    """
 
     player: str = "pubeval"
     ply: int = 0

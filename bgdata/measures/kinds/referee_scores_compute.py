@@ -1,12 +1,13 @@
 """An exact referee: what checker plays lose in bearoffs that a two-sided table has solved, or in solved endgames.
 
-The decisions in bearoffs are those of games that PubEval plays against itself, in the order in which they occur, so
-that common ones count more: every position that the table covers, where its roll offers at least two different plays.
-The loss of a choice is the cubeless equity after the best play less that after the choice, both from the table: nothing
-is rolled out, so the only noise is the choice of decisions.
+Bearoff decisions are from games that PubEval plays against itself, in the order in which they occur, so that common
+ones count more: every position that the table covers, if its roll allows at least two different plays. The loss of a
+choice is the cubeless equity after the best play less that after the choice, both from the table. Nothing is rolled
+out, so the only noise is the choice of decisions.
 
-Games rarely come to so few checkers in contact as contact endgames have. So decisions in these are drawn: pairs of
-layouts that have not passed each other, all equally likely, with a roll that offers at least two different plays.
+Games rarely reach contact with as few checkers as contact endgames have. Decisions in these are therefore drawn at
+random: pairs of layouts that have not passed each other, all equally likely, and a roll that allows at least two
+different plays.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_t
 from bgdata.store.table import Table
 
 GAMES = 512  # games played at a time
-DRAWN = 4096  # pairs of layouts and rolls that are drawn at a time
-MOST_GAMES = 1000  # games for each wanted decision: a table of few positions is rarely reached
+DRAWN = 4096  # pairs of layouts and rolls drawn at a time
+MOST_GAMES = 1000  # games for each wanted decision: games rarely reach a small table
 QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_of_worst_thousandth": 0.999}
 
 
 class Decisions(NamedTuple):
-    """One row a decision; a position and roll may occur again."""
+    """One row per decision; a position and roll may occur twice."""
 
     boards: Boards  # [n, 26] before the roll, seen by the player on roll
     rolls: NDArray[np.int8]  # [n, 2]
-    games: NDArray[np.int64]  # [n] that they are from: losses in one depend on one another
+    games: NDArray[np.int64]  # [n] number of the game: losses in one game are not independent
 
 
 class RefereeScoresComputation(Computation[RefereeParameters]):
@@ -102,7 +103,7 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RefereeParameters]) -> str:
-        """Judge the choices again, in the decisions of the seed."""
+        """Draw the decisions again and judge the stored choices."""
         table, parameters = recheck.table, recheck.parameters
         decisions = decisions_of(recheck.inputs["table"], parameters)
         found = judge(recheck.inputs["table"], parameters, decisions, np.asarray(table.array("chosen")))
@@ -112,13 +113,13 @@ class RefereeScoresComputation(Computation[RefereeParameters]):
 
 
 def tolerance(parameters: RefereeParameters) -> float:
-    """The error bound of a loss: that of two equities."""
+    """Error bound of a loss, which is the sum of those of two equities."""
     is_contact = parameters.points == ANYWHERE
     return 2 * (ERROR_BOUND if is_contact else error_bound(parameters.points, parameters.checkers))
 
 
 def decisions_of(table: Table, parameters: RefereeParameters) -> Decisions:
-    """The decisions of a recipe. Raises UsageError as `exact_decisions` does."""
+    """The decisions of a recipe. Raises the UsageError of `exact_decisions`."""
     if parameters.points == ANYWHERE:
         return contact_decisions(all_layouts(parameters.checkers), parameters.decisions, parameters.seed)
     return exact_decisions(map_tables(table, None, None), parameters.decisions, parameters.seed)
@@ -135,8 +136,8 @@ def judge(table: Table, parameters: RefereeParameters, decisions: Decisions, cho
 def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
     """The first `count` decisions that the two-sided table covers, in games 0, 1, ... of a seed.
 
-    They are the same on any number of threads. Raises UsageError for a count below 1, for numbers beyond 2^63 - 1, and
-    if the table covers so few positions that MOST_GAMES games a decision do not reach them.
+    The result does not depend on the number of threads. Raises UsageError for a count below 1, for numbers beyond
+    2^63 - 1, and if MOST_GAMES games per decision do not reach enough positions of the table.
     """
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
@@ -159,7 +160,7 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
 
 
 def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: pairs that share no point, neither side empty, that can still hit or block."""
+    """bool[on roll, opponent]: pairs that can still hit or block; they share no point, and no side is empty."""
     rearmost = np.where(layouts.counts > 0, np.arange(1, layouts.counts.shape[1] + 1), 0).max(axis=1)
     found: NDArray[np.bool_] = is_possible(layouts) & (rearmost[:, None] + rearmost[None, :] > PASSED_PIPS)
     found[0], found[:, 0] = False, False
@@ -167,8 +168,8 @@ def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
 
 
 def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
-    """The first `count` decisions of a seed, drawn with the chances of rolls, each as if of a game of its own. Raises
-    UsageError for a count below 1."""
+    """The first `count` random decisions of a seed, each counted as a game of its own. Rolls have their natural
+    chances. Raises UsageError for a count below 1."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     pairs = np.argwhere(is_in_contact(layouts))
@@ -187,12 +188,13 @@ def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
 def verdicts(
     equities: Callable[[Boards], Array], decisions: Decisions, chosen: Boards, tolerance: float
 ) -> dict[str, Array]:
-    """What int8[n, 26] choices, positions after the play with the OPPONENT on roll, lose by the equities float64[m] of
-    the players on roll in int8[m, 26] boards.
+    """What each choice loses.
 
-    By decision: `losses` float64 in points; `ranks` int16, how many plays are better by more than `tolerance` points,
-    the rounding of a table; `n_plays` int16; `best` int8[n, 26] after the best play, the first of equals, the OPPONENT
-    on roll. Raises InvalidPositionError for a choice that no legal play leads to.
+    `chosen` int8[n, 26] are positions after the play, the OPPONENT on roll. `equities` takes int8[m, 26] boards and
+    returns float64[m], seen by the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`,
+    int16, how many plays are better by more than `tolerance` points, the rounding of a table; `n_plays`, int16; and
+    `best`, int8[n, 26] after the first of the best plays, the OPPONENT on roll. Raises InvalidPositionError for a
+    choice that no legal play leads to.
     """
     offsets, after = batch_plays(decisions.boards, decisions.rolls)
     turned, counts = flip_boards(after), np.diff(offsets)
@@ -217,12 +219,12 @@ def verdicts(
 
 
 def contact_equities(equities: Array, boards: Boards) -> Array:
-    """float64[n]: cubeless equities of the players on roll in int8[n, 26] boards, from [on roll, opponent, column]."""
+    """float64[n]: cubeless equities of int8[n, 26] boards, of the player on roll, from [on roll, opponent, column]."""
     return np.asarray(equities[(*layout_indexes(boards), 0)], np.float64)
 
 
 def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
-    """float64[n]: cubeless equities of the players on roll in covered or finished int8[n, 26] boards."""
+    """float64[n]: cubeless equities of covered or finished int8[n, 26] boards, seen by the player on roll."""
     outcomes, equities = game_outcomes(boards), np.empty(len(boards), np.float64)
     fill_exact_equities(tables, boards, equities)
     return np.where(outcomes != 0, outcomes, equities)
@@ -230,7 +232,7 @@ def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
 
 @kernel(parallel=True)
 def fill_exact_equities(tables: BearoffArrays, boards: Boards, equities: NDArray[np.float64]) -> None:
-    """Fills equities[row] from the exact table that covers boards[row, slot]; both sides may have borne off."""
+    """Fills equities[row] from the exact table that covers boards[row]; either side may have borne off."""
     for row in prange(len(boards)):
         equities[row] = exact_equity(tables, exact_cell(tables, boards[row]))
 

@@ -18,10 +18,10 @@ from bgdata.store.parameters import VersionRef
 
 @dataclass(frozen=True)
 class ReferenceCheckParameters(RollerParameters):
-    """The network that sees the luck, the settings of the rollouts, who plays both sides, and the positions.
+    """The network that measures luck, the settings of the rollouts, the player, and the positions.
 
-    `player` plays at `ply`, with the version that it reports; it may be the network itself. Of the themes of
-    `reference`, a version of reference positions, as equally many as can be are taken, `positions` in all.
+    `player` plays both sides at `ply`, and reports a version; it may be the network itself. `reference` is a version of
+    reference positions. `positions` of them are taken, about equally many of each theme.
     """
 
     trials: int = 360

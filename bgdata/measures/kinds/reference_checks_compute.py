@@ -21,10 +21,10 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 
-STEP = 20  # positions rolled out together, between which a killed run goes on: programs are slow to start
-MOST_REPLAYED = 5  # positions that a verification rolls out again
-ROLLED = ("chances", "standard_errors", "equities", "equity_standard_errors", "trials")  # what rollouts fill
-ROUNDING = 1e-6  # points, of equities from chances in float32: where tables end all games, errors are smaller than that
+STEP = 20  # positions rolled out at a time, as programs are slow to start; a killed run resumes after the last step
+MOST_REPLAYED = 5  # positions that verify rolls out again
+ROLLED = ("chances", "standard_errors", "equities", "equity_standard_errors", "trials")  # arrays that rollouts fill
+ROUNDING = 1e-6  # points: rounding of equities from float32 chances, above the standard errors of exact rollouts
 
 
 class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
@@ -34,7 +34,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         player, reference, job = open_player(build), build.inputs["reference"], build.job
         rows = sampled_rows(np.asarray(reference.array("themes")), build.parameters.positions)
         state = empty_rollouts(ROLLED, len(rows))
-        job.fill("positions", state, STEP, lambda part: rolled_out_by(build, player, rows[part]))
+        job.fill("positions", state, STEP, lambda part: rollouts_of(build, player, rows[part]))
         for name, values in {**state, **derived_arrays(reference, rows, state)}.items():
             job.save(name, values)
 
@@ -76,7 +76,7 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[ReferenceCheckParameters]) -> str:
-        """Compare with the reference positions, and roll out a few of them again where the player is what it was."""
+        """Compare with the reference positions, and roll out a few of them again if the player is unchanged."""
         table, reference = recheck.table, recheck.inputs["reference"]
         arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
         rows = sampled_rows(np.asarray(reference.array("themes")), recheck.parameters.positions)
@@ -87,23 +87,23 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
             raise CheckSkippedError(f"the player cannot be asked: {error}") from error
         count = min(recheck.rows, MOST_REPLAYED, len(rows))
         chosen = np.sort(recheck.generator.permutation(len(rows))[:count])
-        check_rows(table, chosen, rolled_out_by(recheck, player, rows[chosen]))
+        check_rows(table, chosen, rollouts_of(recheck, player, rows[chosen]))
         return sample_text(count, len(rows), "positions")
 
 
 def open_player(context: Context[ReferenceCheckParameters]) -> Player:
-    """Who plays. Raises what `open_player_of_version` raises."""
+    """The player. Raises the errors of `open_player_of_version`."""
     wanted = context.parameters
     return open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse)
 
 
 def sampled_rows(themes: Array, count: int) -> Array:
-    """int32[m]: rows of uint8[n] themes, of each theme as equally many as can be, spread evenly over its rows; `count`
-    in all, or all rows if there are fewer."""
+    """int32[m]: `count` rows of uint8[n] themes, or all if there are fewer. Themes have about equally many rows, spread
+    evenly."""
     found: list[Array] = []
     counts = np.bincount(themes, minlength=len(THEMES))
     left = count
-    for place, theme in enumerate(np.argsort(counts, kind="stable").tolist()):  # those with few first
+    for place, theme in enumerate(np.argsort(counts, kind="stable").tolist()):  # small themes first
         wanted = min(-(-left // (len(THEMES) - place)), int(counts[theme]))
         rows = np.flatnonzero(themes == theme)
         found.append(rows[np.arange(wanted) * len(rows) // max(wanted, 1)])
@@ -111,18 +111,18 @@ def sampled_rows(themes: Array, count: int) -> Array:
     return np.sort(np.concatenate(found)).astype(np.int32)
 
 
-def rolled_out_by(context: Context[ReferenceCheckParameters], player: Player, rows: Array) -> dict[str, Array]:
-    """The arrays of some rows of the reference positions; what a row has depends on nothing else."""
+def rollouts_of(context: Context[ReferenceCheckParameters], player: Player, rows: Array) -> dict[str, Array]:
+    """The arrays of rollouts of some reference positions; each row is independent of the others."""
     parameters, chooser = context.parameters, open_roller(context).chooser
     positions = context.inputs["reference"].array("boards")
     boards = np.ascontiguousarray(positions[rows])
-    items = rows.astype(np.int64) + len(positions)  # those of the reference are its rows: other dice by any seed
+    items = rows.astype(np.int64) + len(positions)  # the reference used its row numbers: so the dice always differ
     by_player = rolled_by(player, boards, chooser, parameters.seed, parameters.how(), items)
     return rollout_arrays(parameters, parameters.seed, chooser, boards, items, ROLLED, lambda _: by_player)
 
 
 def derived_arrays(reference: Table, rows: Array, found: Mapping[str, Array]) -> dict[str, Array]:
-    """What follows from the reference positions, the rows of the sample, and its rollouts."""
+    """The arrays that derive from the reference positions, the rows of the sample, and its rollouts."""
     taken = {name: np.asarray(reference.array(name))[rows] for name in ("boards", "themes", "equity_standard_errors")}
     expected = cubeless_equities(np.asarray(reference.array("chances"))[rows]).astype(np.float64)
     errors = np.hypot(found["equity_standard_errors"], taken["equity_standard_errors"])

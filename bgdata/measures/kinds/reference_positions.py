@@ -42,9 +42,9 @@ NAMED_NETWORK = re.compile(rf"network/([a-z0-9-]+)/({VERSION.pattern})")
 class ReferenceParameters(RollerParameters):
     """The network that rolls out, the settings of its rollouts, and the positions.
 
-    `positions` are those of each theme, half of them for validation and half for test. `sources` are the players of the
-    games that they come from: one that plays itself, or two as in `network+pubeval`. A player is `network` (the one
-    that rolls out), pubeval, random, or another network as network/NAME/VERSION. `most_games` are looked through.
+    `positions` is the number of each theme, half of them for validation and half for test. `sources` are the players of
+    the games: one that plays itself, or two as in `network+pubeval`. A player is `network` (the one that rolls out),
+    pubeval, random, or another network as network/NAME/VERSION. At most `most_games` games are searched.
     """
 
     until: float | None = 0.007
@@ -61,7 +61,7 @@ class ReferenceParameters(RollerParameters):
 
 
 def published_references() -> dict[ReferenceParameters, Path]:
-    """Folders of the sets that come with the package, by recipe; those with a damaged manifest are left out."""
+    """Folders of the sets in the package, by recipe; sets with a damaged manifest are left out."""
     return published_versions(PUBLISHED, ReferenceParameters)
 
 
@@ -141,7 +141,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
 
 
 def check_source(source: str) -> None:
-    """Raise InvalidParameterError for a source that is not one player or two."""
+    """Raise InvalidParameterError unless a source names one player or two."""
     names = source.split("+")
     known = all(name in ("network", *PLAIN_PLAYERS) or NAMED_NETWORK.fullmatch(name) for name in names)
     if len(names) > 2 or not known:

@@ -1,19 +1,19 @@
-"""Samples positions theme by theme from games of many sources, so that the taste of no player decides, and rolls each
-of them out.
+"""Samples positions of each theme from games of many sources, so that they do not depend on one player's style, and
+rolls them out.
 
-Game g is of the sources in turn, and within a source of every `Start` in turn; every fourth game of a source has its
-positions perturbed. Games are looked at in order. Of each theme that comes up in a game one position is drawn, by a
-hash, and is taken unless
+Games go through the sources in turn, and the games of a source go through every `Start`; every fourth game of a source
+has its positions perturbed. Games are searched in order. A hash draws one position of each theme that occurs in a game.
+It is taken unless
 
-* its theme has enough of the game's half: as many positions are from games for validation as from games for test,
+* its theme has enough positions of the game's half, validation or test, which have equally many,
 * its theme has twice the share of the game's source, or
-* the position was taken before, or is one that was, seen by the other side.
+* the position was taken before, by either side.
 
-Never drawn are bearoffs of at most six checkers a side, which exact tables know, and races and bearoffs that are
-decided: all five chances within 0.05 of 0 or 1.
+Bearoffs of at most six checkers a side are never drawn, as exact tables have them, nor are decided races and bearoffs,
+whose five chances are all within 0.05 of 0 or 1.
 
-A perturbed position has one or two checkers of either side moved to random points: it resembles those of games and came
-up in none.
+A perturbed position has one or two checkers of either side moved to random points. It resembles positions of games, but
+occurred in none.
 """
 
 from __future__ import annotations
@@ -52,31 +52,31 @@ from bgdata.selfplay.training_games import Counter, Start, draw, fill_start
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 
-STEP = 4  # positions rolled out at a time, between which a killed run goes on
-CANDIDATES = 60  # of which verify rolls out again those with the fewest games: each takes seconds
-REPLAYED_TRIALS = 6000  # in all; one position at least
-MOST_REPLAYED = 500  # games that verify plays again
-ROLLED = ("chances", "standard_errors", "equity_standard_errors", "trials")  # what rollouts fill
-ROUND = 440  # games that are played at a time
-PERTURBED = 4  # every so many games of a source
+STEP = 4  # positions rolled out at a time; a killed run resumes after the last step
+CANDIDATES = 60  # verify rolls out again the ones with the fewest games: each takes seconds
+REPLAYED_TRIALS = 6000  # games that verify rolls out in all; at least one position
+MOST_REPLAYED = 500  # games that verify replays
+ROLLED = ("chances", "standard_errors", "equity_standard_errors", "trials")  # arrays that rollouts fill
+ROUND = 440  # games played at a time
+PERTURBED = 4  # one of so many games of a source is perturbed
 HALVES = 2
-DECIDED = 0.05  # from a chance of 0 or 1
+DECIDED = 0.05  # largest distance from a chance of 0 or 1
 _KNOWN = int(PositionClass.BEAROFF_TWO_SIDED)
-MOST_TURNS = 200  # of a game; what comes after is not looked at
+MOST_TURNS = 200  # of a game; later turns are not recorded
 _OPENING = int(Start.OPENING)
-_SIDES, _PERTURBATIONS = 1 << 41, 1 << 42  # counters of a stream: who begins, and how positions are perturbed
-_CHANGES = 64  # counters for one perturbation
+_SIDES, _PERTURBATIONS = 1 << 41, 1 << 42  # first counters of a stream: beginners, perturbations
+_CHANGES = 64  # counters of one perturbation
 
 
 class Sources(NamedTuple):
-    """Where games come from."""
+    """The players of each source, and the evaluator of races and bearoffs."""
 
     players: Sequence[tuple[Chooser, Chooser]]  # of each source
     judge: Callable[[Boards], Chances]  # the five chances float32[n, 5] of int8[n, 26] boards of races and bearoffs
 
 
 class GamePlan(NamedTuple):
-    """What games are like."""
+    """Source, start and perturbation of each game."""
 
     sources: NDArray[np.int64]  # [n] places among the sources
     starts: NDArray[np.int8]  # [n] numbers of `Start`
@@ -169,11 +169,11 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
             found[f"{name}_mean_standard_error"] = float(errors[rows].mean())
             found[f"{name}_reached_share"] = float((errors[rows] <= until).mean())
             found[f"{name}_games"] = float(arrays["trials"][rows].sum())
-            found[f"{name}_source_games"] = float(arrays["games"][rows].max() + 1)  # looked through until it was full
+            found[f"{name}_source_games"] = float(arrays["games"][rows].max() + 1)  # games searched until it was full
         return found
 
     def check_sample(self, recheck: Recheck[ReferenceParameters]) -> str:
-        """Draw some positions from their games again, and roll out again those of them with the fewest games."""
+        """Draw some positions from their games again, and roll out the ones with the fewest games again."""
         table, parameters = recheck.table, recheck.parameters
         boards, games = np.ascontiguousarray(table.array("boards")), np.asarray(table.array("games"))
         check_arrays(table, derived_arrays(parameters, boards, games))
@@ -194,8 +194,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
 
 
 def sources_of(context: Context[ReferenceParameters]) -> Sources:
-    """The players of every source, and who rolls out as the judge. Raises MissingTableError for a network that is not
-    there."""
+    """The players of every source, and the rollout network as the judge. Raises MissingTableError."""
     tables = BearoffEvaluator(*(context.inputs[role] for role in rollouts.BEAROFF_ROLES))
     roller = rollouts.open_roller(context)
 
@@ -214,7 +213,7 @@ def sources_of(context: Context[ReferenceParameters]) -> Sources:
 
 
 def derived_arrays(parameters: ReferenceParameters, boards: Array, games: Array) -> dict[str, Array]:
-    """What follows from int8[n, 26] boards and from the numbers int[n] of their games."""
+    """The arrays that derive from int8[n, 26] boards and the numbers int[n] of their games."""
     plan = game_plan(games.astype(np.int64), len(parameters.sources))
     return {
         "classes": position_classes(boards).astype(np.uint8),
@@ -227,7 +226,7 @@ def derived_arrays(parameters: ReferenceParameters, boards: Array, games: Array)
 
 
 def check_positions(recheck: Recheck[ReferenceParameters], rows: Array) -> None:
-    """Raise CheckFailedError unless rows are what is drawn from their games for their themes."""
+    """Raise CheckFailedError unless drawing from the games of `rows` gives the same positions."""
     table = recheck.table
     found = {name: np.asarray(table.array(name)) for name in ("boards", "games", "themes", "turns")}
     games = np.unique(found["games"][rows]).astype(np.int64)
@@ -245,13 +244,13 @@ def check_positions(recheck: Recheck[ReferenceParameters], rows: Array) -> None:
 
 
 def game_plan(games: NDArray[np.int64], n_sources: int) -> GamePlan:
-    """What games int64[n] of so many sources are like."""
+    """The plan of games int64[n] that go through `n_sources` sources."""
     number = games // n_sources  # within the source
     return GamePlan(games % n_sources, (number % len(Start)).astype(np.int8), number % PERTURBED == PERTURBED - 1)
 
 
 def draw_positions(sources: Sources, seed: int, games: NDArray[np.int64]) -> Positions:
-    """One position for each theme that comes up in each of int64[n] games of a seed, ordered by game and theme."""
+    """One position of each theme that occurs in each of int64[n] games of a seed, ordered by game and theme."""
     plan, parts = game_plan(games, len(sources.players)), []
     for source, pair in enumerate(sources.players):
         chosen = plan.sources == source
@@ -276,18 +275,18 @@ def draw_positions(sources: Sources, seed: int, games: NDArray[np.int64]) -> Pos
 def sample_positions(
     sources: Sources, count: int, seed: int, most_games: int, found: Callable[[int], None] = lambda _: None
 ) -> Positions:
-    """`count` positions of every `Theme`, half of them for validation and half for test, ordered by theme and game, no
-    two of them equal or the same seen by the other side; `found` is told after every round how many there are more.
+    """`count` different positions of every `Theme`, half for validation and half for test, ordered by theme and game.
 
-    The sample depends on the sources, the seed and the count alone. Raises UsageError for a count that is not even,
-    and, naming the theme, if `most_games` games have too few positions of one.
+    A position and its mirror image, seen by the other side, count as equal. `found` is called after every round with
+    the number of new positions. The sample depends on the sources, the seed and the count alone. Raises UsageError for
+    an odd count, and, naming the theme, if `most_games` games have too few positions of one.
     """
     if count < HALVES or count % HALVES:
         raise UsageError(f"expected an even number of positions of each theme, at least {HALVES}, got {count}")
     n_sources = len(sources.players)
-    places = np.full((len(Theme), HALVES), count // HALVES)  # [theme, half] positions that are still wanted
+    places = np.full((len(Theme), HALVES), count // HALVES)  # [theme, half] positions still wanted
     shares = np.full((len(Theme), HALVES, n_sources), -(-count // n_sources))  # twice the share of a source
-    seen = set[int]()  # hashes of positions that were taken
+    seen = set[int]()  # hashes of taken positions
     parts = [draw_positions(sources, seed, np.zeros(0, np.int64))]
     for first in range(0, most_games, ROUND):
         if not places.any():
@@ -318,7 +317,7 @@ class SourceGames(NamedTuple):
     """Games in order; game g has the rows offsets[g] to offsets[g + 1]."""
 
     offsets: NDArray[np.int64]  # [games + 1]
-    boards: Boards  # [rows, 26] before the roll, seen by the player on roll; perturbed where that was asked for
+    boards: Boards  # [rows, 26] before the roll, seen by the player on roll; perturbed where the plan says so
 
 
 def source_games(
@@ -328,12 +327,11 @@ def source_games(
     starts: NDArray[np.int8],
     perturbed: NDArray[np.bool_],
 ) -> SourceGames:
-    """Play games int64[n] `numbers` of a seed, each from a `Start` and up to MOST_TURNS turns long; which player begins
-    is random. Where bool[n] `perturbed` is set, each recorded position has checkers moved; the game itself goes on as
-    it was.
+    """Play games int64[n] `numbers` of a seed, each from a `Start` and up to MOST_TURNS turns long.
 
-    Always the same for a seed and a number, on any number of threads and in any batch. Raises UsageError for numbers
-    beyond 0 to 2^63 - 1.
+    A random player begins. Where bool[n] `perturbed` is set, recorded positions have checkers moved, while the game
+    itself continues unchanged. A game depends on the seed and its number alone, not on threads or batches. Raises
+    UsageError for numbers beyond 0 to 2^63 - 1.
     """
     n = len(numbers)
     if not 0 <= min(seed, int(numbers.min(initial=0))) <= max(seed, int(numbers.max(initial=0))) < 1 << 63:
@@ -357,7 +355,7 @@ def fill_games(
     counts: NDArray[np.int64],
     boards: Boards,
 ) -> None:
-    """Fills boards[row, turn, slot] and counts[row], how many turns, with game numbers[row], for the rows begin:end."""
+    """Fills boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row]; rows begin:end."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     board, counter = np.empty(26, np.int8), np.empty(1, np.int64)
     for row in range(begin, end):
@@ -376,8 +374,8 @@ def fill_games(
 
 @kernel(borrows=True)
 def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fills board[slot] with itself after one or two checkers were taken from where they are, the bar included, and put
-    on points where the other side has none. Nobody comes onto the bar or off it to bear off."""
+    """Changes board[slot]: moves one or two checkers, from a point or the bar, to points without checkers of the other
+    side. No checker moves to the bar, or is borne off."""
     for _ in range(1 + draw(stream, counter, 2)):
         sign = 1 if draw(stream, counter, 2) == 0 else -1
         place = nth_checker(board, sign, draw(stream, counter, CHECKERS))
@@ -390,8 +388,10 @@ def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
 
 @kernel(borrows=True)
 def nth_checker(board: Boards, sign: int, number: int) -> int:
-    """The slot of a side's checker (1: on roll, -1: the opponent) of board[slot], counted from its ace point on and, if
-    there are not so many, again from there."""
+    """The slot of a side's checker (1: on roll, -1: the opponent) on board[slot], counted from its ace point.
+
+    Counting starts over if there are fewer checkers than `number`.
+    """
     while True:
         for step in range(1, BAR + 1):
             slot = step if sign > 0 else BAR - step

@@ -1,4 +1,4 @@
-"""What a player says of reference positions, beside what rollouts say."""
+"""A player's values of reference positions, beside those of rollouts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,8 @@ SMALLEST = VersionRef(REFERENCE.name, REFERENCE.slug(REFERENCE.smallest))
 
 @dataclass(frozen=True)
 class ReferenceScoreParameters(Parameters):
-    """A player, its ply, the version that it reports, whether a network plays with its bearoff tables, and the
-    positions.
-
-    `reference` names a version; without one it is the smallest variant, built first.
-    """
+    """A player, its ply and version, whether a network plays with its bearoff tables, and the positions. `reference`
+    names a version; without one it is the smallest variant, which is built first."""
 
     player: str = "network"
     ply: int = 0
@@ -38,8 +35,7 @@ class ReferenceScoreParameters(Parameters):
 
     @classmethod
     def on(cls, table: Table, player: str, ply: int, version: str) -> Self:
-        """The parameters for a player as it plays, with the version that it reports, and a version of reference
-        positions."""
+        """The parameters for a player that reports `version`, on a version of reference positions."""
         return cls(player, ply, version, reference=VersionRef.parse(table.name))
 
 
@@ -89,19 +85,18 @@ class ReferenceScores(Dataset[ReferenceScoreParameters]):
         return {"reference": reference_input(parameters.reference)}
 
     def estimate(self, _parameters: ReferenceScoreParameters) -> Estimate:
-        return Estimate(0, 0, 1 << 28)  # as many rows as there are reference positions
+        return Estimate(0, 0, 1 << 28)  # a row for each reference position
 
 
 def reference_input(reference: VersionRef) -> Input:
-    """A version of reference positions, or the recipe of the smallest variant. Raises InvalidParameterError for
-    anything else."""
+    """The input that a version of reference positions, or the smallest variant, is. Raises InvalidParameterError."""
     if reference.kind != REFERENCE.name:
         raise InvalidParameterError(f"expected a version of {REFERENCE.name}, got {reference}")
     return source_input(reference)
 
 
 def statistic_name(split: str, group: str, figure: str) -> str:
-    """Name in the manifest of a figure about a theme, or all of them: test_back_game_on_roll_rmse."""
+    """Name of a theme's figure in the manifest, such as test_back_game_on_roll_rmse."""
     return f"{split}_{group}_{figure}".replace("-", "_")
 
 

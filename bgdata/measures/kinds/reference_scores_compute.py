@@ -1,4 +1,4 @@
-"""Asks a player about reference positions, and compares with the rollouts."""
+"""Evaluates reference positions with a player, and compares with the rollouts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
 from bgdata.store.table import Table
 
-STEP = 4096  # positions asked for at a time at ply 0, between which a killed run goes on: programs are slow to start
+STEP = 4096  # positions a time at ply 0, as programs are slow to start; a killed run resumes after the last step
 COPIED = ("boards", "themes", "splits", "games", "equity_standard_errors")  # from the reference positions
 
 
@@ -60,8 +60,8 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
             )
 
     def statistics(self, computed: Computed[ReferenceScoreParameters]) -> Mapping[str, float]:
-        """Errors of the equity by split and theme; a theme without positions has none, and one whose positions are all
-        from one game no standard error."""
+        """Errors of the equity by split and theme. A theme without positions has no figures; one with positions of a
+        single game has no standard error."""
         arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
         found: dict[str, float] = {}
         for split in HALVES:
@@ -76,7 +76,7 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         return {name: figure for name, figure in found.items() if isfinite(figure)}
 
     def check_sample(self, recheck: Recheck[ReferenceScoreParameters]) -> str:
-        """Compare all rows with the reference positions, and ask for some of them where the player is what it was."""
+        """Compare all rows with the reference positions, and evaluate some again if the player is unchanged."""
         table, reference = recheck.table, recheck.inputs["reference"]
         found = np.asarray(table.array("chances"))
         check_arrays(table, derived_arrays(reference, found))
@@ -91,20 +91,20 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
 
 
 def open_evaluator(context: Context[ReferenceScoreParameters]) -> Evaluator:
-    """Who is asked. Raises what `as_evaluator` and `open_player_of_version` raise."""
+    """The evaluator. Raises the errors of `as_evaluator` and `open_player_of_version`."""
     wanted = context.parameters
     player = open_player_of_version(wanted.player, wanted.ply, wanted.version, context.warehouse, tables=wanted.tables)
     return as_evaluator(wanted.player, player)
 
 
 def derived_arrays(reference: Table, chances: Array) -> dict[str, Array]:
-    """What follows from the reference positions and the player's chances float32[n, 5] of them."""
+    """The arrays that derive from the reference positions and the player's chances float32[n, 5]."""
     errors = equities(chances) - equities(np.asarray(reference.array("chances")))
     return {name: np.asarray(reference.array(name)) for name in COPIED} | {"equity_errors": errors}
 
 
 def equities(chances: Array) -> Array:
-    """float64[n]: cubeless equities as they are shown, so that their differences are exact."""
+    """float64[n]: cubeless equities, rounded as in the table, so that their differences are exact."""
     return cubeless_equities(chances).astype(np.float64)
 
 

@@ -25,15 +25,14 @@ CLASSES = ("contact", "crashed", "race")
 
 @dataclass(frozen=True)
 class DecisionParameters(SelfPlayParameters, RollerParameters):
-    """A corpus, the class and the number of the decisions, the plays that are rolled out, and the settings of the
-    rollouts.
+    """A corpus, the class and number of the decisions, the window of plays, and the settings of the rollouts.
 
     `sample_seed` decides the decisions and the dice of their rollouts; `within` is in points. With `one_per_game` no
-    two decisions are of one game: those of a game depend on one another, and the standard errors of scores do not know
-    it. With `settled_at` a play gets no more games once it is that many standard errors behind the best.
+    two decisions are from the same game, so that they are independent, as the standard errors of scores assume. With
+    `settled_at` a play gets no more games once it is that many standard errors behind the best.
     """
 
-    # left out of recipes at their default: sets that have shipped keep their keys and digests
+    # recipes leave these out at their defaults, so that shipped sets keep their keys and digests
     later = (*RollerParameters.later, "one_per_game", "settled_at")
 
     until: float | None = 0.005
@@ -55,7 +54,7 @@ class DecisionParameters(SelfPlayParameters, RollerParameters):
 
 
 def published_decisions() -> dict[DecisionParameters, Path]:
-    """Folders of the sets that come with the package, by recipe; those with a damaged manifest are left out."""
+    """Folders of the sets in the package, by recipe; sets with a damaged manifest are left out."""
     return published_versions(PUBLISHED, DecisionParameters)
 
 

@@ -1,6 +1,6 @@
 """Chooses decisions of self-play, rolls out their better plays, and writes them as a benchmark file.
 
-Decisions are the turns with the lowest hashes of the test games of a corpus.
+Decisions are the turns with the lowest hashes in the test games of a corpus.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.table import Table
 
-CANDIDATES = 8  # of which verify rolls out again those with the fewest games: each takes up to a minute
-REPLAYED_GAMES = 1000  # in all; one decision at least
+CANDIDATES = 8  # verify rolls out again the ones with the fewest games: each takes up to a minute
+REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision
 CHUNK = 256  # turns whose plays are evaluated at a time
-LEAST_LOSS = 0.001  # points that some play within the window must lose: else nothing is to be decided
+LEAST_LOSS = 0.001  # points that some play of the window must lose; otherwise there is nothing to decide
 DECIMALS = 7  # of equities and losses, as in the newer lines of gnubg's files
 CHANCE_DECIMALS = 6
-PLAY_DTYPES = {  # what a play has, in arrays `plays_...`, but for its board
+PLAY_DTYPES = {  # arrays `plays_...`, without the boards
     "equities": "float64",
     "standard_errors": "float64",
     "losses": "float64",
@@ -53,7 +53,7 @@ PLAY_DTYPES = {  # what a play has, in arrays `plays_...`, but for its board
 class SampledTurns(NamedTuple):
     """Some turns of a corpus, in the order of their hashes."""
 
-    seeds: Array  # int64[n] half of the hash, which decides the dice of the rollouts too
+    seeds: Array  # int64[n] half of the hash; seeds of the rollouts too
     boards: Array  # int8[n, 26] of the player on roll
     dice: Array  # int8[n, 2] the higher die first
     games: Array  # int32[n]
@@ -75,7 +75,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         state: dict[str, Array] = {name: np.zeros((n, most), dtype) for name, dtype in PLAY_DTYPES.items()}
         state["boards"] = np.zeros((n, most, 26), np.int8)
         state["chances"] = np.zeros((n, most, 5), np.float32)
-        counts = np.zeros((n, 2), np.int64)  # plays rolled out, and all
+        counts = np.zeros((n, 2), np.int64)  # rolled-out plays, and all plays
         for row in job.steps("decisions", range(n), [1] * n, {**state, "counts": counts}):
             found, n_legal_plays = rollout_arrays(parameters, chooser, sample, row)
             counts[row] = len(found["trials"]), n_legal_plays
@@ -91,7 +91,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
             job.save(name, values)
 
     def batches(self, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
-        rows = BenchmarkRows(with_lines(computed.arrays), "decisions")
+        rows = BenchmarkRows(add_file_lines(computed.arrays), "decisions")
         text = np.asarray(computed.arrays["network"]).tobytes().decode()
         network = constant(text, "VARCHAR", len(rows))
         more = {"n_legal_plays": rows["n_legal_plays"], "game": rows["games"], "turn": rows["turns"]}
@@ -99,7 +99,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 
     def side_batches(self, name: str, computed: Computed[DecisionParameters]) -> Iterator[pa.RecordBatch]:
         if name == ROLLOUTS.name:
-            rows = BenchmarkRows(with_lines(computed.arrays), "rollouts")
+            rows = BenchmarkRows(add_file_lines(computed.arrays), "rollouts")
             return rows.batches(benchmarks.rollout_columns(rows))
         rows = BenchmarkRows(computed.arrays, "plays")
         more = {"standard_error": "standard_errors", "loss_standard_error": "loss_standard_errors", "trials": "trials"}
@@ -119,7 +119,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         }
 
     def check_sample(self, recheck: Recheck[DecisionParameters]) -> str:
-        """Decisions are turns of the corpus; of some, those with the fewest games are rolled out again."""
+        """Find some decisions in the corpus, and roll out the ones with the fewest games again."""
         table = recheck.table
         arrays = table.arrays()
         chosen = recheck.generator.permutation(len(arrays["decisions_seeds"]))[: min(recheck.rows, CANDIDATES)].tolist()
@@ -142,7 +142,7 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
 
 
 def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: int) -> None:
-    """Raise CheckFailedError unless a decision comes out the same when it is rolled out again."""
+    """Raise CheckFailedError unless rolling out a decision again gives the same result."""
     table, arrays = recheck.table, recheck.table.arrays()
     sample = SampledTurns(*(np.asarray(arrays[f"decisions_{name}"]) for name in SampledTurns._fields))
     first, count = int(arrays["decisions_first_plays"][row]), int(arrays["decisions_n_plays"][row])
@@ -153,7 +153,7 @@ def check_decision(recheck: Recheck[DecisionParameters], chooser: Chooser, row: 
 
 
 def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
-    """The decisions. Raises InvalidParameterError for a corpus that has too few."""
+    """The decisions. Raises InvalidParameterError for a corpus with too few."""
     found = sample_turns(parameters, corpus, chooser)
     if len(found.seeds) < parameters.decisions:
         raise InvalidParameterError(
@@ -165,13 +165,10 @@ def sample_of(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -
 
 
 def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser) -> SampledTurns:
-    """The first turns of a class on which a play within the window loses something, or all of them if there are fewer
-    than decisions.
+    """The first turns of a class, by hash, in which a play of the window loses something; all if there are too few.
 
-    Of equal positions and rolls only one is taken. Turns are taken by their hashes, whatever game they are from:
-    several may be of one game, many where the sample is not small beside the number of test games. With `one_per_game`
-    only the first one of each game is taken, so that decisions are independent. A larger sample of the same corpus
-    begins with a smaller one.
+    Equal positions and rolls are taken once. Several turns may be from one game; with `one_per_game` only the first of
+    each game is taken, so that decisions are independent. A larger sample of the same corpus begins with a smaller one.
     """
     count, window = parameters.decisions, parameters.window()
     wanted = PositionClass[parameters.position_class.upper()]
@@ -194,7 +191,7 @@ def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser
 
 
 def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> SampledTurns:
-    """All turns of a file class in games that test, by hash."""
+    """All turns of class `wanted` in test games, by hash."""
     classes, dice = file_classes(np.asarray(corpus.array("turn_classes"))), np.asarray(corpus.array("dice"))
     games, turns = turn_places(np.asarray(corpus.array("first_turns")), slice(0, len(dice)))
     corpus_seed = int(corpus.manifest.parameters["seed"])
@@ -214,7 +211,7 @@ def turns_of_test_games(corpus: Table, wanted: int, seed: int) -> SampledTurns:
 
 
 def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
-    """uint64[n]: hashes of int8[n, 26] boards and int8[n, 2] dice that look random and depend on the seed."""
+    """uint64[n]: hashes of int8[n, 26] boards, int8[n, 2] dice and the seed."""
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
         return np.asarray(mix_bits(board_hashes(boards) + mix_bits(rolls + np.uint64(64) * np.uint64(seed))))
@@ -223,7 +220,7 @@ def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
 def rollout_arrays(
     parameters: DecisionParameters, chooser: Chooser, sample: SampledTurns, row: int
 ) -> tuple[dict[str, Array], int]:
-    """(the arrays of the plays of a decision, the number of its legal plays); they depend on this decision alone."""
+    """(arrays of a decision's plays, number of its legal plays); independent of other decisions."""
     high, low = sample.dice[row].tolist()
     given = sample.boards[row], (high, low), chooser, int(sample.seeds[row]), parameters.how()
     settled_at = parameters.settled_at
@@ -242,7 +239,7 @@ def rollout_arrays(
 
 
 def play_places(counts: Array) -> dict[str, Array]:
-    """Which plays belong to which decision, from int64[n, 2] numbers of plays rolled out and of all."""
+    """The arrays that link plays and decisions, from int64[n, 2] numbers of rolled-out plays and of all plays."""
     n_plays = np.ascontiguousarray(counts[:, 0])
     first_plays = np.cumsum(n_plays) - n_plays
     decisions = np.repeat(np.arange(len(counts)), n_plays)
@@ -256,7 +253,7 @@ def play_places(counts: Array) -> dict[str, Array]:
 
 
 def check_games(parameters: DecisionParameters, table: Table) -> None:
-    """Raise CheckFailedError for two decisions of one game where there must be none."""
+    """Raise CheckFailedError for two decisions of one game if `one_per_game` is set."""
     games, counts = np.unique(table.array("decisions_games"), return_counts=True)
     if parameters.one_per_game and (counts > 1).any():
         raise CheckFailedError(
@@ -264,8 +261,8 @@ def check_games(parameters: DecisionParameters, table: Table) -> None:
         )
 
 
-def with_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """With the lines of the benchmark file: a comment, then of each decision its seed, its rollouts and itself."""
+def add_file_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays with line numbers of the benchmark file: a comment, then seed, rollouts and decision, in turn."""
     n_plays, decisions = np.asarray(arrays["decisions_n_plays"]), np.asarray(arrays["plays_decisions"])
     lines = 1 + np.cumsum(n_plays + 2)
     rollouts = lines[decisions] - n_plays[decisions] + arrays["plays_ranks"]
@@ -275,8 +272,8 @@ def with_lines(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def benchmark_of(arrays: Mapping[str, Array]) -> tables.Benchmark:
-    """The tables of a benchmark file, to be written."""
-    arrays = with_lines(arrays)
+    """The tables of a benchmark file."""
+    arrays = add_file_lines(arrays)
     decisions, plays, rollouts = (BenchmarkRows(arrays, name) for name in ("decisions", "plays", "rollouts"))
     text = f"# plays rolled out by {np.asarray(arrays['network']).tobytes().decode()}, all of a roll with the same dice"
     chances: Array = np.round(rollouts["chances"].astype(np.float64), CHANCE_DECIMALS)

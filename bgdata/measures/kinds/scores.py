@@ -1,6 +1,6 @@
-"""How good a player is: the figures of its games, self-play, benchmarks, bearoffs and values in one table.
+"""How good a player is: figures of its games, self-play, benchmarks, bearoffs and values in one table.
 
-They are read from the manifests of versions of other kinds, with their standard errors.
+Figures and their standard errors are read from the manifests of other versions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bgdata.selfplay.kinds.selfplay import DATASET as SELF_PLAY
 from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 
-UNITS = {  # of every measure
+UNITS = {  # by measure
     "points_per_game": "points",
     "hedged_points_per_game": "points",
     "gammon_share": "share of games",
@@ -37,11 +37,11 @@ UNITS = {  # of every measure
     "equity_rmse": "points",
     "equity_rmse_without_tables": "points",
 }
-PUBLISHED = HALVES[1]  # split of the reference positions that figures are of
+PUBLISHED = HALVES[1]  # split of the reference positions for reported figures
 Texts = Mapping[str, Any]  # parameters of a recipe
 Figures = Mapping[str, float]  # statistics of a manifest
 AGAINST = "Opponent with its plies, set of decisions, set of positions and its theme, or table that judges"
-MOST_ROWS = 80  # of a player, or somewhat more: for estimates
+MOST_ROWS = 80  # of a player, roughly: for estimates
 SMALLEST = (
     VersionRef(GAMES.name, GAMES.slug(GAMES.smallest)),
     VersionRef(SELF_PLAY.name, SELF_PLAY.slug(SELF_PLAY.smallest)),
@@ -69,28 +69,28 @@ def game_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 
 def self_play_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """Shares of gammons and of backgammons; gammons do not include backgammons."""
+    """Shares of gammons, without backgammons, and of backgammons."""
     against = player_slug(recipe["player"], 0)
     names = "gammon_share", "backgammon_share"
     return [Measure(name, against, found[name], share_error(found[name], recipe["games"])) for name in names]
 
 
 def share_error(share: float, games: int) -> float:
-    """Standard error of a share of independent games, as if one more game had been won in this way, and one more had
-    not: a sample without backgammons does not prove that there are none."""
+    """Standard error of a share of independent games, with one success and one failure added. Without these, a sample
+    without backgammons would have an error of 0."""
     likely = (share * games + 1) / (games + 2)
     return sqrt(likely * (1 - likely) / games)
 
 
 def benchmark_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """The error rate, under the name of the set."""
+    """The error rate on a benchmark."""
     against = f"{recipe['benchmark']['kind']}/{recipe['benchmark']['variant']}"
     return [Measure("error_rate", against, found["error_rate"], found["standard_error"])]
 
 
 def referee_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """The mean loss in bearoffs, or in endgames with contact, with the player's tables or without, if it has a standard
-    error: a few decisions may all be of one game."""
+    """The mean loss in bearoffs or contact endgames, with or without the player's tables. Empty without a standard
+    error, as few decisions may all be from one game."""
     if not isfinite(found["standard_error"]):
         return []
     is_contact = recipe["points"] == ANYWHERE
@@ -101,7 +101,7 @@ def referee_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 
 def reference_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """The RMSE of the equity over all positions of the test split, and by theme where it has a standard error."""
+    """The RMSE of the equity over the test split, and of each theme that has a standard error."""
     name = "equity_rmse" if recipe["tables"] else "equity_rmse_without_tables"
     against = f"{REFERENCE.name}/{recipe['reference']['variant']}"
     rows = []
@@ -126,8 +126,8 @@ READERS: dict[str, Callable[[Texts, Figures], list[Measure]]] = {
 
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
-    """A player, its ply and the version that it reports, and the versions that its figures are from, in order of name;
-    one without a version is the smallest variant of its kind, built first."""
+    """A player, its ply and version, and the sources of its figures: versions, sorted by name. A source without a
+    version is the smallest variant of its kind, which is built first."""
 
     player: str = "pubeval"
     ply: int = 0
@@ -193,7 +193,7 @@ class Scores(Dataset[ScoresParameters]):
 
 
 def role_of(place: VersionRef) -> str:
-    """Role of a source among the inputs."""
+    """Role of a source in the inputs."""
     return str(place).replace("/", "_").replace("-", "_")
 
 

@@ -56,7 +56,7 @@ class ScoresComputation(Computation[ScoresParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[ScoresParameters]) -> str:
-        """Read every figure again, where all its sources are still there."""
+        """Read every figure again, if all sources still exist."""
         table = recheck.table
         try:
             expected = score_arrays(recheck)
@@ -68,7 +68,7 @@ class ScoresComputation(Computation[ScoresParameters]):
 
 def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
     """Every declared array, from the measures of all sources. Raises InvalidParameterError for a source about another
-    player and for two of the same measure, and MissingTableError for a version that is not there."""
+    player, or two sources of one measure; MissingTableError for a missing version."""
     found: dict[tuple[str, str], Measure] = {}
     for place in context.parameters.sources:
         table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)
@@ -94,10 +94,10 @@ def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
 
 
 def check_player(table: Table, wanted: ScoresParameters) -> None:
-    """Raise InvalidParameterError unless a version has figures of a player, ply and version."""
+    """Raise InvalidParameterError unless a table is about the wanted player, ply and version."""
     recipe, (player, ply, version) = table.manifest.parameters, (wanted.player, wanted.ply, wanted.version)
     found = recipe["player"], recipe.get("ply", 0), recipe["version"]
-    # without tables a network says another version of itself
+    # without tables a network reports another version
     if found != (player, ply, version) and not (found[:2] == (player, ply) and recipe.get("tables") == 0):
         whose, theirs = (f"{name} ({plies}-ply) {said}" for name, plies, said in ((player, ply, version), found))
         raise InvalidParameterError(f"expected results of {whose}, got {table.name} of {theirs}")

@@ -1,4 +1,4 @@
-"""The ladder: games of every pairing of its players, in parts that are kept, and the ratings."""
+"""The ladder: games of every pairing of its players, stored in parts, and the ratings."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
-ZERO = ("network", 0)  # who is rated 0
+ZERO = ("network", 0)  # the player that is rated 0
 DEFAULT_PLAYERS: tuple[Player, ...] = (
     *(ZERO, ("network", 1)),
     *((f"network/{name}", 0) for name in ("taught-320", "contact-320", "contact-160")),
-    *(("gnubg", 0), ("gnubg", 1), ("bgsage", 0), ("bgsage", 1)),  # where they are installed
+    *(("gnubg", 0), ("gnubg", 1), ("bgsage", 0), ("bgsage", 1)),  # if they are installed
     *(("pubeval", 0), ("random", 0)),
 )
-CUBELESS_GAMES, MONEY_GAMES, MATCHES = 60, 40, 10  # of a pairing that are kept as one version: a part
+CUBELESS_GAMES, MONEY_GAMES, MATCHES = 60, 40, 10  # of a part: games of a pairing that are one version
 
 
 def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:
-    """The players of the current ladder of a play, best first; none where there is none yet."""
+    """The players of the current ladder of a play, best first; empty if there is no ladder."""
     try:
         arrays = warehouse.open(LADDER.name, play).arrays()
     except MissingTableError:
@@ -47,20 +47,20 @@ def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:
 def build_ladder(
     warehouse: Warehouse, players: Sequence[Player], play: str, games: int | None, seed: int, progress: Progress
 ) -> tuple[Table, list[str]]:
-    """The ladder of these players and of the one that is rated 0, after playing those games of each pairing that are
-    missing, one part of them if no number is given; and lines about who could not be rated here.
+    """(the ladder of the players and of the one that is rated 0, lines about players that were left out).
 
-    Raises InvalidParameterError for an impossible play or number of games, UnknownPlayerError, MissingTableError for a
-    missing network, UsageError for less than two players, and what building raises.
+    Missing games of each pairing are played first, one part if `games` is None. Raises InvalidParameterError for an
+    invalid play or number of games, UnknownPlayerError, MissingTableError for a missing network, UsageError for fewer
+    than two players, and the errors of building.
     """
     kind: Dataset[Any] = CUBELESS if play == "cubeless" else CUBEFUL
     part = part_games(play)
     games = part if games is None else games
     check_games(games, part)
     left_out: list[str] = []
-    if len(set(entrants_of(warehouse, [ZERO, *players], play, left_out))) < 2:  # asked before anything is built
+    if len(set(entrants_of(warehouse, [ZERO, *players], play, left_out))) < 2:  # checked before anything is built
         raise UsageError("; ".join(["expected two players to rate, got one", *left_out]))
-    # what measures luck, and the match equity table, come first: players may use its bearoff tables
+    # the inputs that measure luck, and the match equity table, come first: players may use their bearoff tables
     anybody = Entrant("pubeval", 0, "2")
     for needed in kind.inputs(series_of(anybody, anybody, play, part, 0)).values():
         warehouse.build(*needed, progress=progress)  # type: ignore[misc]  # recipes
@@ -77,27 +77,27 @@ def build_ladder(
 
 
 def part_games(play: str) -> int:
-    """Games or matches of a part."""
+    """Number of games or matches in a part."""
     return MATCHES if match_length(play) else MONEY_GAMES if play == "money" else CUBELESS_GAMES
 
 
 def dice_seed(first: Entrant, second: Entrant, seed: int, part: int) -> int:
-    """Seed of the dice of a part of a pairing. Each has its own: results with the same dice would depend on one another
-    where players are alike, and the intervals take them as independent."""
+    """Seed of the dice of a part of a pairing. Every part has its own dice: with the same dice, results of similar
+    players would not be independent, as the intervals assume."""
     text = f"{seed} {part} {player_slug(*first[:2])} {player_slug(*second[:2])}"
     return int.from_bytes(sha256(text.encode()).digest()[:4])
 
 
 def check_games(games: int, part: int) -> None:
-    """Raise InvalidParameterError for numbers that do not make parts of an even number of games, four at least."""
+    """Raise InvalidParameterError unless every part has an even number of games, at least 4."""
     rest = games % part
     if games < 4 or rest % 2 or rest == 2:
         raise InvalidParameterError(f"expected an even number of at least 4 games, in parts of {part}, got {games}")
 
 
 def entrants_of(warehouse: Warehouse, players: Sequence[Player], play: str, left_out: list[str]) -> Iterator[Entrant]:
-    """The players as they play here. Of the default ones, programs that are not installed are left out, and where there
-    is a cube those that do not evaluate positions."""
+    """The players with their versions. Default players are left out if they are not installed, or cannot evaluate
+    positions to play with a cube."""
     for name, ply in dict.fromkeys((full_name(name), ply) for name, ply in players):
         try:
             player = open_named_player(name, ply, warehouse)

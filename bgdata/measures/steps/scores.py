@@ -1,4 +1,4 @@
-"""How good a player is: the versions that measure it, their figures as rows in the form of `scores`, and as text."""
+"""How good a player is: the versions that measure it, and their figures as rows of `scores` and as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,13 @@ from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, Referenc
 from bgdata.measures.kinds.scores import DATASET as SCORES
 from bgdata.measures.kinds.scores import PUBLISHED, UNITS, ScoresParameters
 from bgdata.measures.kinds.shared.players import player_slug
-from bgdata.measures.steps.sets import Player, build_benchmark_scores, compared_rows, references_there, sets_there
+from bgdata.measures.steps.sets import (
+    Player,
+    available_benchmarks,
+    available_references,
+    build_benchmark_scores,
+    compared_rows,
+)
 from bgdata.rows import COUNT, EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.kinds.selfplay import DATASET as SELF_PLAY
 from bgdata.selfplay.kinds.selfplay import PLAYERS as SELF_PLAYERS
@@ -39,8 +45,8 @@ from bgdata.warehouse import Row, Warehouse
 TWO_SIDED = "bearoff_two_sided"
 PUBEVAL = ("pubeval", 0)
 SHIPPED = (NETWORK, 0)
-OUR_PLAYERS = {NETWORK, *PLAYERS}  # with a ply after a colon, and no name
-SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # as those commands have them, so that versions are shared
+OUR_PLAYERS = {NETWORK, *PLAYERS}  # a ply may follow after a colon
+SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # defaults of these commands, so that versions are shared
 VALUES = """
 select replace(quantity, 'cubeless_', '') || '_' || figure as measure,
        concat_ws(' ', reference, nullif(theme, 'all')) as against, player as player_name, ply, player_version,
@@ -60,9 +66,9 @@ FIGURES = ("rmse", "mae", "bias")
 CHANCES = tuple(column.name for column in CHANCE_COLUMNS)
 VALUE_MEASURES = tuple(f"{quantity}_{figure}" for quantity in ("equity", *CHANCES) for figure in FIGURES)
 DIFFERENCE = "error_rate_difference"
-SIGNED = ("points_per_game", "_difference", "_bias")  # how measures end that may be below 0
+SIGNED = ("points_per_game", "_difference", "_bias")  # endings of measures that may be negative
 EQUITY_HEADS = {"RMSE": "equity_rmse", "MAE": "equity_mae", "bias": "equity_bias"}
-HEADS = EQUITY_HEADS | {name: f"{name}_rmse" for name in CHANCES}  # of the table of themes: measure by its head
+HEADS = EQUITY_HEADS | {name: f"{name}_rmse" for name in CHANCES}  # measure by heading, in the table of themes
 SCORE_COLUMNS = (
     *(Column("measure", heading=""), Column("against", heading="")),
     *(Column("figure", heading="", width=22, is_right=True), Column("sample", heading="")),
@@ -82,7 +88,7 @@ QUICK = Amount(400, 40, 1000)
 
 
 def opponent_of(text: str) -> Player:
-    """A player and how far it looks ahead, such as gnubg, gnubg:2 or module:name:2. Raises UsageError."""
+    """Parse a player and its ply, such as gnubg, gnubg:2 or module:name:2. Raises UsageError."""
     name, _, ply = text.rpartition(":")
     if re.fullmatch("[0-9]{1,3}", ply) and name and (":" not in name or is_callable(name)):
         return name, int(ply)
@@ -100,11 +106,10 @@ def build_scores(
     *,
     programs: bool = True,
 ) -> tuple[Table, list[str]]:
-    """The version of `scores` of a player, after building each of its sources that is missing, and lines about what
-    could not be measured here.
+    """(the player's version of `scores`, lines about what could not be measured); missing sources are built first.
 
-    Raises UnknownPlayerError, InvalidParameterError for impossible amounts, MissingTableError for a missing network,
-    and what building raises.
+    Raises UnknownPlayerError, InvalidParameterError for invalid amounts, MissingTableError for a missing network, and
+    the errors of building.
     """
     player, left_out = (full_name(player[0]), player[1]), list[str]()
     for games in {amount.games, amount.luck_adjusted_games} - {0}:  # before anything is built
@@ -128,12 +133,14 @@ def build_scores(
 def build_rivals(
     warehouse: Warehouse, player: Player, opponents: Sequence[Player], progress: Progress, *, programs: bool = True
 ) -> list[Player]:
-    """Those that a player is compared with on the same decisions: the network that comes with bgdata, and its opponents
-    of `build_scores`, each of which now has chosen on every benchmark; nobody where there are no benchmarks. Raises
-    what `build_scores` raises."""
+    """Score the rivals of a player on every benchmark, and return them; empty if there are no benchmarks.
+
+    Rivals are the network that comes with bgdata, and the player's opponents of `build_scores`. Raises the errors of
+    `build_scores`.
+    """
     player = full_name(player[0]), player[1]
     try:
-        sets = sets_there(warehouse)
+        sets = available_benchmarks(warehouse)
     except MissingTableError:
         return []
     found = list(all_opponents(warehouse, player, [SHIPPED, *opponents], [], programs=programs))
@@ -145,7 +152,7 @@ def build_rivals(
 def all_opponents(
     warehouse: Warehouse, player: Player, given: Sequence[Player], left_out: list[str], *, programs: bool
 ) -> Iterator[Player]:
-    """The given opponents except the player itself, each once, and the programs that are installed."""
+    """The given opponents, without the player itself, and the installed programs, each once."""
     named = dict.fromkeys((full_name(name), ply) for name, ply in given)
     for opponent in [*named, *((name, 0) for name in PROGRAMS if programs and (name, 0) not in named)]:
         try:
@@ -162,7 +169,7 @@ def all_opponents(
 def other_recipes(
     warehouse: Warehouse, player: Player, amount: Amount, left_out: list[str]
 ) -> Iterator[tuple[str, Parameters]]:
-    """(kind, parameters) of every measurement without an opponent whose inputs are there."""
+    """(kind, parameters) of every measurement without an opponent whose inputs exist."""
     name, ply = player
     version = open_named_player(name, ply, warehouse).version
     if ply or not SELF_PLAYERS.fullmatch(name):
@@ -170,13 +177,13 @@ def other_recipes(
     elif amount.games:
         yield SELF_PLAY.name, SelfPlayParameters(name, version, amount.games, SEEDS["self-play"])
     try:
-        for entry in sets_there(warehouse):
+        for entry in available_benchmarks(warehouse):
             yield BENCHMARKS.name, ScoreParameters.on(entry, name, ply, version)
     except MissingTableError as error:
         left_out.append(f"error rates: {error}")
     try:
         said = as_evaluator(name, open_named_player(name, ply, warehouse)).version
-        for entry in references_there(warehouse):
+        for entry in available_references(warehouse):
             yield REFERENCE_SCORES.name, ReferenceScoreParameters.on(entry, name, ply, said)
     except (UsageError, MissingTableError) as error:
         left_out.append(f"values by theme: {error}")
@@ -213,13 +220,13 @@ def series_parameters(
 
 
 def full_name(name: str) -> str:
-    """The name under which scores of a player are kept; for `network` it is the name of that network."""
+    """The name of a player in stored scores; for `network` the full name of that network."""
     return network_name(name) if name.partition("/")[0] == NETWORK else name
 
 
 def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
-    """(points, checkers) of the two-sided table of this name, or of the one with the most positions. Raises UsageError
-    for a name that is no size, and MissingTableError, whose message says what the table is needed for."""
+    """(points, checkers) of the two-sided table of this name, or of the largest table without a name. Raises UsageError
+    for a name that is not a size, and MissingTableError, whose message says the purpose."""
     size = SIZE.fullmatch(name)
     if name and not size:
         raise UsageError(f"expected a size such as 6x9, got {cite(name)}")
@@ -235,14 +242,16 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
 
 
 def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = ()) -> list[Row]:
-    """All figures about the player of a version of `scores`, with the columns of that table and in its order: those of
-    the version, RMSE, MAE and bias of its values on the test split of reference positions, and its error rates less
-    those of each of `rivals` on the same decisions."""
-    own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has those of the newest version
+    """All figures about the player of a version of `scores`, with the columns of that table and in its order.
+
+    They are the figures of the version; RMSE, MAE and bias of its values on the test split of reference positions; and
+    its error rates less those of each of `rivals` on the same decisions.
+    """
+    own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has only the newest version
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     values = warehouse.rows(VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})
     rates = {row["against"]: row for row in own if row["measure"] == "error_rate"}
-    sets, differences = sets_there(warehouse) if rates and rivals else [], list[Row]()
+    sets, differences = available_benchmarks(warehouse) if rates and rivals else [], list[Row]()
     for rival in rivals:
         for row in compared_rows(warehouse, sets, [rival, (recipe.player, recipe.ply)]):
             if "difference" in row:
@@ -254,7 +263,7 @@ def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = (
 
 
 def by_theme(rows: Iterable[Row]) -> dict[str, ByTheme]:
-    """The figures of values, by set of reference positions; themes are in the order of GROUPS."""
+    """The figures of values by set of reference positions and by theme, in the order of GROUPS."""
     found: dict[str, ByTheme] = {}
     for row in rows:
         if row["measure"] in VALUE_MEASURES:
@@ -266,7 +275,7 @@ def by_theme(rows: Iterable[Row]) -> dict[str, ByTheme]:
 
 
 def score_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
-    """The rows of `figure_rows` as lines of text, with errors to two digits; those of values as a table of themes."""
+    """The rows of `figure_rows` as lines of text; figures of values are a table by theme."""
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     yield f"{recipe.player} ({recipe.ply}-ply), version {recipe.version}: {table.folder}"
     others = sorted((row for row in rows if row["measure"] not in VALUE_MEASURES), key=_place)
@@ -278,27 +287,27 @@ def score_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _place(row: Row) -> tuple[int, str, str]:
-    """Where a row stands among others: a difference follows what it is of."""
+    """Sort key of a row: a difference follows the figure that it belongs to."""
     measure: str = row["measure"]
     return list(UNITS).index("error_rate" if measure == DIFFERENCE else measure), measure, row["against"]
 
 
 def figure_text(row: Row) -> str:
-    """A figure with its standard error, which has two digits; without one the figure has four."""
+    """A figure with its standard error to two digits; a figure without one has four digits."""
     error = row["value_error"]
     digits = 4 if not error else min(max(1 - floor(log10(error)), 1), 8)
     return Quantity(digits, sign="+" if row["measure"].endswith(SIGNED) else "").text(row["value"], error)
 
 
 def _sample_text(row: Row) -> str:
-    """The unit of a figure, and how many games, decisions or positions it is of."""
+    """The unit of a figure, and its number of games, decisions or positions."""
     unit: str = row["unit"]
     counted = "games" if "game" in unit or unit == "points" else "decisions"
     return f"{unit}, {row['sample_size']:,} {'positions' if row['measure'].startswith('equity_') else counted}"
 
 
 def theme_lines(themes: ByTheme) -> Iterator[str]:
-    """A line for each theme under a line of heads; figures of chances go without their errors."""
+    """A heading, and a line for each theme; figures of chances are without standard errors."""
     rows = []
     for theme, figures in themes.items():
         row: dict[str, Any] = {"theme": theme, "positions": next(iter(figures.values()))["sample_size"]}

@@ -1,4 +1,4 @@
-"""Sets of decisions and of reference positions: what players choose and say there, and how fast they evaluate."""
+"""Benchmarks and reference positions: players' choices and values there, and the speed of their evaluation."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from benchmark_differences
 where other_player = $player and other_ply = $ply
       and benchmark || '/' || benchmark_version in (select unnest($sets))
 """
-RUNS = 3  # of which the speed is the median
+RUNS = 3  # the speed is their median
 LEAST_SECONDS = 0.2  # of a run
 MOST = 1 << 20  # positions
-Player = tuple[str, int]  # its name, and how far it looks ahead
+Player = tuple[str, int]  # (name, ply)
 
 
-def sets_there(warehouse: Warehouse) -> list[Table]:
-    """The imported benchmarks and those made here. Raises MissingTableError if there are none."""
+def available_benchmarks(warehouse: Warehouse) -> list[Table]:
+    """All benchmarks, imported or made here. Raises MissingTableError if there are none."""
     found = [table for kind in (IMPORTED.name, ROLLED_OUT) for table in warehouse.current(kind)]
     if not found:
         raise MissingTableError(
@@ -62,20 +62,22 @@ def sets_there(warehouse: Warehouse) -> list[Table]:
 
 
 def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table] = ()) -> list[Table]:
-    """The named benchmarks, and `more`; without either, all that are there. A name is KIND/VARIANT,
-    KIND/VARIANT/VERSION, or just the variant if it was imported. Raises InvalidParameterError for a table that is not a
-    benchmark, and MissingTableError."""
+    """The named benchmarks, and `more`; all benchmarks if both are empty.
+
+    A name is KIND/VARIANT, KIND/VARIANT/VERSION, or just the variant of an imported one. Raises InvalidParameterError
+    for a table that is not a benchmark, and MissingTableError.
+    """
     found = list[Table]()
     for name in names:
         reference = name if "/" in name else f"{IMPORTED.name}/{name}"
         check_benchmark("/".join(reference.split("/")[:2]))
         found.append(warehouse.open_reference(reference))
-    return [*found, *more] or sets_there(warehouse)
+    return [*found, *more] or available_benchmarks(warehouse)
 
 
 def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
-    """The named benchmarks, or all, each once. Raises UsageError for a version that is not the current one, of which
-    SQL sees no rows, and what `chosen_sets` raises."""
+    """The named benchmarks, or all, each once. Raises UsageError for a version that is not current, as SQL does not see
+    its rows, and the errors of `chosen_sets`."""
     found = {table.name: table for table in chosen_sets(warehouse, names)}
     for table in found.values():
         current = warehouse.open(table.manifest.dataset, table.manifest.variant)
@@ -87,18 +89,17 @@ def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
 def build_benchmark_scores(
     warehouse: Warehouse, sets: Sequence[Table], name: str, ply: int, progress: Progress
 ) -> list[Table]:
-    """What a player chooses on each benchmark, unless that is there. Raises what `open_named_player` and building
-    raise."""
+    """A player's choices on each benchmark, built if missing. Raises the errors of `open_named_player` and of
+    building."""
     version = open_named_player(name, ply, warehouse).version
     recipes = [ScoreParameters.on(benchmark, name, ply, version) for benchmark in sets]
     return [warehouse.build(BENCHMARK_SCORES.name, recipe, progress=progress) for recipe in recipes]
 
 
 def compared_rows(warehouse: Warehouse, sets: Sequence[Table], wanted: Sequence[Player]) -> list[Row]:
-    """Rows of `benchmark_summary`, set by set, for the wanted players on current versions of benchmarks, with figures
-    of `benchmark_differences` from the first player.
+    """Rows of `benchmark_summary` for each set and wanted player, with the differences from the first player.
 
-    Without wanted players all that were scored, by their number of sets and their mean error rate on these.
+    Without wanted players, all players with scores, in the order of `best_first`.
     """
     names = [table.name for table in sets]
     rates = warehouse.rows(RATES, {"sets": names})
@@ -123,14 +124,14 @@ def player_of(row: Mapping[str, Any]) -> Player:
 
 
 def best_first(rates: Sequence[Row]) -> list[Player]:
-    """The players of rows: those with the most sets first, of these the one with the lowest mean error rate."""
+    """The players of rows, by number of sets (most first), then by mean error rate (lowest first)."""
     found: dict[Player, list[float]] = {}
     for row in rates:
         found.setdefault(player_of(row), []).append(row["error_rate"])
     return sorted(found, key=lambda player: (-len(found[player]), sum(found[player]) / len(found[player]), player))
 
 
-def references_there(warehouse: Warehouse) -> list[Table]:
+def available_references(warehouse: Warehouse) -> list[Table]:
     """The current version of every set of reference positions. Raises MissingTableError if there are none."""
     found = list(warehouse.current(REFERENCE.name))
     if not found:
@@ -139,23 +140,23 @@ def references_there(warehouse: Warehouse) -> list[Table]:
 
 
 def find_references(warehouse: Warehouse, variant: str = "") -> Table:
-    """The current version of a set of reference positions; without a name, of the one with the most positions, the last
-    of equals by name. Raises MissingTableError."""
+    """The current version of a set of reference positions; without a name, of the largest set. Of equally large sets
+    the last by name is taken. Raises MissingTableError."""
     if variant:
         return warehouse.open(REFERENCE.name, variant.removeprefix(f"{REFERENCE.name}/"))
-    return max(references_there(warehouse), key=lambda table: (table.manifest.rows, table.manifest.variant))
+    return max(available_references(warehouse), key=lambda table: (table.manifest.rows, table.manifest.variant))
 
 
 def build_reference_scores(warehouse: Warehouse, references: Table, name: str, ply: int, progress: Progress) -> Table:
-    """What a player says of a set of reference positions, unless that is there. Raises UsageError for a player that
-    only chooses plays, and what `open_named_evaluator` and building raise."""
+    """A player's values of a set of reference positions, built if missing. Raises UsageError for a player that only
+    chooses plays, and the errors of `open_named_evaluator` and of building."""
     version = open_named_evaluator(name, ply, warehouse).version
     recipe = ReferenceScoreParameters.on(references, name, ply, version)
     return warehouse.build(REFERENCE_SCORES.name, recipe, progress=progress)
 
 
 def workers_text(name: str) -> str:
-    """What evaluates for a player of this name: our threads, or what another program runs."""
+    """What runs the evaluation of a player: our threads, or those of another program."""
     if name == "gnubg":
         return "1 process" if thread_count() == 1 else f"{thread_count()} processes"
     if name.partition("/")[0] != NETWORK:
@@ -164,12 +165,10 @@ def workers_text(name: str) -> str:
 
 
 def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
-    """How many of int8[n, 26] boards an evaluator evaluates in a second: the median of RUNS runs, after one that warms
-    it up.
+    """Speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a warm-up.
 
-    A run is one question about as many positions as take LEAST_SECONDS, and as long as one position does, more than
-    that one: programs are slow to start, which does not count. None is asked for again before all others were: gnubg
-    remembers what it has answered.
+    A run takes at least LEAST_SECONDS and longer than a single position, so that the start of a program does not count.
+    No position is evaluated twice before all others were, as gnubg caches its answers.
     """
     mixed, total = spread(boards), 0
 
@@ -188,14 +187,14 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
 
 
 def spread(rows: NDArray[Any]) -> NDArray[Any]:
-    """Rows in an order in which those of any part are spread evenly over all of them, the same for as many rows."""
+    """Reorder rows so that every run of them is spread evenly over the original order; deterministic."""
     n = len(rows)
     step = next(step for step in count(round(n * (sqrt(5) - 1) / 2)) if gcd(step, n) == 1)
     return np.asarray(rows[np.arange(n) * step % n])
 
 
 def seconds_of(evaluator: Evaluator, boards: Boards) -> float:
-    """How long an evaluator takes for boards; one that looks ahead without what it remembers."""
+    """Seconds that an evaluator takes for boards, without the cache of one that looks ahead."""
     begin = perf_counter()
     if isinstance(evaluator, LookaheadPlayer):
         evaluate_ahead(evaluator.evaluator, boards, evaluator.ply)

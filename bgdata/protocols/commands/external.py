@@ -1,4 +1,4 @@
-"""`bgdata external` and `bgdata ubgi`: gnubg plays against the player; the player as an engine of other programs."""
+"""`bgdata external` plays against gnubg; `bgdata ubgi` is an engine for other programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bgdata.cli.defaults import find_met_or_file, open_player
 from bgdata.cli.options import OUTPUT, Option, beavers_option, jacoby_option, met_option, player_options
 from bgdata.errors import BgdataError, ExternalProgramError, MissingTableError, StorageError
 from bgdata.game.plays import NO_PLAY
-from bgdata.process import go_on
+from bgdata.process import continue_after_signal
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ HOST = "localhost"
 
 
 def patience_option(whom: str, *, default: int | None = None, note: str = "") -> Option:
-    """`--patience`: how long somebody may be silent."""
-    words = f"Give up on {whom} for so many seconds." + (f"  [default: {note}]" if note else "")
+    """The option `--patience`: how long the other side may be silent."""
+    words = f"Give up on {whom} after this many seconds." + (f"  [default: {note}]" if note else "")
     seconds = click.IntRange(1, 86_400)
     return click.option(
         "--patience", type=seconds, default=default, show_default=bool(default), metavar="SECONDS", help=words
@@ -50,9 +50,9 @@ def patience_option(whom: str, *, default: int | None = None, note: str = "") ->
 @jacoby_option
 @beavers_option
 @player_options
-@patience_option("a program that says nothing", note="never")
-@click.option("--once", is_flag=True, help="End when the first program that connects has gone.")
-@click.option("--save", type=OUTPUT, metavar="FILE", help="Write what is played as a .mat file, after every game.")
+@patience_option("a silent program", note="never")
+@click.option("--once", is_flag=True, help="End after the first connection.")
+@click.option("--save", type=OUTPUT, metavar="FILE", help="Write the games as a .mat file, after every game.")
 @click.option(
     "--record", type=OUTPUT, metavar="FILE", help="Write every question and reply to FILE, a JSON object a line."
 )
@@ -69,9 +69,9 @@ def external(
 ) -> None:
     """Play games against gnubg, which connects to this command.
 
-    Then in gnubg: set player 0 external localhost:7200, and new match 7 or new session. It asks for plays, doubles and
-    answers to them, in matches and for money. It does not say whether the Jacoby rule holds: --jacoby does. Nor does it
-    say what it rolls: in what --save writes, its rolls are read from its boards. Ctrl-C ends the command.
+    Then type in gnubg: set player 0 external localhost:7200, and new match 7 or new session. gnubg asks for plays,
+    doubles and answers to doubles, in matches and for money. It does not send the Jacoby rule, so give --jacoby, nor
+    its rolls, so --save infers them from the boards. Ctrl-C ends the command.
 
     \b
       bgdata external --port 7200 --ply 1
@@ -79,7 +79,7 @@ def external(
     """
     from bgdata.protocols.external import ExternalPlayer
 
-    decisions = decisions_of(warehouse, options)
+    decisions = open_decisions(warehouse, options)
     with ExitStack() as stack:
         listening = stack.enter_context(listen(port))
         lines = stack.enter_context(open_record(record)) if record else None
@@ -95,13 +95,13 @@ def external(
                 if once:
                     return
         except KeyboardInterrupt:
-            go_on()
+            continue_after_signal()
             click.echo("stopped")
 
 
-def decisions_of(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
-    """A player of the warehouse that handles the cube, in matches too if there is a match equity table. Raises what
-    `open_player` and `find_met_or_file` of `cli.defaults` raise."""
+def open_decisions(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
+    """A player of the warehouse that handles the cube; in matches too if there is a match equity table. Raises the
+    errors of `open_player` and `find_met_or_file` of `cli.defaults`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.protocols.decisions import Decisions
 
@@ -117,7 +117,7 @@ def decisions_of(warehouse: Warehouse, options: dict[str, Any]) -> Decisions:
 
 
 def listen(port: int) -> socket.socket:
-    """A socket that listens on this machine alone. Raises StorageError where it cannot."""
+    """A socket that listens on localhost only. Raises StorageError if it cannot."""
     try:
         return socket.create_server((HOST, port))
     except OSError as error:
@@ -127,34 +127,34 @@ def listen(port: int) -> socket.socket:
 
 
 def open_record(path: Path) -> IO[str]:
-    """A file that lines are added to. Raises StorageError."""
-    with writing(path):
+    """Open a file to append lines. Raises StorageError."""
+    with storage_errors(path):
         return path.open("a", buffering=1, encoding="utf-8")
 
 
 def check_place(path: Path) -> None:
-    """Raise StorageError where a file cannot be written, before anything is played that belongs there."""
-    with writing(path):
+    """Raise StorageError if a file cannot be written, so that a game is not played in vain."""
+    with storage_errors(path):
         with suppress(FileNotFoundError):
-            os.lstat(path)  # refuses names that are too long
+            os.lstat(path)  # raises for names that are too long
         with tempfile.TemporaryFile(dir=path.parent):
             pass
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Raise StorageError for any OSError inside the block."""
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn any OSError of the block into StorageError."""
     try:
         yield
-    except BgdataError:  # of what is written: some are an OSError too
+    except BgdataError:  # some of these are OSErrors too, and stay as they are
         raise
     except OSError as error:
         raise StorageError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
 class Saver:
-    """Keeps what is played over connections, and writes it into one file, aside first: it is whole always. Raises
-    StorageError where it cannot be written."""
+    """Collects what is played over several connections and writes it into one file, atomically. Raises StorageError if
+    the file cannot be written."""
 
     def __init__(self, path: Path) -> None:
         from bgdata.protocols.external import ExternalRecord
@@ -163,19 +163,19 @@ class Saver:
         self.path, self.record = path, ExternalRecord()
 
     def add(self, exchange: Exchange) -> None:
-        """Take an exchange, and write what there is if a game is over by it."""
+        """Add an exchange; write the file if it ends a game."""
         if self.record.add(exchange):
             save_matches(self.path, self.record.matches)
 
     def write(self) -> None:
-        """Write what there is. Raises StorageError."""
+        """Write the file. Raises StorageError."""
         if self.record.matches:
             write_matches(self.path, self.record.matches)
             click.echo(f"saved {self.path}", err=True)
 
 
 def write_matches(path: Path, matches: Iterable[Match]) -> None:
-    """Write matches into one .mat file, aside first. Raises StorageError."""
+    """Write matches into one .mat file, atomically. Raises StorageError."""
     from bgdata.formats.lines import write_bytes
     from bgdata.formats.mat import format_mat
 
@@ -183,7 +183,8 @@ def write_matches(path: Path, matches: Iterable[Match]) -> None:
 
 
 def save_matches(path: Path, matches: Iterable[Match]) -> None:
-    """The same between games: where it fails that is said, and play goes on, as there may be room again at the end."""
+    """Write matches between games: print an error instead of raising it, and play on, as a later attempt may
+    succeed."""
     try:
         write_matches(path, matches)
     except StorageError as error:
@@ -197,8 +198,8 @@ def serve(
     record: IO[str] | None,
     saver: Saver | None = None,
 ) -> None:
-    """Answer one connection to its end, print every exchange, and keep it in a record if there is one. What was played
-    is saved, however it ends. Raises StorageError where it cannot be."""
+    """Answer one connection until it ends; print every exchange and write it to the record, if any. Saves the games
+    however the connection ends. Raises StorageError if they cannot be saved."""
     from bgdata.evaluation.talk import Talk
 
     heading, count = "", 0
@@ -218,7 +219,7 @@ def serve(
                 count += 1
         except ExternalProgramError as error:
             click.echo(f"error: {error}", err=True)
-        click.echo(f"\ngnubg has gone after {count} question{'s' * (count != 1)}")
+        click.echo(f"\ngnubg left after {count} question{'s' * (count != 1)}")
 
 
 def headline(question: Question) -> str:
@@ -229,7 +230,7 @@ def headline(question: Question) -> str:
 
 
 def describe(exchange: Exchange) -> str:
-    """`31: 8/5 6/5`, or another reply and what it is to."""
+    """`31: 8/5 6/5`, or another reply with its question."""
     question = exchange.question
     if question is None:
         return exchange.reply
@@ -239,7 +240,7 @@ def describe(exchange: Exchange) -> str:
 
 
 def as_row(exchange: Exchange) -> dict[str, Any]:
-    """An exchange as an object of the record."""
+    """An exchange as a JSON object of the record."""
     question = exchange.question
     if question is None:
         return {"reply": exchange.reply, "line": exchange.line}
@@ -265,9 +266,8 @@ def as_row(exchange: Exchange) -> dict[str, Any]:
 def ubgi(warehouse: Warehouse, /, **options: Any) -> None:
     """Answer as an engine, in lines of UBGI.
 
-    UBGI is the Universal Backgammon Interface: programs that let engines play start this command, and speak to it by
-    its standard input and output. The word keys lists what they may set: plies, trials of rollouts, their seed and
-    others.
+    UBGI is the Universal Backgammon Interface: programs that use engines start this command and talk to it through
+    standard input and output. The UBGI command keys lists the settings, such as plies, trials and seed of rollouts.
 
     \b
       bgdata ubgi
@@ -276,6 +276,6 @@ def ubgi(warehouse: Warehouse, /, **options: Any) -> None:
     from bgdata.evaluation.talk import Talk
     from bgdata.protocols.ubgi import UbgiEngine
 
-    engine = UbgiEngine(decisions_of(warehouse, options))
+    engine = UbgiEngine(open_decisions(warehouse, options))
     for _ in engine.conversation(Talk(0, 1, "the asking program")):
         pass

@@ -1,4 +1,4 @@
-"""`bgdata fibs`: the player on FIBS, the First Internet Backgammon Server."""
+"""`bgdata fibs`: play on FIBS, the First Internet Backgammon Server."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import click
 
 from bgdata.cli.options import OUTPUT, met_option, player_options
 from bgdata.errors import EngineRefusedError, ExternalProgramError, MissingTableError, UsageError, cite
-from bgdata.protocols.commands.external import check_place, decisions_of, patience_option, save_matches, write_matches
+from bgdata.protocols.commands.external import check_place, open_decisions, patience_option, save_matches, write_matches
 from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.protocols.session import Record
 
 PASSWORD = "BGDATA_FIBS_PASSWORD"
-_WORD = re.compile(r"[!-9;-~]{1,80}", re.ASCII)  # what a line of the server can hold: no space, no colon
+_WORD = re.compile(r"[!-9;-~]{1,80}", re.ASCII)  # names and passwords have no space and no colon
 _NAME = re.compile(r"[A-Za-z_]{1,80}", re.ASCII)
-PAUSE_SECONDS = 2  # before it connects again
+PAUSE_SECONDS = 2  # before reconnecting
 
 
 @click.command()
@@ -32,7 +32,7 @@ PAUSE_SECONDS = 2  # before it connects again
 @click.option(
     "--port", default=4321, show_default=True, type=click.IntRange(1, 65535), metavar="N", help="Port of the server."
 )
-@click.option("--opponent", default="", metavar="NAME", help="Play against NAME alone.  [default: whoever invites]")
+@click.option("--opponent", default="", metavar="NAME", help="Play only against NAME.  [default: anyone who invites]")
 @click.option("--invite", is_flag=True, help="Invite the opponent: to a saved match, or to one of --length points.")
 @click.option(
     "--length",
@@ -45,7 +45,7 @@ PAUSE_SECONDS = 2  # before it connects again
     default=0,
     type=click.IntRange(0),
     metavar="N",
-    help="Leave an unlimited match after so many games.  [default: when the opponent does]",
+    help="Leave an unlimited match after N games.  [default: when the opponent does]",
 )
 @click.option(
     "--reconnect",
@@ -53,9 +53,9 @@ PAUSE_SECONDS = 2  # before it connects again
     show_default=True,
     type=click.IntRange(0, 100),
     metavar="N",
-    help="How many times to connect again, and go on, when the connection is lost.",
+    help="How often to reconnect after a lost connection.",
 )
-@patience_option("a server with which nothing goes on", default=600)
+@patience_option("a silent server", default=600)
 @met_option
 @player_options
 @click.option(
@@ -65,9 +65,9 @@ PAUSE_SECONDS = 2  # before it connects again
 def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) -> None:
     """Play a match on FIBS, the First Internet Backgammon Server.
 
-    USER is the name of an account of yours there; its password is asked for, or is in the variable
-    BGDATA_FIBS_PASSWORD. The player waits to be invited, or invites, plays one match with the cube to its end, and logs
-    out. It is saved after every game, and whatever happens. Ask the people of a server first whether programs may play.
+    USER is your account there; the password is read from the variable BGDATA_FIBS_PASSWORD or a prompt. The player
+    waits for an invitation or sends one, plays one match with the cube, and logs out. The match is saved after every
+    game and after errors. Ask the people of a server first whether programs may play.
 
     \b
       bgdata fibs ann --opponent mary
@@ -90,7 +90,7 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
         raise UsageError("expected --opponent with --invite, got none")
     if length is not None and not options["invite"]:
         raise UsageError(f"expected --invite with --length, got --length {length} alone")
-    wish, decisions = Wish(opponent, options["invite"], length, options["games"]), decisions_of(warehouse, options)
+    wish, decisions = Wish(opponent, options["invite"], length, options["games"]), open_decisions(warehouse, options)
     met = decisions.rules.met
     if met is None and length != 0:
         raise MissingTableError(f"no match equity table in {warehouse.root}; try: bgdata build match_equity")
@@ -123,26 +123,26 @@ def fibs(warehouse: Warehouse, /, user: str, save: Path | None, **options: Any) 
 
 
 class Saver:
-    """Keeps the record of a match over connections, and writes it into one file, aside first: it is whole always.
-    Raises StorageError where it cannot be written."""
+    """Keeps the record of a match over several connections and writes it into one file, atomically. Raises StorageError
+    if the file cannot be written."""
 
     def __init__(self, path: Path | None) -> None:
         check_place(path or Path("match.mat"))
         self.path, self.record = path, None  # type: Path | None, Record | None
 
     def write(self, record: Record | None) -> None:
-        """Write what there is, and say where. Raises StorageError."""
+        """Write the record and print its path. Raises StorageError."""
         if record and (path := self._path_for(record)):
             write_matches(path, [record.match])
             click.echo(f"saved {path}", err=True)
 
     def after_game(self, record: Record) -> None:
-        """The same, but where it cannot be written the match goes on."""
+        """Write the record between games: print an error instead of raising it, and play on."""
         if path := self._path_for(record):
             save_matches(path, [record.match])
 
     def _path_for(self, record: Record) -> Path | None:
-        """Where a record belongs, which is kept; None while there is nothing in it."""
+        """The path of the record, the same for the whole match; None while the record is empty."""
         self.record = record
         if record.games and not self.path:
             self.path = Path(time.strftime(f"fibs-{record.players[1]}-%Y%m%d-%H%M%S.mat"))
@@ -150,11 +150,11 @@ class Saver:
 
 
 def connect(host: str, port: int, patience: float) -> socket.socket:
-    """A connection. Raises ExternalProgramError."""
+    """Connect to a server. Raises ExternalProgramError."""
     try:
         connection = socket.create_connection((host, port), timeout=patience)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ExternalProgramError(f"expected a server at {host}:{port}, found none: {reason}") from error
-    connection.settimeout(None)  # `Talk` has its own patience
+    connection.settimeout(None)  # `Talk` has its own time limit
     return connection

@@ -1,6 +1,6 @@
-"""`bgdata play`: games in the terminal, against the player or to watch, with the cube or without.
+"""`bgdata play`: games in the terminal, to play against the program or to watch, with or without the cube.
 
-Answers may come from a file or a pipe: they are echoed as if they had been typed, and the game is left at their end.
+Answers may come from a file or a pipe: they are echoed as if typed, and the end of the input leaves the game.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bgdata.game.match import MatchScore, Money
 from bgdata.game.plays import judge_play, legal_plays
 from bgdata.process import when_cut_off
 from bgdata.protocols.commands.external import check_place, save_matches, write_matches
-from bgdata.protocols.commands.watch import Program, describe_ending, describe_score, until_left, watch_session
+from bgdata.protocols.commands.watch import Program, describe_ending, describe_score, leave_on_interrupt, watch_session
 from bgdata.protocols.session import DecisionKind, Session
 from bgdata.warehouse import Warehouse
 
@@ -77,10 +77,10 @@ def play(
 ) -> None:
     """Play a game in the terminal, or watch one.
 
-    Type your play as in "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of the commands hint, undo, board, help and
-    quit. With the cube, in money games and matches, the commands double, take, pass, beaver and resign too: the player
-    then chooses plays and cube actions by their value with the cube, at the score. A player that is watched with the
-    cube must evaluate positions, which random and pubeval do not.
+    Type your play, such as "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of the commands hint, undo, board, help and
+    quit. Money games and matches have the cube and also the commands double, take, pass, beaver and resign; the program
+    then chooses plays and cube actions by cubeful equity at the score. A PLAYER watched with the cube must evaluate
+    positions, which random and pubeval cannot do.
 
     \b
       bgdata play --ply 1
@@ -108,7 +108,7 @@ def play(
 
 @contextmanager
 def save_at_end(session: Session, path: Path | None) -> Iterator[Callable[[], object]]:
-    """Write what was played when the block ends, however it does; what it is given writes it in between. Raises
+    """Save what was played when the block ends, even by an exception. Yields a function that saves in between. Raises
     StorageError."""
     if path is None:
         yield lambda: None
@@ -125,7 +125,8 @@ def save_at_end(session: Session, path: Path | None) -> Iterator[Callable[[], ob
 
 
 def chosen_score(options: Mapping[str, Any]) -> MatchScore | Money | None:
-    """What is played for; None is a game without the cube. Raises UsageError for options that do not fit together."""
+    """The score of the match or money session; None for a game without the cube. Raises UsageError for options that
+    contradict each other."""
     is_money, length = options["money"], options["match_length"]
     if is_money and length:
         raise UsageError("expected one of --money and --match-length, got both")
@@ -142,8 +143,8 @@ def chosen_score(options: Mapping[str, Any]) -> MatchScore | Money | None:
 
 
 def rules_for(warehouse: Warehouse, score: MatchScore | Money, options: Mapping[str, Any]) -> CubeRules:
-    """How the cube is handled. Raises UsageError for a match equity table that does not reach as far as the match, and
-    what `stakes.find_met_or_file` raises."""
+    """The rules of the cube. Raises UsageError for a match equity table that is too short for the match, and the errors
+    of `stakes.find_met_or_file`."""
     from bgdata.equity.cube import CubeRules
     from bgdata.selfplay.series import CubefulRules
 
@@ -168,7 +169,7 @@ _SIZES = {"resign": 1, "resign single": 1, "resign gammon": 2, "resign backgammo
 
 @dataclass
 class Dialogue:
-    """A session between you, whose answers `ask` returns, and a program, whose player gives hints."""
+    """A session between you, whose answers `ask` returns, and a program, whose player also gives hints."""
 
     session: Session
     program: Program
@@ -177,17 +178,17 @@ class Dialogue:
     seen: tuple[int, int] | None = None  # game and rolls of the last board
 
     def run(self, keep: Callable[[], object] = lambda: None) -> None:
-        """Play to the end, or until you leave. `keep` is called between games."""
+        """Play until the end, or until you leave. `keep` is called between games."""
         session = self.session
         click.echo(f"You are X, {self.program.label} is O; the dice are those of seed {session.seed}.\n{self.help}\n")
-        with until_left(session):
+        with leave_on_interrupt(session):
             while self.play_game() and not session.is_over:
                 click.echo()
                 keep()
                 session.begin_next()
 
     def play_game(self) -> bool:
-        """Play one game, and whether it has come to its end."""
+        """Play one game. Returns False if you left it."""
         session = self.session
         if session.record.length:
             click.echo(describe_score(session))
@@ -202,7 +203,7 @@ class Dialogue:
 
     @property
     def help(self) -> str:
-        """What can be typed."""
+        """The commands you can type."""
         if self.session.score is None:
             return HELP
         return "\n".join([HELP, CUBE_HELP, *[BEAVER_HELP] * self.session.has_beavers, RESIGN_HELP])
@@ -219,7 +220,7 @@ class Dialogue:
 
     @property
     def prompt(self) -> str:
-        """What you are asked."""
+        """The prompt for your next decision."""
         kind = self.session.now.kind
         if kind is DecisionKind.TURN:
             return "Enter to roll, or double: "
@@ -229,11 +230,11 @@ class Dialogue:
 
     @property
     def may_beaver(self) -> bool:
-        """Whether you may answer by a beaver."""
+        """Whether you may beaver now."""
         return self.session.now.kind is DecisionKind.ANSWER and self.session.may_beaver
 
     def take_turn(self) -> None:
-        """Ask what is to be decided: once a turn with the board. An only play is made at once."""
+        """Ask for your decision, and show the board once per turn. If only one play is legal, make it."""
         session, now = self.session, self.session.now
         if self.seen != (session.game, now.rolls):
             self.seen = (session.game, now.rolls)
@@ -248,7 +249,7 @@ class Dialogue:
         self.answer(self.ask(self.prompt).strip().lower())
 
     def answer(self, text: str) -> None:
-        """Carry out what you typed."""
+        """Execute what you typed."""
         session = self.session
         if text in ("quit", "q", "exit"):
             session.is_left = True
@@ -258,7 +259,7 @@ class Dialogue:
             click.echo(self.board)
         elif text in ("undo", "u"):
             if not session.undo():
-                click.echo("nothing to take back yet")
+                click.echo("nothing to undo yet")
         elif text in ("help", "?") or (not text and session.now.kind is not DecisionKind.TURN):
             click.echo(self.help)
         elif session.score and text.startswith("resign"):
@@ -270,7 +271,7 @@ class Dialogue:
             click.echo(f"expected {wanted}, got {cite(text)}; help lists the commands")
 
     def make(self, text: str) -> None:
-        """Make the play that you typed, or say what is wrong with it."""
+        """Make the play that you typed, or print why it is illegal."""
         session = self.session
         if session.score and text in ("double", "d"):
             click.echo(f"no double: {session.why_no_double}")
@@ -279,7 +280,7 @@ class Dialogue:
         if verdict.play is None:
             plays = [
                 str(play).replace(" ", "\N{NO-BREAK SPACE}") for play in verdict.legal_plays
-            ]  # lines end between plays
+            ]  # no line breaks inside plays
             listed = f"{len(plays)} legal plays of {session.roll}: {', '.join(plays)}"
             lines = textwrap.fill(listed, 100, subsequent_indent="  ", break_on_hyphens=False)
             click.echo(f"{verdict}\n{lines}".replace("\N{NO-BREAK SPACE}", " "))
@@ -288,7 +289,7 @@ class Dialogue:
         session.make(verdict.play)
 
     def turn_cube(self, text: str) -> bool:
-        """Carry out an act of the cube, or a roll; whether it is one that is asked for."""
+        """Execute a cube action or a roll. Returns False if `text` is not one that is possible now."""
         session = self.session
         if session.now.kind is DecisionKind.TURN:
             acts = {"": session.roll_dice, "roll": session.roll_dice, "r": session.roll_dice}
@@ -303,7 +304,7 @@ class Dialogue:
         return True
 
     def resign(self, text: str) -> None:
-        """Offer to resign, which the program accepts or not."""
+        """Offer to resign; the program accepts or refuses."""
         session, now, size = self.session, self.session.now, _SIZES.get(" ".join(text.split()))
         if size is None:
             click.echo(f"expected resign, resign gammon or resign backgammon, got {cite(text)}")
@@ -320,7 +321,7 @@ class Dialogue:
             session.resign(size)
 
     def hint(self) -> str:
-        """The best plays of the roll, or what is right with the cube, seen by who is on roll."""
+        """The best plays of the roll, or the cube action, as the player on roll sees them."""
         now, decisions = self.session.now, self.program.decisions
         if now.stakes is None or decisions is None:
             return self.best_plays()
@@ -341,7 +342,7 @@ class Dialogue:
 
 
 def ask(prompt: str) -> str:
-    """What the user answers; `quit` at the end of the input."""
+    """The answer of the user; `quit` at the end of the input."""
     if sys.stdin.isatty():
         try:
             return input(prompt)

@@ -1,4 +1,4 @@
-"""Programs in a session: what they decide, and a session between two of them to watch."""
+"""Programs as sides of a session, and sessions between two programs to watch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgdata.game.dice import Roll
 from bgdata.game.match import MatchScore
 from bgdata.game.plays import Play, legal_plays
 from bgdata.game.position import Position
-from bgdata.process import go_on
+from bgdata.process import continue_after_signal
 from bgdata.protocols.session import DecisionKind, Moment, Session
 
 if TYPE_CHECKING:
@@ -29,16 +29,16 @@ _KINDS = ("", " a single game,", " a gammon,", " a backgammon,")
 
 @dataclass(frozen=True)
 class Program:
-    """A player as a side of a session. It decides about the cube by its own chances; a network or an ONNX file chooses
-    plays by their value with the cube too."""
+    """A player as one side of a session. It decides about the cube by its own chances; networks and ONNX files also
+    choose plays by cubeful equity."""
 
     player: Player
     decisions: Decisions | None = None  # with the cube
 
     @staticmethod
     def of(player: Player, rules: CubeRules | None) -> Program:
-        """The side of a player, with the cube if there are rules for it. Raises UsageError for a player that does not
-        evaluate positions, and so cannot decide about a cube."""
+        """The side of a player, with cube decisions if `rules` are given. Raises UsageError for a player that cannot
+        evaluate positions, which cube decisions need."""
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
         from bgdata.evaluation.player import as_evaluator
         from bgdata.protocols.decisions import Decisions
@@ -61,7 +61,7 @@ class Program:
         return chosen_play(self.player, now.position, session.roll, session.game, now.rolls)
 
     def act(self, session: Session) -> str:
-        """Decide what is asked, and say what was done: nothing for a roll without a double."""
+        """Make the next decision. Returns the line to print, empty for a roll without a double."""
         now = session.now
         if now.kind is DecisionKind.PLAY:
             roll, play = session.roll, self.play(session)
@@ -89,12 +89,12 @@ class Program:
 def watch_session(
     session: Session, programs: tuple[Program, Program], player: LookaheadPlayer, keep: Callable[[], object]
 ) -> None:
-    """Play a session to its end, and print every act, and after every play what the position is worth to the second of
-    the programs, the player (O). `keep` is called between games."""
+    """Play a session to its end and print every act. After each play, print the value of the position to the second
+    program, `own` (O). `keep` is called between games."""
     other, own = programs
     unit = "mwc" if session.record.length else "equity"
     click.echo(f"{other.label} is X, {own.label} is O; the dice are those of seed {session.seed}.\n")
-    with until_left(session):
+    with leave_on_interrupt(session):
         while True:
             if session.record.length:
                 click.echo(describe_score(session))
@@ -118,12 +118,12 @@ def watch_session(
 
 
 @contextmanager
-def until_left(session: Session) -> Iterator[None]:
-    """What happens in a session. Ctrl-C leaves it, and where it was left is said."""
+def leave_on_interrupt(session: Session) -> Iterator[None]:
+    """Catch Ctrl-C in the block: leave the session and print where."""
     try:
         yield
     except KeyboardInterrupt:
-        go_on()
+        continue_after_signal()
         session.is_left = True
         click.echo()
     if session.is_left:
@@ -131,7 +131,7 @@ def until_left(session: Session) -> Iterator[None]:
 
 
 def describe_worth(now: Moment, player: LookaheadPlayer, rules: CubeRules | None) -> str:
-    """What a position is worth to side 1 by the chances of a player: points per unit cube, or mwc in a match."""
+    """The value of a position to side 1, by the chances of a player: points per unit cube, or mwc in a match."""
     stakes, sign = now.stakes, 1 if now.on_roll else -1
     if stakes is None or rules is None:
         return f"{sign * player.evaluate(now.position).cubeless_equity:+.3f}"
@@ -149,12 +149,12 @@ def describe_worth(now: Moment, player: LookaheadPlayer, rules: CubeRules | None
 
 
 def chosen_play(player: Player, position: Position, roll: Roll, game: int = 0, turn: int = 0) -> Play:
-    """The play that a player chooses for a roll; one that plays at random goes by the game and the turn too."""
+    """The play that a player chooses for a roll. The choices of a random player also depend on game and turn."""
     from bgdata.kernel import threads
     from bgdata.selfplay.games import checked_choices
 
     boards, rolls = np.array([position.board], np.int8), np.array([(roll.high, roll.low)], np.int8)
-    with threads(1):  # as in `mapped_player.threads_for`
+    with threads(1):  # as `lookahead_player.threads_for` does
         chosen = tuple(checked_choices(player, boards, rolls, np.array([game]), turn)[0].tolist())
     return next(play for play in legal_plays(position, roll) if play.next_position.board == chosen)
 
@@ -167,7 +167,7 @@ def describe_score(session: Session) -> str:
 
 
 def describe_ending(session: Session) -> str:
-    """`You win a gammon, 2 points`, and who wins the match by that."""
+    """`You win a gammon, 2 points`, and the winner of the match if it is over."""
     assert session.ending
     winner, size, points = session.ending
     who = session.players[winner]
@@ -179,7 +179,7 @@ def describe_ending(session: Session) -> str:
 
 
 def describe_leaving(session: Session) -> str:
-    """Where a session was left, and how to have the same dice again."""
+    """Where a session was left, and the command that gives the same dice."""
     count, length = session.now.rolls, session.record.length
     where = f"left game {session.game} after" if length else "left after"
     option = f" --match-length {length}" if length else " --money" if session.score else ""

@@ -15,7 +15,15 @@ from bgdata.equity.kinds.match_equity import PUBLISHED
 from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.kinds.columns import text_declarations
-from bgdata.selfplay.kinds.shared.games import GAME_ARRAYS, GAMES, TURN_ARRAYS, TURNS, check_count, check_seed
+from bgdata.selfplay.kinds.shared.games import (
+    GAME_ARRAYS,
+    GAMES,
+    PART_GAMES,
+    TURN_ARRAYS,
+    TURNS,
+    check_count,
+    check_seed,
+)
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
 from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
@@ -23,6 +31,7 @@ from bgdata.store.parameters import Parameters
 if TYPE_CHECKING:
     from bgdata.equity.doubling import Strategy
     from bgdata.selfplay.series import CubeSide
+    from bgdata.store.table import Table
 
 CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before one of a model
 LOCAL = "local:"  # before the number of the jump model with the volatility of each position
@@ -125,6 +134,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
     parameters = CubefulParameters
     defaults = ()
     smallest = CubefulParameters("tiny", "", 3, 3, "0.7 money:0.5", 4, 3, 3)
+    part_items = PART_GAMES  # or matches: whole sessions of games
 
     @property
     def tables(self) -> tuple[TableShape, ...]:
@@ -147,9 +157,13 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
     def inputs(self, parameters: CubefulParameters) -> Mapping[str, tuple[str, Parameters]]:
         return parameters.network_inputs() | met_inputs(parameters.length, parameters.cube)
 
+    def item_count(self, parameters: CubefulParameters, _inputs: Mapping[str, Table]) -> int:
+        return parameters.games
+
     def estimate(self, parameters: CubefulParameters) -> Estimate:
-        games = parameters.games * max(1, round(0.8 * parameters.length))
-        return Estimate(games, 110 * 45 * games, (1 << 28) + 250 * 45 * games, 75 * 45 * games)
+        each = max(1, round(0.8 * parameters.length))
+        games, part = parameters.games * each, min(parameters.games, self.part_items) * each
+        return Estimate(games, 110 * 45 * games, (1 << 28) + 250 * 45 * part, 75 * 45 * part)
 
 
 DATASET = CubefulSelfPlay()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import DEFAULT_NETWORK, PLAYERS, PROGRAMS
@@ -15,6 +16,9 @@ from bgdata.store.dataset import BY_PLAYERS, Column, Dataset, Estimate, FlatArra
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
 MOST_PLY = max(player.most_ply for player in PLAYERS.values())
+
+if TYPE_CHECKING:
+    from bgdata.store.table import Table
 
 
 @dataclass(frozen=True)
@@ -73,13 +77,14 @@ class EngineLabels(Dataset[EngineParameters]):
         *rollouts.PLACE_ARRAYS,
         CHANCES_ARRAY,
         SPLITS_ARRAY,
-        FlatArray("engine", "uint8", "byte", "Program or network, and its version: UTF-8"),
+        FlatArray("engine", "uint8", "byte", "Program or network, and its version: UTF-8", is_shared=True),
     )
     parameters = EngineParameters
     defaults = ()
     smallest = EngineParameters(
         VersionRef("positions", "sample"), "network", 0, network="tiny", table_points=3, table_checkers=3
     )
+    part_items = rollouts.PART_POSITIONS
 
     def slug(self, parameters: EngineParameters) -> str:
         source = re.sub(r"[^a-z0-9]+", "-", str(parameters.source))
@@ -109,6 +114,9 @@ class EngineLabels(Dataset[EngineParameters]):
     def inputs(self, parameters: EngineParameters) -> Mapping[str, Input]:
         source = {"source": rollouts.source_input(parameters.source, parameters.source_recipe)}
         return source | (parameters.choice().network_inputs() if parameters.engine == "network" else {})
+
+    def item_count(self, _parameters: EngineParameters, inputs: Mapping[str, Table]) -> int:
+        return rollouts.position_count(inputs["source"])
 
     def estimate(self, _parameters: EngineParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has positions

@@ -29,8 +29,9 @@ from bgdata.selfplay.kinds.bearoff_labels import BearoffParameters
 from bgdata.selfplay.kinds.engine_labels import EngineParameters
 from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
 from bgdata.selfplay.kinds.rollout_labels import RolloutLabelParameters
+from bgdata.selfplay.kinds.shared import rollouts as rollout_kinds
 from bgdata.selfplay.kinds.shared import rollouts_compute as rollouts
-from bgdata.selfplay.kinds.shared.games_compute import Places, RowsComputation, counts_of, places_of
+from bgdata.selfplay.kinds.shared.games_compute import Places, RowsComputation, counts_of, distinct_places
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
@@ -53,11 +54,11 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
     """Rolls out each position of a source."""
 
     def compute(self, build: Build[RolloutLabelParameters]) -> None:
-        boards = np.ascontiguousarray(build.inputs["source"].array("boards"))
+        boards, first = source_boards(build)
         chooser, state = rollouts.open_roller(build).chooser, rollouts.empty_rollouts(rollouts.ROLLED, len(boards))
 
         def roll_out(rows: slice) -> dict[str, Array]:
-            items = np.arange(rows.start, rows.stop)
+            items = first + np.arange(rows.start, rows.stop)
             return rollouts.rollout_arrays(
                 build.parameters, build.parameters.seed, chooser, boards[rows], items, rollouts.ROLLED
             )
@@ -92,12 +93,12 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         """Roll some positions out again."""
         table, parameters, names = recheck.table, recheck.parameters, rollouts.ROLLED
         chooser = rollouts.open_roller(recheck).chooser
-        boards = np.ascontiguousarray(recheck.inputs["source"].array("boards"))
+        boards, first = source_boards(recheck)
         check_arrays(table, self._source_arrays(recheck, boards))
         count = min(recheck.rows, rollouts.SAMPLE_ROWS, len(boards))
         for row in recheck.generator.permutation(len(boards))[:count].tolist():
             rows = np.array([row])
-            found = rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[rows], rows, names)
+            found = rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[rows], first + rows, names)
             check_rows(table, rows, found)
         return sample_text(count, len(boards), "rollouts")
 
@@ -107,11 +108,26 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         return {"boards": boards, "classes": position_classes(boards).astype(np.uint8), "network": network}
 
 
+def source_boards(context: Context[RolloutLabelParameters]) -> tuple[Array, int]:
+    """int8[n, 26]: the positions of the source, or of the part; and the row of the first one."""
+    boards = context.inputs["source"].array("boards")
+    rows = context.items(len(boards))
+    return np.ascontiguousarray(boards[rows.start : rows.stop]), rows.start
+
+
+def source_places(context: Context[Any]) -> Places:
+    """The distinct positions of the source, or of those of its rows that the part is made of."""
+    source = context.inputs["source"]
+    return distinct_places(source, context.items(rollout_kinds.position_count(source)))
+
+
 class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
     """Evaluates each position at 1-ply, by a network and its tables."""
 
+    weighed_by = dict.fromkeys(("mean_change", "mean_absolute_change"), "lookahead")
+
     def compute(self, build: Build[LookaheadParameters]) -> None:
-        places, player = places_of(build.inputs["source"]), rollouts.open_roller(build)
+        places, player = source_places(build), rollouts.open_roller(build)
         n = len(places.boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
@@ -147,7 +163,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
         """Look into some positions of the source again, and find their places."""
         table = recheck.table
         check_arrays(table, {"network": rollouts.network_text(recheck.parameters, recheck.inputs)})
-        player, every = rollouts.open_roller(recheck), places_of(recheck.inputs["source"])
+        player, every = rollouts.open_roller(recheck), source_places(recheck)
         places = every.chosen(np.sort(recheck.generator.permutation(len(every.rows))[: recheck.rows]))
         expected = changed_labels(recheck.parameters, places, evaluate_both(player, places.boards))
         where, count = np.flatnonzero(np.isin(table.array("rows"), places.rows)), len(expected["rows"])
@@ -178,7 +194,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
     """Asks another program, or a network that looks ahead, about each position."""
 
     def compute(self, build: Build[EngineParameters]) -> None:
-        parameters, engine, places = build.parameters, open_engine(build), places_of(build.inputs["source"])
+        parameters, engine, places = build.parameters, open_engine(build), source_places(build)
         state: dict[str, Array] = {"chances": np.zeros((len(places.boards), 5), np.float32)}
 
         def ask(rows: slice) -> dict[str, Array]:
@@ -193,7 +209,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
 
     def check_sample(self, recheck: Recheck[EngineParameters]) -> str:
         """Find the places again, and ask for some of them where the program of that version is installed."""
-        places = places_of(recheck.inputs["source"])
+        places = source_places(recheck)
         check_arrays(recheck.table, self._source_arrays(recheck, places))
         try:
             engine = open_engine(recheck)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY
@@ -13,6 +14,9 @@ from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.shared import rollouts
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef, number_text
+
+if TYPE_CHECKING:
+    from bgdata.store.table import Table
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,12 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
         FlatArray("changes", "float32", "row", "Cubeless equity of `chances` less that of `static_chances`"),
         FlatArray("sources", "uint8", "row", "Outcome, exact, combined or lookahead: 0, 1, 2 or 3"),
         SPLITS_ARRAY,
-        FlatArray("network", "uint8", "byte", "Network that played both sides, and its version: UTF-8"),
+        FlatArray("network", "uint8", "byte", "Network that played both sides, and its version: UTF-8", is_shared=True),
     )
     parameters = LookaheadParameters
     defaults = ()
     smallest = LookaheadParameters("tiny", "", 3, 3, VersionRef(SAMPLE.name, SAMPLE.slug(SAMPLE.smallest)))
+    part_items = rollouts.PART_POSITIONS
 
     def slug(self, parameters: LookaheadParameters) -> str:
         change = number_text(parameters.least_change) if parameters.least_change else ""
@@ -75,6 +80,9 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
     def inputs(self, parameters: LookaheadParameters) -> Mapping[str, Input]:
         source = rollouts.source_input(parameters.source, parameters.source_recipe)
         return {**parameters.network_inputs(), "source": source}
+
+    def item_count(self, _parameters: LookaheadParameters, inputs: Mapping[str, Table]) -> int:
+        return rollouts.position_count(inputs["source"])
 
     def estimate(self, _parameters: LookaheadParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has positions

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds.columns import CHANCE_COLUMNS, CLASS_COLUMN, POSITION_COLUMNS
 from bgdata.selfplay.kinds.shared import rollouts
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, VersionRef
+
+if TYPE_CHECKING:
+    from bgdata.store.table import Table
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
     smallest = RolloutLabelParameters(
         "tiny", "", 3, 3, 72, 0.02, 144, turns=2, source=VersionRef("positions", "sample")
     )
+    part_items = rollouts.PART_POSITIONS
 
     def slug(self, parameters: RolloutLabelParameters) -> str:
         source = re.sub(r"[^a-z0-9]+", "-", str(parameters.source))
@@ -69,6 +74,9 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
     def inputs(self, parameters: RolloutLabelParameters) -> Mapping[str, Input]:
         source = rollouts.source_input(parameters.source, parameters.source_recipe, turns=False)
         return {"source": source, **parameters.network_inputs()}
+
+    def item_count(self, _parameters: RolloutLabelParameters, inputs: Mapping[str, Table]) -> int:
+        return rollouts.position_count(inputs["source"])
 
     def estimate(self, _parameters: RolloutLabelParameters) -> Estimate:
         return Estimate(0, 0, 1 << 28)  # as many rows as the source has

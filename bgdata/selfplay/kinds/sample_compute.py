@@ -18,10 +18,10 @@ from bgdata.selfplay.kinds.play_sample import PlaySampleParameters
 from bgdata.selfplay.kinds.position_sample import SampleParameters
 from bgdata.selfplay.kinds.shared.games_compute import (
     RowsComputation,
-    chosen_rows,
     counts_of,
     file_classes,
-    turn_places,
+    sample_rows,
+    slices,
 )
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.rollout_decisions import Window, static_losses, within_window
@@ -36,7 +36,8 @@ STEP = 8192  # turns whose plays are evaluated at a time
 def game_arrays(corpus: Table, rows: Array, seed: int) -> dict[str, Array]:
     """`games`, `turns` and `splits` of some turns of a corpus of this seed."""
     first_turns = np.asarray(corpus.array("first_turns"))
-    games, turns = (values[rows] for values in turn_places(first_turns, slice(0, int(first_turns[-1]))))
+    games = np.searchsorted(first_turns, rows, side="right") - 1
+    turns = rows - first_turns[games]
     return {
         "games": games.astype(np.int32), "turns": turns.astype(np.int32), "splits": splits_of_games(seed, games)
     }  # fmt: skip
@@ -46,12 +47,14 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
     """Computation of `position_sample`."""
 
     def compute(self, build: Build[SampleParameters]) -> None:
-        corpus = build.inputs["games"]
-        boards, classes = np.asarray(corpus.array("turn_boards")), np.asarray(corpus.array("turn_classes"))
-        rows = chosen_rows(boards, classes, build.parameters.most)
-        found = {"boards": boards[rows], "classes": classes[rows], **game_arrays(corpus, rows, build.parameters.seed)}
-        for name, values in found.items():
-            build.job.save(name, values)
+        corpus, job = build.inputs["games"], build.job
+        boards, classes = corpus.array("turn_boards"), corpus.array("turn_classes")
+        rows = sample_rows(boards, classes, build.parameters.most)
+        with job.create("boards", np.int8, (len(rows), 26)) as writer:
+            for block in slices(len(rows), STEP**2):
+                writer.write(block.start, boards[rows[block]])
+        for name, values in {"classes": classes[rows], **game_arrays(corpus, rows, build.parameters.seed)}.items():
+            job.save(name, values)
 
     def statistics(self, computed: Computed[SampleParameters]) -> Mapping[str, float]:
         classes = file_classes(np.asarray(computed.arrays["classes"]))
@@ -90,8 +93,8 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
     def compute(self, build: Build[PlaySampleParameters]) -> None:
         parameters, job = build.parameters, build.job
         corpus, chooser = build.inputs["games"], open_roller(build).chooser
-        boards, dice, classes = (np.asarray(corpus.array(name)) for name in ("turn_boards", "dice", "turn_classes"))
-        rows = chosen_rows(boards, classes, parameters.most)
+        boards, dice, classes = (corpus.array(name) for name in ("turn_boards", "dice", "turn_classes"))
+        rows = sample_rows(boards, classes, parameters.most)
         rows = rows[np.isin(file_classes(classes[rows]), parameters.numbers())]
         if not len(rows):
             wanted = " ".join(parameters.classes)
@@ -125,7 +128,7 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
         here = np.concatenate([np.arange(begins[turn], ends[turn]) for turn in chosen])
         first = begins[chosen]
         places = np.asarray(corpus.array("first_turns"))[games[first]] + turns[first]
-        boards, dice = np.asarray(corpus.array("turn_boards"))[places], np.asarray(corpus.array("dice"))[places]
+        boards, dice = corpus.array("turn_boards")[places], corpus.array("dice")[places]
         expected = plays_of(chooser, boards, dice, recheck.parameters.window())
         of_turn = {"games": games[first][expected.turns], "turns": turns[first][expected.turns]}
         check_rows(table, here, {**expected._asdict(), **of_turn})

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.players import PLAIN_PLAYERS
 from bgdata.kinds.columns import text_declarations
-from bgdata.selfplay.kinds.shared.games import GAMES, TURNS, check_count, check_seed
+from bgdata.selfplay.kinds.shared.games import GAMES, PART_GAMES, TURNS, check_count, check_seed
 from bgdata.store.dataset import Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import default_network
+
+if TYPE_CHECKING:
+    from bgdata.store.table import Table
 
 PLAYERS = re.compile(rf"network(/[a-z0-9-]+(/{VERSION.pattern})?)?|{'|'.join(PLAIN_PLAYERS)}")
 SESSION_GAMES = 10_000  # that make one money session in files of other programs
@@ -56,7 +60,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
         FlatArray("outcomes", "int8", "game", "Points to player 0, -3 to 3"),
         FlatArray("begins", "int8", "game", "Who rolls first: 0 or 1"),
         FlatArray("first_turns", "int64", "game, and one past the last", "Where the game's turns begin"),
-        *text_declarations("players", "player 0 and player 1", "Their names and versions"),
+        *text_declarations("players", "player 0 and player 1", "Their names and versions", is_shared=True),
         FlatArray("turn_boards", "int8", "turn, 26 integers", "Board of the player on roll before the turn"),
         FlatArray("turn_classes", "uint8", "turn", "Class of the position, numbered as by gnubg"),
         FlatArray(
@@ -70,6 +74,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
     # luck for 10,000 games would take minutes: as many without it, and others with it, take seconds each
     defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=True))
     smallest = SelfPlayParameters("pubeval", "2", 20, 3)
+    part_items = PART_GAMES
 
     @property
     def tables(self) -> tuple[TableShape, ...]:
@@ -94,9 +99,13 @@ class SelfPlay(Dataset[SelfPlayParameters]):
             return {"network": default_network(), **TABLES}
         return {}
 
+    def item_count(self, parameters: SelfPlayParameters, _inputs: Mapping[str, Table]) -> int:
+        return parameters.games
+
     def estimate(self, parameters: SelfPlayParameters) -> Estimate:
-        turns = (120 if parameters.player == "random" else 55) * parameters.games
-        return Estimate(parameters.games, 90 * turns, (1 << 28) + 200 * turns, 60 * turns)
+        turns = 120 if parameters.player == "random" else 55
+        part = turns * min(parameters.games, PART_GAMES)
+        return Estimate(parameters.games, 90 * turns * parameters.games, (1 << 28) + 200 * part, 60 * part)
 
 
 DATASET = SelfPlay()

@@ -58,8 +58,9 @@ class PlayedGamesComputation(Computation[P]):
         """Play some games or matches again, of which each has the games first_games[number:number + 2]."""
         table, first_turns = recheck.table, np.asarray(recheck.table.array("first_turns"))
         count, total = min(recheck.rows, self.most_replayed, len(first_games) - 1), len(first_games) - 1
+        items = recheck.items(total)
         for number in recheck.generator.permutation(total)[:count].tolist():
-            what, expected = f"{self.unit[0]} {number}", play(settings, number, number + 1)
+            what, expected = f"{self.unit[0]} {items[number]}", play(settings, items[number], items[number] + 1)
             games = slice(*first_games[number : number + 2].tolist())
             turns = slice(int(first_turns[games.start]), int(first_turns[games.stop]))
             if not np.array_equal(np.diff(first_turns[games.start : games.stop + 1]), expected["n_turns"]):
@@ -73,13 +74,18 @@ class PlayedGamesComputation(Computation[P]):
 
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         arrays, seed = computed.arrays, computed.parameters.seed
-        names, records = text_column(arrays, "players").slice(0, 2).to_pylist(), game_records(arrays)
+        names, records = (
+            text_column(arrays, "players").slice(0, 2).to_pylist(),
+            game_records(arrays, computed.first_row),
+        )
         luck = net_lucks(*(np.asarray(arrays[name]) for name in LUCK_PARTS)) if "lucks" in arrays else None
         for rows in slices(len(records), self.kind.row_group_rows):
             n = rows.stop - rows.start
             n_turns = np.diff(arrays["first_turns"][rows.start : rows.stop + 1])
             players = constant(names[0], "VARCHAR", n), constant(names[1], "VARCHAR", n)
-            found = game_columns(rows.start, records[rows], n_turns, players) | {"seed": np.full(n, seed, np.int64)}
+            found = game_columns(computed.first_row + rows.start, records[rows], n_turns, players) | {
+                "seed": np.full(n, seed, np.int64)
+            }
             if luck is not None:
                 hedged = np.asarray(arrays["outcomes"])[rows] - luck[rows]
                 found |= {"luck_0": pa.array(luck[rows], from_pandas=True)}
@@ -94,7 +100,7 @@ class PlayedGamesComputation(Computation[P]):
             records, plays = turn_records(arrays, rows), play_texts(moves)
             if "turns" in arrays:  # cube actions are among them
                 plays = pc.if_else(pa.array(records[:, 1] == ACTIONS.index("play")), plays.cast(pa.string()), "")
-            found = turn_columns(games, turns, records, boards, classes, plays)
+            found = turn_columns(computed.first_row + games, turns, records, boards, classes, plays)
             for column, part in (("cubeless_equity", "equities"), ("luck", "lucks")):
                 if part in arrays:
                     found[column] = pa.array(np.asarray(arrays[part][rows]), from_pandas=True)
@@ -116,7 +122,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
                 f"expected version {version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
-        self.play(build, "play_shard", settings, ranges(parameters.games, SHARD_GAMES[parameters.luck]))
+        self.play(build, "play_shard", settings, ranges(build.items(parameters.games), SHARD_GAMES[parameters.luck]))
         for name, values in text_arrays("players", [title] * 2).items():
             build.job.save(name, values)
 
@@ -141,7 +147,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
             played_by = f"{parameters.player} {parameters.version}"
             raise CheckSkippedError(f"no game can be played again: {played_by} has played, {title} is here")
         check_arrays(recheck.table, text_arrays("players", [title] * 2))
-        return self.play_again(recheck, play_shard, settings, np.arange(parameters.games + 1))
+        return self.play_again(recheck, play_shard, settings, np.arange(len(recheck.items(parameters.games)) + 1))
 
 
 class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
@@ -154,9 +160,10 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
 
     def compute(self, build: Build[CubefulParameters]) -> None:
         parameters, settings = build.parameters, cubeful_settings(build)
-        parts = ranges(parameters.games, max(1, SHARD_CUBEFUL_GAMES // max(1, parameters.length)))
-        first_turns = self.play(build, "play_cubeful_shard", settings, parts)
-        matches = parameters.games if parameters.length else -(-parameters.games // SESSION_GAMES)
+        items = build.items(parameters.games)
+        shards = ranges(items, max(1, SHARD_CUBEFUL_GAMES // max(1, parameters.length)))
+        first_turns = self.play(build, "play_cubeful_shard", settings, shards)
+        matches = len(items) if parameters.length else -(-len(items) // SESSION_GAMES)
         for name, values in match_texts(settings, len(first_turns) - 1, matches).items():
             build.job.save(name, values)
 
@@ -183,7 +190,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         except BgdataError as error:
             raise CheckSkippedError(f"no match can be played again: {error}") from error
         games = np.asarray(recheck.table.array("games"))
-        check_arrays(recheck.table, match_texts(settings, len(games), 1 + int(games[-1, 0])))
+        check_arrays(recheck.table, match_texts(settings, len(games), 1 + int(games[-1, 0] - games[0, 0])))
         return self.play_again(recheck, play_cubeful_shard, settings, match_places(recheck.parameters, games))
 
 
@@ -233,13 +240,13 @@ def mean_and_error(points: Array, prefix: str) -> dict[str, float]:
     return {f"{prefix}points_per_game": mean, f"{prefix}standard_error": spread / len(points) ** 0.5}
 
 
-def game_records(arrays: Mapping[str, Array]) -> Array:
-    """int32[games, 8] as `GAME_ARRAYS` describes them; without the cube money games from 0-0 in sessions of
-    SESSION_GAMES."""
+def game_records(arrays: Mapping[str, Array], first: int = 0) -> Array:
+    """int32[games, 8] as `GAME_ARRAYS` describes them, of games from number `first` on; without the cube money games
+    from 0-0 in sessions of SESSION_GAMES."""
     if "games" in arrays:
         return np.asarray(arrays["games"])
     outcomes = np.asarray(arrays["outcomes"])
-    numbers, records = np.arange(len(outcomes)), np.zeros((len(outcomes), 8), np.int32)
+    numbers, records = first + np.arange(len(outcomes)), np.zeros((len(outcomes), 8), np.int32)
     records[:, 0], records[:, 1] = numbers // SESSION_GAMES, numbers % SESSION_GAMES + 1
     records[:, 6], records[:, 7] = outcomes < 0, np.abs(outcomes)
     return records

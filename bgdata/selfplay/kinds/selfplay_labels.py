@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bgdata.bearoff.kinds.bearoff_one_sided import DATASET as ONE_SIDED
 from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters, race_inputs
@@ -13,9 +14,13 @@ from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
 from bgdata.kinds import columns as col
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
 from bgdata.selfplay.kinds.selfplay import SelfPlayParameters
+from bgdata.selfplay.kinds.shared.games import PART_GAMES
 from bgdata.selfplay.kinds.shared.rollouts import CORPUS
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
+
+if TYPE_CHECKING:
+    from bgdata.store.table import Table
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
     parameters = SelfPlayLabelParameters
     defaults = tuple(SelfPlayLabelParameters(**vars(corpus)) for corpus in SELFPLAY.defaults)
     smallest = SelfPlayLabelParameters(**vars(SELFPLAY.smallest), points=6, checkers=6, one_sided_points=6)
+    part_items = PART_GAMES
 
     def slug(self, parameters: SelfPlayLabelParameters) -> str:
         combined = f"-combined-{parameters.one_sided_points}" if parameters.one_sided_points else ""
@@ -84,9 +90,13 @@ class SelfPlayLabels(Dataset[SelfPlayLabelParameters]):
             found |= race_inputs(parameters.one_sided_points)
         return found
 
+    def item_count(self, parameters: SelfPlayLabelParameters, _inputs: Mapping[str, Table]) -> int:
+        return parameters.games
+
     def estimate(self, parameters: SelfPlayLabelParameters) -> Estimate:
-        rows = (120 if parameters.player == "random" else 55) * parameters.games
-        return Estimate(rows, 90 * rows, (1 << 28) + 300 * rows)
+        turns = 120 if parameters.player == "random" else 55
+        memory = 300 * turns * min(parameters.games, PART_GAMES)
+        return Estimate(turns * parameters.games, 90 * turns * parameters.games, (1 << 28) + memory)
 
 
 DATASET = SelfPlayLabels()

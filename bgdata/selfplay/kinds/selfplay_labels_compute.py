@@ -41,8 +41,10 @@ _EXACT, _NONE = int(BearoffSource.EXACT), int(BearoffSource.NONE)
 class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
     """Computation of `selfplay_labels`."""
 
+    weighed_by = {"mean_square_change_covered": "covered"}  # noqa: RUF012 (never changed)
+
     def compute(self, build: Build[SelfPlayLabelParameters]) -> None:
-        games = np.arange(build.parameters.games)
+        games = np.asarray(build.items(build.parameters.games))
         for name, values in label_games(build.parameters, build.inputs, games).items():
             build.job.save(name, values)
 
@@ -65,11 +67,11 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
     def check_sample(self, recheck: Recheck[SelfPlayLabelParameters]) -> str:
         """Label some games again, alone."""
         parameters = recheck.parameters
-        n_turns = np.diff(recheck.inputs["games"].array("first_turns"))
-        chosen = np.sort(recheck.generator.permutation(parameters.games)[: recheck.rows])
-        places = np.flatnonzero(np.isin(np.repeat(np.arange(parameters.games), n_turns), chosen))
+        games = recheck.items(parameters.games)
+        chosen = games.start + np.sort(recheck.generator.permutation(len(games))[: recheck.rows])
+        places = np.flatnonzero(np.isin(recheck.table.array("games"), chosen))
         check_rows(recheck.table, places, label_games(parameters, recheck.inputs, chosen))
-        return sample_text(len(chosen), parameters.games, "games")
+        return sample_text(len(chosen), len(games), "games")
 
 
 def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from bgdata.errors import InvalidParameterError
 from bgdata.imports.kinds.shared.imports import CHANCES_ARRAY, POSITION_ARRAYS
@@ -14,6 +14,9 @@ from bgdata.selfplay.kinds.shared.games import check_count
 from bgdata.selfplay.kinds.shared.rollouts import NETWORK_ARRAY, NETWORK_COLUMN, NetworkChoice
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, Input
 from bgdata.store.parameters import VersionRef, number_text
+
+if TYPE_CHECKING:
+    from bgdata.store.table import Table
 
 STARTS = (  # in the order of `selfplay.training_games.Start`, which imports kernels
     *("opening", "random-plays", "back-game", "ace-point", "containment", "blitz"),
@@ -112,6 +115,8 @@ class TrainingGames(Dataset[TrainingGameParameters]):
         "tiny", "", 3, 3, games=22, name="tiny", starts=tuple(map(StartShare, STARTS[:-1]))
     )
 
+    part_items = 50_000  # games
+
     def slug(self, parameters: TrainingGameParameters) -> str:
         return f"{parameters.name}-by-{parameters.network}-{parameters.games}-seed-{parameters.seed}"
 
@@ -146,9 +151,12 @@ class TrainingGames(Dataset[TrainingGameParameters]):
         doubts: dict[str, Input] = {"doubts": parameters.doubts} if parameters.doubts else {}
         return {**parameters.network_inputs(), **doubts}
 
+    def item_count(self, parameters: TrainingGameParameters, _inputs: Mapping[str, Table]) -> int:
+        return parameters.games
+
     def estimate(self, parameters: TrainingGameParameters) -> Estimate:
-        rows = TURNS * parameters.games
-        return Estimate(rows, 100 * rows, (1 << 28) + 300 * rows)
+        rows, part = TURNS * parameters.games, TURNS * min(parameters.games, self.part_items)
+        return Estimate(rows, 100 * rows, (1 << 28) + 300 * part)
 
 
 DATASET = TrainingGames()

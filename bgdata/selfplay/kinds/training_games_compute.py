@@ -44,7 +44,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
         parameters, job = build.parameters, build.job
         settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
         work = Work(f"{__name__}:play_shard", settings)
-        shards = list(compute_shards(job, "games", work, ranges(parameters.games, SHARD_GAMES)))
+        shards = list(compute_shards(job, "games", work, ranges(build.items(parameters.games), SHARD_GAMES)))
         for name in ROW_ARRAYS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))
         job.save("network", network_text(parameters, build.inputs))
@@ -63,7 +63,8 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
         for name in ("static", "lookahead"):
             changes = labels - np.asarray(arrays[f"{name}_equities"])
             found[f"rms_change_from_{name}"] = float(np.sqrt((changes**2).mean()))
-        return found | {"turns_per_game": len(labels) / computed.parameters.games}
+        games = np.asarray(arrays["games"])
+        return found | {"turns_per_game": len(labels) / (1 + int(games[-1] - games[0]))}
 
     def check_sample(self, recheck: Recheck[TrainingGameParameters]) -> str:
         """Play some games again."""
@@ -71,12 +72,13 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
         check_arrays(table, {"network": network_text(parameters, recheck.inputs)})
         player, games = open_roller(recheck), np.asarray(table.array("games"))
         doubts = doubtful_positions(recheck.inputs["doubts"].folder) if parameters.doubts else None
-        count = min(recheck.rows, MOST_REPLAYED, parameters.games)
-        for game in recheck.generator.permutation(parameters.games)[:count].tolist():
+        items = recheck.items(parameters.games)
+        count = min(recheck.rows, MOST_REPLAYED, len(items))
+        for game in (items.start + recheck.generator.permutation(len(items))[:count]).tolist():
             rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
             found = play_and_label(player, parameters, range(game, game + 1), doubts)
             check_replayed(table, f"game {game}", rows, found)
-        return sample_text(count, parameters.games, "games")
+        return sample_text(count, len(items), "games")
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:

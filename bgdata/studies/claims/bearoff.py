@@ -1,4 +1,4 @@
-"""Claims about bearoffs that no single row of a table answers: extremes, truncated chances, gnubg's files and rounding.
+"""Claims about bearoffs that need several rows of a table: extremes, truncated chances, gnubg's files and rounding.
 
 Every function of READINGS takes the tables as first argument, by dataset/variant.
 """
@@ -27,8 +27,8 @@ from bgdata.store.table import Table
 from bgdata.studies.claims.definitions import Found
 
 Tables = Mapping[str, Table]
-GNUBG_SCALE = 65535  # of gnubg's one-sided chances
-GNUBG_STEPS = 32767.5  # of its equities
+GNUBG_SCALE = 65535  # gnubg's integer for a chance of 1
+GNUBG_STEPS = 32767.5  # gnubg's steps per point of equity
 
 
 gnubg_counts = lru_cache(maxsize=2)(one_sided_counts)
@@ -37,7 +37,7 @@ race_table = lru_cache(maxsize=4)(RaceTable)
 
 
 def open_table(tables: Tables, pattern: str) -> Table:
-    """The table whose dataset/variant fits a pattern."""
+    """The table whose dataset/variant matches a pattern."""
     return tables[matching(tables, pattern)[0]]
 
 
@@ -53,10 +53,10 @@ def stated_error(table: Table) -> float:
 
 
 def decided_equity(tables: Tables, pattern: str, on_roll: Sequence[int], opponent: Sequence[int], column: str) -> Found:
-    """The equity of `exact_equity`, for an owned or centered cube, if the player on roll may double now."""
+    """The equity of `exact_equity` if the player on roll may double now; the cube is owned or centered."""
     equities = TwoSidedTable(open_table(tables, pattern)).probe(on_roll, opponent)
     doubled = min(1.0, 2 * equities.opponent_owned)
-    bound = 2 * stated_error(open_table(tables, pattern))  # doubled is twice as far off
+    bound = 2 * stated_error(open_table(tables, pattern))  # doubling doubles the error
     return Found(float(max(doubled, getattr(equities, column))), bound=bound)
 
 

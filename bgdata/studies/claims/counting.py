@@ -1,4 +1,4 @@
-"""Claims that arithmetic answers: counts of positions, sizes of files, binomial chances, ratings, luck.
+"""Claims answered by arithmetic: counts of positions, sizes of files, binomial chances, ratings, luck.
 
 Every function returns one number or word; definitions refer to it by name, see `register`.
 """
@@ -14,7 +14,7 @@ from bgdata.bearoff.index import layout_count
 from bgdata.game.dice import Roll
 
 HEADER_BYTES = 40  # of gnubg's bearoff files
-FILE_LIMIT_BYTES = 1 << 31  # of the program that makes them
+FILE_LIMIT_BYTES = 1 << 31  # of the program that writes them
 
 
 def layouts(points: int, checkers: int) -> int:
@@ -43,8 +43,8 @@ def pairs_with_empty(points: int, checkers: int) -> int:
 
 
 def legal_positions() -> int:
-    """Positions of 15 checkers a side: one side holds m of the 24 points, the rest of it is on the bar or off, and the
-    other side has the remaining points, bar and off."""
+    """Number of positions with 15 checkers a side. One side holds m of the 24 points, with other checkers on the bar or
+    off; the other side has the remaining points, bar and off."""
     return sum(comb(24, m) * comb(16, m + 1) * comb(40 - m, 15) for m in range(16))
 
 
@@ -54,32 +54,34 @@ def two_sided_bytes(points: int, checkers: int) -> int:
 
 
 def most_two_sided_checkers() -> int:
-    """How many checkers fit into a two-sided file of six points below 2 GB."""
+    """Most checkers of a two-sided file of six points below 2 GB."""
     return next(n for n in count(1) if two_sided_bytes(6, n + 1) >= FILE_LIMIT_BYTES)
 
 
 def distinct_rolls() -> int:
-    """The number of rolls of two dice that are played differently."""
+    """Number of different rolls of two dice."""
     return len({Roll(max(one, other), min(one, other)) for one in range(1, 7) for other in range(1, 7)})
 
 
 def binomial(n: int, chance: str, least: int, most: int) -> float:
-    """Chance of `least` to `most` successes in `n` trials, each with a chance given as text, exactly."""
+    """Exact chance of `least` to `most` successes in `n` trials; the chance of a success is given as text."""
     p = Fraction(chance)
     terms: list[Fraction] = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(least, most + 1)]
     return float(sum(terms))
 
 
 def far_from_mean(n: int, chance: str, by: int) -> float:
-    """The chance that the number of successes in `n` trials differs from its mean by at least `by`."""
+    """Chance that the number of successes in `n` trials is at least `by` from its mean."""
     mean = Fraction(chance) * n
     far = [k for k in range(n + 1) if abs(k - mean) >= by]
     return sum(binomial(n, chance, k, k) for k in far)
 
 
 def rating_gap(win_share: float) -> float:
-    """The rating difference, in points of the First Internet Backgammon Server, of a player who wins this share of
-    matches to one point, between 0 and 1: 2000 points are a factor of ten in the odds."""
+    """Rating difference, in points of the First Internet Backgammon Server (FIBS), of a player with this share of wins.
+
+    Matches are to one point; 2000 points are a factor of ten in the odds.
+    """
     return 2000.0 * log10(win_share / (1 - win_share))
 
 
@@ -89,20 +91,18 @@ def difference(one: float, other: float) -> float:
 
 
 def share_by_errors(loser: float, winner: float) -> float:
-    """The percentage of matches won by a player whose errors cost less than the opponent's; both costs are in
-    percent."""
+    """Percentage of matches that the better player wins, from the cost of both players' errors in percent."""
     return 50 + loser - winner
 
 
 def matches_without_hedging(chance: float, coin: float) -> float:
-    """How many times as many matches are needed for the same accuracy without luck adjustment (hedging): the variance
-    of a match over that of two coins."""
+    """Factor in the number of matches without luck adjustment (hedging), for the same accuracy. It is the variance of a
+    match over that of two coins."""
     return chance * (1 - chance) / (2 * coin**2)
 
 
 def luck_of_a_good_roll(value: float, results: Sequence[float], is_unbiased: bool) -> float:
-    """The luck of the best of equally likely results: beyond their mean, or, with a bias, beyond what the position was
-    called worth."""
+    """Luck of the best of equally likely results: its excess over their mean, or, if biased, over the stated value."""
     return max(results) - (sum(results) / len(results) if is_unbiased else value)
 
 
@@ -112,12 +112,12 @@ def average_cube(percentages: Sequence[float]) -> float:
 
 
 def rest_of_percent(percentages: Sequence[float]) -> float:
-    """100 percent minus these percentages."""
+    """100 minus the sum of these percentages."""
     return 100 - sum(percentages)
 
 
 def parabola_top(places: Sequence[float], heights: Sequence[float], top: float) -> float:
-    """The height at its top of a parabola through two points, from the place of the top."""
+    """Height of the top of a parabola through two points, from the place of the top."""
     (one, other), (low, high) = ((place - top) ** 2 for place in places), heights
     return low - (high - low) / (other - one) * one
 

@@ -1,4 +1,4 @@
-"""Claims about cube models and match equity that follow from formulas: decision points, Crawford games, cube tables."""
+"""Claims about cube models and match equity, answered by formulas: decision points, Crawford games, cube tables."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ POINTS = {  # name in the published table: (cube, field of Points)
 LINEAR = "linear"
 SMALL_JUMPS = (0.03, 0.06)  # mean sizes
 DRIFTING = {"owned": OWNED, "centered": CENTERED, "opponent_owned": OPPONENT_OWNED}  # rows of `numeric.Sides`
-# Rounding of a printed equity, and of the printed ones that it is half of a mean of: what a formula may be off by.
+# largest error of a formula: rounding of a printed equity, and of the printed ones of which it is half a mean
 FITTING = 0.0005 + 0.0005 / 2
-FORMULAS_OF_MWC = {"(E-1)/2": -1, "(E+1)/2": 1}  # what is added to the equity before it is halved
+FORMULAS_OF_MWC = {"(E-1)/2": -1, "(E+1)/2": 1}  # term added to the equity before halving
 
 
 def janowski_point(mean_win: float, mean_loss: float, index: float, name: str) -> float:
-    """Winning chance at which a decision changes by Janowski's model."""
+    """Winning chance at a decision point of Janowski's model."""
     owner, field = POINTS[name]
     return float(getattr(money_points(janowski(index), mean_win, mean_loss, owner=owner), field))
 
 
 def jump_point(mean_win: float, mean_loss: float, volatility: float, method: str, name: str) -> float:
-    """Winning chance at which a decision changes by the jump model: `linear`, or solved on a grid of 100 with normal or
-    double-exponential jumps."""
+    """Winning chance at a decision point of the jump model. The method is `linear`, or the distribution of the jumps
+    (normal or double-exponential) for a grid of 100."""
     owner, field = POINTS[name]
     if method == LINEAR:
         return float(getattr(money_points(jump(volatility), mean_win, mean_loss, owner=owner), field))
@@ -60,22 +60,23 @@ def solve_cached(mean_win: float, mean_loss: float, volatility: float, jumps: st
 
 
 def drifting_point(mean_win: float, mean_loss: float, points: int, name: str) -> float:
-    """Winning chance at which a decision changes if the chance drifts, on a grid of so many intervals."""
+    """Winning chance at a decision point if the chance drifts, on a grid of `points` intervals."""
     owner, field = POINTS[name]
     sides = drifting_money(mean_win, mean_loss, points)
     return float(getattr(SolvedJumps(np.linspace(0, 1, points + 1), *sides).points(owner), field))
 
 
 def normal_jump_point(mean_win: float, mean_loss: float, deviation: float, name: str) -> float:
-    """`jump_point` for normal jumps with this standard deviation, not mean absolute size."""
+    """`jump_point` for normal jumps, from their standard deviation instead of their mean absolute size."""
     return jump_point(mean_win, mean_loss, deviation * sqrt(2 / pi), "normal", name)
 
 
 def post_crawford_equity(away: int, gammon_rate: float, backgammon_rate: float) -> float:
-    """Equity of the leader after the Crawford game against a trailer an odd number of points away, who doubles at once,
-    from the shares of games that end in a gammon or backgammon and in a backgammon; half of each is the trailer's.
-    The leader takes: a pass would save the trailer a game, as it needs no more of them from an even number of points
-    than from one less."""
+    """Equity of the leader after the Crawford game, against a trailer an odd number of points away who doubles at once.
+
+    Half of the gammons and backgammons, given as shares of all games, are the trailer's. The leader takes: a pass would
+    save the trailer a game, as it needs no more games from an even number of points than from one less.
+    """
     trailer = {1: 0.5}
     for points in range(3, away + 1, 2):
         single, gammon, backgammon = (trailer.get(points - won, 1.0) for won in (2, 4, 6))
@@ -85,8 +86,8 @@ def post_crawford_equity(away: int, gammon_rate: float, backgammon_rate: float) 
 
 
 def crawford_equity(away: int, gammon_chance: float, post_crawford: Sequence[float]) -> float:
-    """Equity of the leader in the Crawford game against a trailer `away`, from its post-Crawford equities against 1-,
-    2-, ... away and the chance of winning (or losing) a gammon."""
+    """Equity of the leader in the Crawford game against a trailer `away`. `post_crawford` are the leader's equities
+    against 1-, 2-, ... away; each side wins a gammon with `gammon_chance`."""
     trailer = [(1 - equity) / 2 for equity in post_crawford]
     return float(2 * crawford_row(trailer, 2 * gammon_chance)[away - 1] - 1)
 
@@ -98,7 +99,7 @@ def crawford_change(
     before: float,
     post_crawford_before: Sequence[float],
 ) -> float:
-    """How much higher `crawford_equity` is by one gammon chance and post-Crawford row than by others, `before`."""
+    """Change of `crawford_equity` from an older gammon chance and post-Crawford row, `before`."""
     then = crawford_equity(away, before, post_crawford_before)
     return crawford_equity(away, gammon_chance, post_crawford) - then
 
@@ -106,7 +107,7 @@ def crawford_change(
 def crawford_equity_by_lags(
     away: int, gammon_chance: float, post_crawford: Sequence[float], single: int, gammon: int
 ) -> float:
-    """`crawford_equity` by a formula with two terms for fewer points: Mp(n - single) and Mp(n - gammon)."""
+    """`crawford_equity` by a formula with the terms Mp(n - single) and Mp(n - gammon)."""
 
     def at(n: int) -> float:
         return post_crawford[n - 1] if n >= 1 else -1.0
@@ -130,7 +131,7 @@ def crawford_lags(gammon_chance: float, post_crawford: Sequence[float], crawford
 
 
 def mwc_formula(equities: Sequence[float], chances: Sequence[float]) -> str:
-    """Which of FORMULAS_OF_MWC turns printed equities into the printed chances of the same scores."""
+    """The one of FORMULAS_OF_MWC that converts printed equities to the printed chances of the same scores."""
     found = [
         formula
         for formula, added in FORMULAS_OF_MWC.items()
@@ -140,8 +141,8 @@ def mwc_formula(equities: Sequence[float], chances: Sequence[float]) -> str:
 
 
 def equity_before_game(away: int, opponent_away: int, post_crawford: Sequence[float], gammon_rate: float) -> float:
-    """Equity before a game at a score, by Keith's algorithm from post-Crawford equities of the leader; 1-away is the
-    Crawford game."""
+    """Equity before a game at a score, by Keith's algorithm from the leader's post-Crawford equities. A score with
+    1-away means the Crawford game."""
     cells = table_by_keith(tuple(post_crawford), gammon_rate).cells
     return float(2 * cells[0, away, opponent_away] - 1)
 
@@ -153,14 +154,16 @@ def percent_before_game(away: int, opponent_away: int, post_crawford: Sequence[f
 
 @lru_cache(maxsize=64)
 def table_by_keith(post_crawford: tuple[float, ...], gammon_rate: float) -> MatchEquity:
-    """The table, cached: every score asks for it with each printed figure moved a little."""
+    """The table by Keith's algorithm, cached: every score needs it for each slightly changed printed figure."""
     return induced_table("", [(1 - equity) / 2 for equity in post_crawford], gammon_rate)
 
 
 def diffusion_gap(post_crawford: Sequence[float], gammon_rate: float, points: int) -> float:
-    """The largest difference in equity between a table by Keith's algorithm, from post-Crawford equities of the leader,
-    and one in which the winning chance drifts on a grid of so many intervals, an even number; of scores at which both
-    sides need two points or more. Each score goes by the table's own values after the game."""
+    """Largest difference in equity between a table by Keith's algorithm and one with drifting winning chances.
+
+    Keith's table starts from the leader's post-Crawford equities; chances drift on a grid of `points` intervals, an
+    even number. Compares scores at which both sides need two points or more; each uses its table's own values.
+    """
     cells = table_by_keith(tuple(post_crawford), gammon_rate).cells
     chances = np.array([0.5, gammon_rate / 2, 0.0, gammon_rate / 2, 0.0])
     gaps = (

@@ -1,26 +1,25 @@
-"""What was published: the claims of `definitions/*.toml`, one file for each part of the register.
+"""Published figures: the claims of `definitions/*.toml`, one file for each part of the register.
 
-A file is a list of groups, `[[group]]`. A group gives the fields of `Claim` that its rows share, as text in which
-`{name}` stands for a value of the row; `columns` names the values, `rows` has them. Without `columns` a group is one
-claim. `[values]` at the head of a file has values for all of its groups, such as a published row of numbers.
+A file is a list of groups, `[[group]]`. A group has the fields of `Claim` that its rows share, as text in which
+`{name}` is replaced by a value of the row; `columns` names the values, `rows` has them. A group without `columns` is
+one claim. `[values]` at the head of a file has values for all groups, such as a published row of numbers.
 
-A number that was found by playing games has a standard error: `published_error` as printed, or `published_games`, from
-which it follows with the spread that our games have. A query answers with a value, and behind it, if it is of a sample,
-its standard error and the size of the sample. No definition says how far an answer may be off: that follows from the
-last printed digit, from what the answer itself is rounded by, and from both errors, see `register.margin`.
+A figure from played games has a standard error: `published_error` as printed, or computed from `published_games` with
+the spread of our games. A query returns a value and, for a sample, its standard error and size. Definitions set no
+tolerance: it follows from the last printed digit, the rounding of the answer and both errors, see `register.margin`.
 
-Each claim is of a kind, and kinds are counted apart:
+Each claim has a kind, and kinds are counted separately:
 
-* `published`: somebody printed a figure, and it could have come out otherwise.
-* `published_twice`: the same figure as another row, which `restates` names: printed again in another form, or reached
-  in another way.
-* `statement`: no figure was printed but words, or a bound such as "more than 0".
+* `published`: a printed figure that could have come out otherwise.
+* `published_twice`: the same figure as another row, which `restates` names: printed in another form, or found in
+  another way.
+* `statement`: words, or a bound such as "more than 0", instead of a figure.
 
-What nobody printed is a test and no claim, and so is what could not have come out otherwise.
+Unprinted facts, and facts that could not have come out otherwise, are tests, not claims.
 
-Figures of players whose weights were never published have one rule. What games of any strong player show, such as how
-many end in a gammon, is measured with a player of ours, which the row names, and judged as all else. What shows one
-player's own strength, such as its error rate, is that player's alone: unreachable.
+Some figures are of players whose weights were never published. Figures that games of any strong player show, such as
+the share of gammons, are measured with a player of ours, which the row names. Figures about one player's own strength,
+such as its error rate, are unreachable.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ FOLDER = Path(__file__).parent / "definitions"
 REPRODUCED, CORRECTED, DISAGREES, OPEN, UNREACHABLE = STATUSES = (
     *("reproduced", "corrected", "disagrees", "open", "unreachable"),
 )
-DECLARED = ("", OPEN, UNREACHABLE)  # statuses that a definition may state; the others are found by computing
+DECLARED = ("", OPEN, UNREACHABLE)  # statuses of definitions; the others are computed
 PUBLISHED, PUBLISHED_TWICE, STATEMENT = KINDS = ("published", "published_twice", "statement")
 BLOG, ELSEWHERE = "Computational Backgammon", "elsewhere"
 DOCUMENTS = {  # the five source documents: beginning of the source, beginning of its date
@@ -53,10 +52,10 @@ DOCUMENTS = {  # the five source documents: beginning of the source, beginning o
     "D. Zare, Hedging Toward Skill": [("D. Zare", "2000")],
     ELSEWHERE: [("", "")],
 }
-RANGE = " to "  # between two numbers, of which either may be meant
+RANGE = " to "  # between the ends of a range
 ABOUT, ALMOST, MORE_THAN = "about ", "almost ", "more than "  # before a number
-ALMOST_PART = 10  # what is almost a number is below it, by a tenth at most
-WORDS_AS_RANGES = {"mostly": (0.5, 1.0), "a few hundredths": (0.015, 0.055)}  # of a share; two to five
+ALMOST_PART = 10  # "almost" means at most a tenth below
+WORDS_AS_RANGES = {"mostly": (0.5, 1.0), "a few hundredths": (0.015, 0.055)}  # a share; two to five hundredths
 NUMBER = re.compile(r"([+-]?\d+(?:\.(\d+))?)(?:e([+-]?\d+))?([kMB]?)")
 POWERS = {"": 0, "k": 3, "M": 6, "B": 9}
 OWN_KEYS = {"columns", "rows"}
@@ -65,14 +64,13 @@ PATTERN = re.compile(r"[a-z_]+/[A-Za-z0-9*-]+")
 
 @dataclass(frozen=True)
 class Claim:
-    """One published number, or word.
+    """One published number or word.
 
-    `correction` is the right value where the published one is wrong. `needs` are patterns KIND/VARIANT of default
-    variants that the query reads, `wants` patterns of versions that a warehouse may have or not, or that may come with
-    the package or not. `recorded` is what the query answered (a value, its standard error, the games) where what it
-    wants was once, by the programs `recorded_with`; it is the answer where that is not. Without a query it is what they
-    measured, which takes too long for the register. `experiment` says what would decide the claim if it is open, and
-    `obstacle` why that is not done here.
+    `correction` is the right value if the published one is wrong. `needs` are patterns KIND/VARIANT of default variants
+    that the query reads; `wants` are patterns of optional versions. `recorded` is an earlier answer of the query
+    (value, standard error, games), found with the programs `recorded_with`, for missing versions. Without a query it is
+    a measurement that takes too long for the register. `experiment` says what would decide an open claim, and
+    `obstacle` why it is not done here.
     """
 
     claim: str  # its name, such as A2.mean-6x9
@@ -83,11 +81,11 @@ class Claim:
     place: str = ""  # table, line or chapter of the source
     date: str = ""  # of the source: year, month or day
     kind: str = PUBLISHED
-    printed_table: str = ""  # whose figures are also judged together
-    restates: str = ""  # the claim with the same figure, of what is published twice
+    printed_table: str = ""  # table whose figures are also judged together
+    restates: str = ""  # for published_twice: the claim with the same figure
     correction: str = ""
-    published_error: float = 0.0  # standard error, 0 for one that is not printed, or none
-    published_games: int = 0  # in place of it: how many games or matches the published number is the mean of
+    published_error: float = 0.0  # printed standard error, 0 without one
+    published_games: int = 0  # instead of it: number of games of the published mean
     needs: tuple[str, ...] = ()
     wants: tuple[str, ...] = ()
     recorded: tuple[float | str, ...] = ()
@@ -101,7 +99,7 @@ class Claim:
 
     @property
     def document(self) -> str:
-        """Which of the five source documents has it, or that none has."""
+        """The source document that has the claim, or `elsewhere`."""
         return next(
             name for name, begins in DOCUMENTS.items()
             if any(self.source.startswith(source) and self.date.startswith(date) for source, date in begins)
@@ -115,22 +113,23 @@ class Found(NamedTuple):
     """An answer to the query of a claim, with its rounding and its standard error."""
 
     answer: Answer
-    error: float = 0.0  # standard error, 0 if it is not of a sample
-    games: int = 0  # or matches, that it is the mean of
-    bound: float = 0.0  # how far rounding may have moved it: of a table, or of printed figures that it follows from
+    error: float = 0.0  # standard error, 0 without a sample
+    games: int = 0  # number of games or matches of the mean
+    bound: float = 0.0  # largest effect of rounding, in a table or in the printed figures it derives from
 
 
 FIELDS = {field.name: field for field in fields(Claim)}
-GIVEN = [name for name in FIELDS if name != "part"]  # which is the name of the file
+GIVEN = [name for name in FIELDS if name != "part"]  # `part` is the name of the file
 REQUIRED = [name for name, field in FIELDS.items() if field.default is MISSING and name != "part"]
 WORDS = {name for name, field in FIELDS.items() if field.type == "str"} - {"part"}
 NUMBERS = [name for name, field in FIELDS.items() if field.type in ("float", "int")]
 
 
 def parse_published(text: str) -> tuple[int | float, float] | None:
-    """A number as it was printed, with half a unit of its last digit; k, M, B stand for thousands, millions, billions.
-    The middle of a range, with half of its width; so "almost 0.5" is from 0.45 to 0.5, and "mostly" a share above a
-    half. What is "about" a number may be off by half a unit of its first digit. None for what is nothing of these.
+    """(value, half of the last digit) of a printed number; None for other text.
+
+    k, M, B are thousands, millions, billions. A range gives its middle and half of its width: "almost 0.5" is 0.45 to
+    0.5, and "mostly" a share above a half. "about" allows half a unit of the first digit.
 
     >>> parse_published("64.1M"), parse_published("-0.026"), parse_published("73 to 75"), parse_published("n-2")
     ((64100000, 50000.0), (-0.026, 0.0005), (74.0, 1.0), None)
@@ -162,7 +161,7 @@ def parse_published(text: str) -> tuple[int | float, float] | None:
 
 
 def parse_fraction(text: str) -> float | None:
-    """A printed number, or a fraction such as 1/3; None for what is neither."""
+    """The value of a printed number or fraction such as 1/3; None for other text."""
     parts = [parse_published(part) for part in text.split("/")]
     if None in parts or len(parts) > 2:
         return None
@@ -172,7 +171,7 @@ def parse_fraction(text: str) -> float | None:
 
 @lru_cache(maxsize=4)
 def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
-    """All claims, in order of files, groups and rows. Raises CorruptFileError, which names the file and the group."""
+    """All claims, in order of files, groups and rows. Raises CorruptFileError with the file and group."""
     found: dict[str, Claim] = {}
     for path in definition_files(folder):
         for claim in read_file(path):
@@ -191,12 +190,12 @@ def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
 
 
 def definition_files(folder: Path = FOLDER) -> list[Path]:
-    """The files, A2 before A10."""
+    """The files in natural order: A2 before A10."""
     return sorted(folder.glob("*.toml"), key=lambda path: (len(path.stem), path.stem))
 
 
 def definitions_digest(folder: Path = FOLDER) -> str:
-    """12 hexadecimal digits of the files: versions of the register are of one state of them."""
+    """12 hexadecimal digits that identify the content of the files."""
     digest = hashlib.sha256()
     for path in definition_files(folder):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -230,8 +229,8 @@ def read_file(path: Path) -> Iterator[Claim]:
 
 
 def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, where: str) -> Claim:
-    """A claim from the fields of a group and the values of a row, which fill the names in braces; a value with the name
-    of a field is that field. Raises CorruptFileError."""
+    """A claim from the fields of a group and the values of a row. Values replace their names in braces; a value with
+    the name of a field sets that field. Raises CorruptFileError."""
     for key in given:
         if key not in GIVEN:
             raise CorruptFileError(f"expected fields among {', '.join(GIVEN)} in {where}, got {key}")
@@ -262,7 +261,7 @@ def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, whe
 
 
 def fill_in(text: str, values: Mapping[str, Any], where: str) -> str:
-    """A text with the values of a row. Raises CorruptFileError for a name that the row does not have."""
+    """A text with the values of a row filled in. Raises CorruptFileError for an unknown name."""
     try:
         return text.format_map(values)
     except (KeyError, IndexError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Claims about a generator of plays that drops those which waste pips, by solving with and without them.
+"""Claims about a play generator that drops plays which waste pips, by solving with and without these plays.
 
 Every function of READINGS takes the tables as first argument, by dataset/variant.
 """
@@ -18,14 +18,14 @@ from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, Plays, all_layouts, 
 from bgdata.kernel import kernel
 from bgdata.studies.claims.bearoff import Tables, figures
 
-WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # of the rolls of `Plays`
-LONGEST = 48  # rolls that the chances of layouts here have room for
-SAME = 1e-7  # means that differ by less are the same
-CHANGED = 1e-12  # equities that differ by less are the same: sums of float64 are right to 1e-15
+WEIGHTS = np.where(np.arange(ROLL_COUNT) < NON_DOUBLES, 2, 1) / 36  # chances of the rolls of `Plays`
+LONGEST = 48  # rolls in the distributions of layouts
+SAME = 1e-7  # smaller differences of means count as equal
+CHANGED = 1e-12  # smaller differences of equities count as equal
 
 
 def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, keeps_wasting: bool) -> int:  # noqa: ARG001
-    """How many results a roll of two different dice has; without those that waste pips where they are dropped."""
+    """Number of results of a roll of two different dice, with or without plays that waste pips."""
     plays, _ = plays_of(len(layout), sum(layout))
     place = position_index(layout) * ROLL_COUNT + (high - 1) * (high - 2) // 2 + low - 1
     begin, end = plays.start[place : place + 2]
@@ -34,13 +34,13 @@ def results_of_roll(tables: Tables, layout: Sequence[int], high: int, low: int, 
 
 @lru_cache(maxsize=2)
 def plays_of(points: int, checkers: int) -> tuple[Plays, NDArray[np.int64]]:
-    """All plays, and the pips of every layout."""
+    """(all plays, pip count of every layout)."""
     return all_plays(points, checkers), pip_counts(all_layouts(points, checkers)).astype(np.int64)
 
 
 @lru_cache(maxsize=2)
 def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
-    """Which of the results of `Plays` a generator keeps that drops those which do not use the most pips."""
+    """Mask of the results of `Plays` that use the most pips, which the generator keeps."""
     plays, pips = plays_of(points, checkers)
     left = pips[plays.results]
     least = np.minimum.reduceat(left, plays.start[:-1])
@@ -48,7 +48,7 @@ def keeps_pips(points: int, checkers: int) -> NDArray[np.bool_]:
 
 
 class Rolls(NamedTuple):
-    """The fewest expected rolls of every layout, and the chances of so many."""
+    """The fewest expected rolls of every layout, and their distribution."""
 
     means: NDArray[np.float64]  # [positions]
     chances: NDArray[np.float64]  # [positions, rolls]
@@ -56,7 +56,7 @@ class Rolls(NamedTuple):
 
 @lru_cache(maxsize=2)
 def solved_rolls(points: int, checkers: int, is_filtered: bool) -> Rolls:
-    """One-sided tables from all plays, or from those that such a generator has."""
+    """One-sided tables from all plays, or from those that the generator keeps."""
     plays, _ = plays_of(points, checkers)
     dropped = ~keeps_pips(points, checkers) if is_filtered else np.zeros(len(plays.results), bool)
     count = (len(plays.start) - 1) // ROLL_COUNT
@@ -90,7 +90,7 @@ def legal_difference(tables: Tables, points: int, checkers: int, what: str) -> f
 
 @lru_cache(maxsize=1)
 def filtered_differences(points: int, checkers: int) -> dict[str, float]:
-    """The `figures` of one-sided minus exact equity if neither side had the plays that are dropped."""
+    """The `figures` of one-sided minus exact equity without the dropped plays."""
     from bgdata.bearoff.combine import one_sided_equities
 
     differences = one_sided_equities(solved_rolls(points, checkers, True).chances[1:])
@@ -105,12 +105,12 @@ def filtered_difference(tables: Tables, points: int, checkers: int, what: str) -
 
 @lru_cache(maxsize=1)
 def filtered_equities(points: int, checkers: int) -> NDArray[np.float64]:
-    """`exact_equities` without the plays that are dropped, cached for the next claim."""
+    """`exact_equities` without the dropped plays, cached for the next claim."""
     return exact_equities(filtered_plays(points, checkers))
 
 
 def filtered_plays(points: int, checkers: int) -> Plays:
-    """All plays but those that such a generator drops."""
+    """All plays that the generator keeps."""
     plays, _ = plays_of(points, checkers)
     kept = keeps_pips(points, checkers)
     counts = np.add.reduceat(kept, plays.start[:-1], dtype=np.int64)
@@ -118,10 +118,10 @@ def filtered_plays(points: int, checkers: int) -> Plays:
 
 
 def exact_equities(plays: Plays) -> NDArray[np.float64]:
-    """float64[layouts, layouts]: cubeless equities of the player on roll (first), no layout empty."""
+    """float64[layouts, layouts]: cubeless equities of the player on roll (first index), without the empty layout."""
     count = (len(plays.start) - 1) // ROLL_COUNT
-    equities, turned = np.empty((count, count)), np.empty((count, count))  # and with the opponent first
-    equities[1:, 0] = turned[0, 1:] = -1  # the opponent is off
+    equities, turned = np.empty((count, count)), np.empty((count, count))  # `turned` has the opponent first
+    equities[1:, 0] = turned[0, 1:] = -1  # the opponent has borne off
     fill_equities(plays.start, plays.results.astype(np.int32), WEIGHTS, equities, turned)
     return equities[1:, 1:]
 
@@ -134,14 +134,13 @@ def fill_equities(
     equities: NDArray[np.float64],
     turned: NDArray[np.float64],
 ) -> None:
-    """Fills equities[player, opponent] and turned[opponent, player] from layout 1 on; `start` and `results` are those
-    of `Plays`.
+    """Fills equities[player, opponent] and turned[opponent, player] from layout 1 on.
 
-    Plays lead to lower indexes. So the equities of a layout against all before it follow from those of the ones before
-    it against what it plays to, which are known; then those of all up to it against it.
+    `start` and `results` are those of `Plays`. Plays lead to lower indexes: for each layout, first its equities against
+    all lower layouts are filled, then those of all layouts up to it against it.
     """
     count = (len(start) - 1) // ROLL_COUNT
-    least = np.empty(count)  # that each opponent has after the best play
+    least = np.empty(count)  # equity of each opponent after the best play
     for layout in range(1, count):
         row = equities[layout]
         row[1:layout] = 0
@@ -167,7 +166,7 @@ def mean_of_best(
     player: int,
     row: NDArray[np.float64],
 ) -> float:
-    """The equity of a layout on roll against an opponent that has `row` against each layout."""
+    """Equity of a layout on roll against an opponent whose equities against each layout are `row`."""
     total = 0.0
     for roll in range(ROLL_COUNT):
         begin, end = start[player * ROLL_COUNT + roll], start[player * ROLL_COUNT + roll + 1]

@@ -1,4 +1,4 @@
-"""Claims about how games go, answered from self-play.
+"""Claims about the course of games, answered from self-play.
 
 Every function of READINGS takes the tables as first argument, by dataset/variant.
 """
@@ -22,8 +22,11 @@ ROUND = 2  # turns from a player's roll to its next one
 
 
 def volatility_percent(tables: Tables, games: str, network: str) -> Found:
-    """Mean absolute change of the winning chance from a player's roll to its next, in percent, of positions in WINDOWS,
-    by a network at 0-ply. The standard error treats games as observations, since the turns of a game are correlated."""
+    """Mean absolute change of the winning chance from a player's roll to its next, in percent.
+
+    A network evaluates at 0-ply; only positions in WINDOWS count. The standard error treats games as observations,
+    since the turns of a game are correlated.
+    """
     table = open_table(tables, games)
     wins = 100 * win_chances(table, open_table(tables, network))
     first = table.array("first_turns")
@@ -40,7 +43,7 @@ def win_chances(games: Table, network: Table) -> NDArray[np.float64]:
 
 
 def is_near_a_cube_point(chances: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which chances are in one of WINDOWS."""
+    """Mask of the chances in one of WINDOWS."""
     return np.asarray(np.any([(low < chances) & (chances < high) for low, high in WINDOWS], axis=0))
 
 

@@ -1,7 +1,7 @@
 """Judges claims: each query is answered from tables or by a formula, and a tolerance decides the status.
 
-The tolerance has one rule, `margin`: half of the last printed digit, the rounding of our answer, and the standard
-errors of both sides where they come from samples of games.
+The tolerance is `margin`: half of the last printed digit, the rounding of our answer, and the standard errors of both
+figures if they come from samples of games.
 """
 
 from __future__ import annotations
@@ -31,46 +31,44 @@ from bgdata.studies.claims.definitions import (
 from bgdata.studies.claims.dropped import READINGS as DROPPED
 from bgdata.studies.claims.play import READINGS as PLAY
 
-FORMULAS: Mapping[str, Callable[..., Any]] = COUNTING | CUBE  # answer from their arguments alone
-READINGS: Mapping[str, Callable[..., Any]] = BEAROFF | DROPPED | PLAY  # also get the tables, by dataset/variant
-SLACK = 1e-9  # for binary fractions: 0.925 is not quite what was printed
-DECIDES, OBSTACLE = "to decide it: ", "Why not here: "  # before an experiment, and before its obstacle
+FORMULAS: Mapping[str, Callable[..., Any]] = COUNTING | CUBE  # functions of their arguments alone
+READINGS: Mapping[str, Callable[..., Any]] = BEAROFF | DROPPED | PLAY  # functions of the tables too
+SLACK = 1e-9  # for binary fractions: 0.925 is not exact
+DECIDES, OBSTACLE = "to decide it: ", "Why not here: "  # prefixes of an experiment and of its obstacle
 UNEXPLAINED = "Not within the tolerance, and we do not know why"
-DIGITS = 9  # that answers are kept with: sums may differ beyond them from machine to machine
-ERRORS = 3  # combined standard errors that an answer may deviate by, besides the rounding of what was published
-DECIMALS = 15  # what is smaller is rounding
-COARSEST = 4  # times the standard error of what was published: a sample with a larger one tells little
-SQL_VALUES = 3  # of `Found`, at most, that a query in SQL answers: a table says nothing of its rounding
+DIGITS = 9  # of stored answers: later digits of sums may differ between machines
+ERRORS = 3  # combined standard errors that an answer may deviate by, besides printed rounding
+DECIMALS = 15  # smaller figures are rounding errors
+COARSEST = 4  # times the published standard error: samples with larger errors are too small
+SQL_VALUES = 3  # most values of `Found` that an SQL query returns, which cannot return the bound
 Run = Callable[[str], Sequence[Any]]  # answers an SQL query with the values of its only row
 
 
 class Judged(NamedTuple):
-    """A claim with our answer; None and 0 where nothing was computed."""
+    """A claim with our answer; None and 0 if nothing was computed."""
 
     claim: Claim
     answer: Answer | None
     status: str  # of STATUSES
     explanation: str
-    error: float = 0.0  # standard error of the answer, 0 for what is no sample
-    published_error: float = 0.0  # that of the published number, 0 where nothing is known of it
-    bound: float = 0.0  # how far rounding may have moved the answer
+    error: float = 0.0  # standard error of the answer, 0 without a sample
+    published_error: float = 0.0  # of the published number, 0 if unknown
+    bound: float = 0.0  # largest effect of rounding on the answer
 
     @property
     def tolerance(self) -> float:
-        """How far the answer may be from the published number; NaN if the answer is a word."""
+        """Largest allowed distance from the published number; NaN if the answer is a word."""
         number = parse_published(self.claim.published)
         return nan if number is None else margin(number[1], self.bound, self.error, self.published_error)
 
 
 def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[Judged]:
-    """Each claim with its answer and status, from tables by dataset/variant; `run` answers SQL over them.
-
-    Raises CorruptFileError for a query that cannot be answered.
-    """
+    """Each claim with its answer and status, from tables by dataset/variant; `run` answers SQL over them. Raises
+    CorruptFileError for a query that cannot be answered."""
     for claim in claims:
         missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
         if claim.query and missing:
-            yield judge_unasked(claim, f"there is no {', no '.join(missing)}")
+            yield judge_without_query(claim, f"there is no {', no '.join(missing)}")
         elif claim.query:
             yield judge_answer(claim, find_answer(claim, tables, run))
         elif claim.recorded:
@@ -79,15 +77,15 @@ def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Ite
             yield Judged(claim, None, claim.status, explain(claim, claim.status))
 
 
-def judge_unasked(claim: Claim, reason: str) -> Judged:
-    """A claim whose query cannot be asked here: answered from its record, if it has one."""
+def judge_without_query(claim: Claim, reason: str) -> Judged:
+    """A claim whose query cannot run here, answered from its record if it has one."""
     if claim.recorded:
         return judge_record(claim, f"as {reason}")
     return Judged(claim, None, OPEN, explain(claim, OPEN, f"not computed, as {reason}"))
 
 
 def judge_record(claim: Claim, reason: str) -> Judged:
-    """A claim that is answered from its record, for this reason."""
+    """A claim answered from its record, with the reason."""
     value, error, games = (*claim.recorded, 0.0, 0)[:3]
     return judge_answer(
         claim, Found(value, float(error), int(games)), f"as measured with {claim.recorded_with}, {reason}"
@@ -95,8 +93,8 @@ def judge_record(claim: Claim, reason: str) -> Judged:
 
 
 def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
-    """An answered claim, with a remark on the answer. It disagrees if the answer is further away than the rule allows;
-    it is open, and keeps no answer, if the answer agrees but its sample is too small to tell."""
+    """An answered claim, with a remark on the answer. It disagrees if the answer is outside the tolerance. It is open,
+    without an answer, if the answer agrees but its sample is too small."""
     # as printed, or from the number of games with the spread of ours
     by_games = found.error * sqrt(found.games / claim.published_games) if claim.published_games else None
     theirs = round_answer(claim.published_error if by_games is None else by_games)
@@ -115,23 +113,22 @@ def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
 
 
 def is_decidable(claim: Claim, answer: Answer) -> bool:
-    """Whether an answer can disagree: a number does not with words."""
+    """Whether the published text and the answer are both numbers or both words."""
     if isinstance(answer, str):
         return True
     return parse_published(claim.published.removeprefix(MORE_THAN)) is not None
 
 
 def is_too_small(claim: Claim, found: Found) -> bool:
-    """Whether a sample is so small that its answer would agree with nearly anything. One that disagrees counts all the
-    same, unless all its games ended alike, so that its error is unknown."""
+    """Whether a sample is so small that nearly any answer would agree. An answer that disagrees still counts, unless
+    all its games ended alike, so that its error is unknown."""
     if claim.published_games:
         return 0 < found.games * COARSEST**2 < claim.published_games
     return 0 < COARSEST * claim.published_error < found.error
 
 
 def explain(claim: Claim, status: str, remark: str = "") -> str:
-    """The explanation of a claim, a remark, and if it is open or disagrees what would decide it and why that is not
-    done here."""
+    """The explanation of a claim with a remark; if it is open or disagrees, also the experiment and its obstacle."""
     is_undecided = status in (OPEN, DISAGREES) and claim.experiment
     undecided = f"{DECIDES}{claim.experiment}. {OBSTACLE}{claim.obstacle}" if is_undecided else ""
     return "; ".join(filter(None, (claim.explanation, remark, undecided)))
@@ -143,8 +140,10 @@ def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
 
 
 def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
-    """Whether an answer equals the printed value within `margin`, or is more than it where that was printed; words must
-    be the same."""
+    """Whether an answer equals the printed value within `margin`, or exceeds it where "more than" was printed.
+
+    Words must be equal.
+    """
     least = parse_published(text.removeprefix(MORE_THAN)) if text.startswith(MORE_THAN) else None
     if least is not None and not isinstance(answer, str):
         return answer > least[0]
@@ -156,8 +155,11 @@ def agrees(text: str, answer: Answer, bound: float, *errors: float) -> bool:
 
 
 def margin(half: float, bound: float, *errors: float) -> float:
-    """How far an answer may be from the published value: half of the last printed digit, plus the most that rounding
-    may have moved the answer, plus ERRORS standard errors of the difference of two independent samples."""
+    """Largest allowed distance of an answer from the published value.
+
+    It is half of the last printed digit, plus the largest effect of rounding on the answer, plus ERRORS standard errors
+    of the difference of two independent samples.
+    """
     return half + bound + ERRORS * hypot(*errors)
 
 
@@ -168,15 +170,15 @@ class Together(NamedTuple):
     n_rows: int  # with a standard error
     n_disagreeing: int
     chi_squared: float  # sum of squared differences, each over its variance
-    chance: float  # of such a sum or a larger one, if all differences are of sampling and rounding
+    chance: float  # of such a sum or a larger one, if only sampling and rounding cause differences
     status: str
 
 
 def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
-    """Printed tables, in order: their rows, as in the table `claims`, judged together by chi-squared.
+    """Judge the rows of each printed table together by chi-squared, in order of tables.
 
-    Small differences that all point the same way are in no single row. A variance is that of both samples and of the
-    rounding of what was printed. The rows of a table are taken to be independent of each other.
+    This shows small differences in the same direction, which single rows do not show. Variances are of both samples and
+    of printed rounding; rows are assumed independent. `rows` are those of the table `claims`.
     """
     found: dict[str, list[tuple[float, bool]]] = {}
     for row in rows:
@@ -195,10 +197,8 @@ def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
 
 
 def chi_squared_tail(total: float, degrees: int) -> float:
-    """The chance that a sum of so many squared standard normal numbers is at least this.
-
-    Abramowitz and Stegun, Handbook of Mathematical Functions, 26.4.4 and 26.4.5: a finite sum for whole degrees.
-    """
+    """Chance that a sum of `degrees` squared standard normal numbers is at least `total`. Abramowitz and Stegun,
+    Handbook of Mathematical Functions, 26.4.4 and 26.4.5: a finite sum for whole degrees."""
     tail, term = (erfc(sqrt(total / 2)), sqrt(2 * total / pi)) if degrees % 2 else (0.0, 1.0)
     for degree in range(2 + degrees % 2, degrees + 1, 2):
         if degree == 2:
@@ -223,9 +223,9 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
         if name in FORMULAS:
             return answer_with_bound(FORMULAS[name], arguments)
         answer = READINGS[name](tables, *arguments)
-    except (MissingTableError, QueryError):  # of the tables that it asks
+    except (MissingTableError, QueryError):  # errors of the tables that it reads
         raise
-    except (UsageError, TypeError, ValueError, KeyError) as error:  # of wrong arguments, ours or Python's
+    except (UsageError, TypeError, ValueError, KeyError) as error:  # wrong arguments
         raise CorruptFileError(
             f"expected a query that can be answered for {claim.claim}, got {claim.query}: {error}"
         ) from error
@@ -233,15 +233,15 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
 
 
 def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
-    """The answer of a formula. Numbers in quotes among its arguments are printed figures: each may be off by half of
-    its last digit, and together these move the answer by at most `bound`, to first order."""
+    """The answer of a formula, with the rounding error of its arguments. Arguments in quotes are printed figures, each
+    uncertain by half of its last digit. `bound` is their combined effect on the answer, to first order."""
     answer = formula(*(values_of(argument) for argument in arguments))
     moved = [formula(*changed) for changed in moved_arguments(arguments)]
     return Found(answer, bound=sum(abs(other - answer) for other in moved))
 
 
 def values_of(argument: Any) -> Any:
-    """An argument with the numbers that printed figures stand for."""
+    """An argument with printed figures replaced by their numbers."""
     if isinstance(argument, list):
         return [values_of(each) for each in argument]
     number = parse_published(argument) if isinstance(argument, str) else None
@@ -249,7 +249,7 @@ def values_of(argument: Any) -> Any:
 
 
 def moved_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
-    """The arguments as values, once for each printed figure, which is then half of its last digit larger."""
+    """The arguments as values, once for each printed figure, which is increased by half of its last digit."""
     for place, argument in enumerate(arguments):
         before, after = ([values_of(each) for each in part] for part in (arguments[:place], arguments[place + 1 :]))
         if isinstance(argument, list):
@@ -260,7 +260,7 @@ def moved_arguments(arguments: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 def parse_call(claim: Claim) -> tuple[str, list[Any]]:
-    """Name and arguments of `name(1, "text", [2, 3])`. Raises CorruptFileError for anything else."""
+    """Parse (name, arguments) of a call such as `name(1, "text", [2, 3])`. Raises CorruptFileError."""
     try:
         call = ast.parse(claim.query, mode="eval").body
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords:
@@ -274,7 +274,7 @@ def parse_call(claim: Claim) -> tuple[str, list[Any]]:
 
 
 def round_answer(answer: Any) -> Any:
-    """An answer or its error as it is stored: whole numbers and words unchanged, others with nine digits."""
+    """An answer or its error rounded to nine digits, as it is stored; integers and words are unchanged."""
     if isinstance(answer, bool | int | str):
         return answer
     return round(float(f"{float(answer):.{DIGITS}g}"), DECIMALS) + 0.0  # no -0.0

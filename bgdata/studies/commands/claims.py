@@ -91,8 +91,8 @@ TOGETHER = (
     Column("status"),
     Column("printed_table"),
 )
-WIDEST = 24  # letters of a value in the list
-SHOWN = (  # of a claim that is explained
+WIDEST = 24  # characters of a value in the list
+SHOWN = (  # fields that --explain prints
     *("subject", "document", "source", "source_date", "place", "printed_table", "restates"),
     *("published", "published_error", "tolerance"),
     *("answer", "our_error", "our_bound", "correction", "explanation", "query"),
@@ -100,9 +100,8 @@ SHOWN = (  # of a claim that is explained
 
 
 def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
-    """The current register, see `current_register`; if `is_recomputed`, it is built again from all that the warehouse
-    has. Without one, what can be answered without tables, and a line that says what is missing. Raises what building
-    raises."""
+    """Rows of the current register, or of a new one if `is_recomputed`, from everything in the warehouse. Without a
+    register, the claims that need no tables, and a line about what is missing. Raises the errors of building."""
     if is_recomputed:
         with progress_bars() as progress:
             complete = DATASET.complete(register.WHOLE, warehouse)

@@ -1,4 +1,4 @@
-"""`bgdata train parts`: contact positions in parts, by hand and by k-means, with a network for each."""
+"""`bgdata train parts`: networks for parts of the contact positions, divided by hand and by k-means."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ order by arm, grouping, try_cast(group_name as integer), group_name
 """
 
 
-MEASURES = (  # groupings, and what equities are compared with
+MEASURES = (  # (grouping by theme, grouping of all, source of the equities to compare with)
     ("theme", "all", "labels that none has learned from"),
     ("reference-theme", "reference", "rollouts of reference positions"),
 )
@@ -89,7 +89,7 @@ def parts(
 
 
 def part_lines(rows: Sequence[Row], parameters: ContactPartsParameters) -> Iterator[str]:
-    """RMSE of each arm, a line for each theme, in thousandths of a point: from labels, then from rollouts."""
+    """Lines with the RMSE of each arm by theme, in thousandths of a point, from labels and then from rollouts."""
     found = {(row["arm"], row["grouping"], row["group_name"]): row for row in rows}
     for by_theme, overall, judge in MEASURES:
         yield f"RMSE of cubeless equity in thousandths of a point, from {judge}"

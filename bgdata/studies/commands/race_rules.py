@@ -45,14 +45,14 @@ def race_rules(warehouse: Warehouse, /, corpus: str, table: str, plot: Path | No
     points, checkers = table_size(warehouse, table, "to score rules by")
     parameters = RaceRuleParameters(**vars(recipe), points=points, checkers=checkers)
     found = build_version(warehouse, RULES, parameters, force=force)
-    query = f"select {', '.join(NAMES)} from race_rule_losses where variant = $variant"  # best in play first
+    query = f"select {', '.join(NAMES)} from race_rule_losses where variant = $variant"  # best rule in play first
     rules = warehouse.rows(query, {"variant": found.manifest.variant})
     show_rows(rules, form, rule_lines(found, rules))
     if plot is not None:
         draw_rules(found, rules, plot)
 
 
-# by what the names of their columns begin with
+# by prefix of the columns
 TITLES = {
     "played_": "as they come up in play",
     "longer_": "5 checkers a side or more",
@@ -63,7 +63,7 @@ NAMES = ("rule", *LOSSES, "source")  # columns of the view: mean losses in point
 
 
 def rule_lines(table: Table, rules: Sequence[Row]) -> Iterator[str]:
-    """The rules side by side, and how those of the search count."""
+    """Lines of text: the rules side by side, and the formulas of found rules."""
     figures = table.manifest.statistics
     pairs, positions, longer = (int(figures[name]) for name in ("pairs", "played_positions", "longer_positions"))
     yield f"{table.name}: {pairs:,} pairs of layouts; {positions:,} positions of the corpus, {longer:,} of them longer"
@@ -80,8 +80,7 @@ def rule_lines(table: Table, rules: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_rules(table: Table, rules: Sequence[Row], path: Path) -> None:
-    """Draw the mean losses of all rules as bars, those of the three decisions behind one another, by weighting. Raises
-    StorageError."""
+    """Draw the mean losses of all rules by weighting, as stacked bars of the three decisions. Raises StorageError."""
     names = [rule["rule"] for rule in reversed(rules)]
     with new_figure(11.5, 0.28 * len(rules) + 1.4) as figure:
         panels = figure.subplots(1, len(TITLES), sharey=True)

@@ -97,7 +97,7 @@ def study(
     show_rows(study_rows(series), form, chain([title], lines))
     if plot is not None:
         setting = "volatility" if study in ("jump", "local") else "cube life index"
-        draw_study(NAMES[study], setting, *drawn_series(study, series), plot)
+        draw_study(NAMES[study], setting, *series_to_draw(study, series), plot)
 
 
 @click.command(name="cube-life")
@@ -127,7 +127,7 @@ def cube_life(warehouse: Warehouse, points: int, checkers: int, plot: Path | Non
 
 
 class Series(NamedTuple):
-    """A measure by setting, with standard errors, and with the published values, NaN where there is none."""
+    """A measure by setting, with standard errors and published values (NaN without one)."""
 
     name: str
     settings: Sequence[float]
@@ -141,7 +141,7 @@ GAMES, LUCK_ADJUSTED_GAMES = 100_000, 1000  # by default, without and with luck
 
 
 def read_series(table: Table) -> dict[tuple[int, str], Series]:
-    """Every measure by match length and name, in the order of settings."""
+    """Every measure by (match length, name), in the order of settings."""
     from bgdata.kinds.column_values import text_column
 
     arrays = table.arrays()
@@ -167,9 +167,9 @@ def title_of(length: int) -> str:
     return f"match to {length}" if length else "money"
 
 
-def drawn_series(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
-    """The measure that a picture shows, and its series by match length: points, luck-adjusted where luck was measured,
-    or the value of the cube where a model plays itself."""
+def series_to_draw(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
+    """(measure of the picture, its series by match length). The measure is points, luck-adjusted if luck was measured,
+    or the value of the cube if a model plays itself."""
     measures = {name for _, name in series}
     is_of_one = study.removeprefix(FIRST) == "statistics"
     wanted = ("mean_cube_value",) if is_of_one else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
@@ -178,8 +178,7 @@ def drawn_series(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[
 
 
 def study_lines(series: Mapping[tuple[int, str], Series], length: int) -> Iterator[str]:
-    """The figures of one match length: one line for each measure, one column for each setting, and the published values
-    below."""
+    """Lines with the figures of one match length: measures by setting, with published values below."""
     measures = sorted((name for found, name in series if found == length), key=lambda name: (name not in POINTS, name))
     settings = [f"{setting:g}" for setting in series[length, measures[0]].settings]
     rows = []
@@ -199,8 +198,7 @@ LINES = [(line, colour) for line, colour in product(("-", "--", ":"), (TEAL, RED
 
 
 def draw_study(title: str, setting: str, unit: str, series: Sequence[Series], path: Path) -> None:
-    """Write all series as one picture: our values as points with bars of two standard errors, published values as
-    crosses. Raises StorageError."""
+    """Draw all series: our values with two standard errors, published values as crosses. Raises StorageError."""
     with new_figure(6.4, 4.2) as figure:
         axes = figure.subplots()
         for place, found in enumerate(series):
@@ -281,10 +279,8 @@ LIVE_TAKE_POINT, LIVE_CASH_POINT = 0.2, 0.8
 
 
 def draw_cube_life(table: Table, path: Path) -> None:
-    """Draw for each cube how often each index occurs by winning chance, and below it the distribution of the index.
-
-    Raises StorageError.
-    """
+    """Draw for each cube the index by winning chance, and below it the distribution of the index. Raises
+    StorageError."""
     wins, indexes = np.asarray(table.array("chances"))[..., 0].ravel(), np.asarray(table.array("indexes"))
     with new_figure(10.5, 5.4) as figure:
         panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))
@@ -316,7 +312,7 @@ def draw_map(axes: Axes, wins: Array, values: Array, title: str) -> None:
 
 
 def draw_counts(axes: Axes, values: Array, share: float) -> None:
-    """Draw how many pairs have each index, and the share that have one at all."""
+    """Draw a histogram of the index, with the share of pairs that have one."""
     axes.hist(values, bins=BINS, range=(0.0, 1.0), color=TEAL)
     axes.axvline(float(values.mean()), color=RED, linewidth=1.2)
     axes.set(xlabel=f"index, for {share:.1%} of pairs: {values.mean():.3f} ± {values.std():.3f}", xlim=(0, 1))

@@ -1,4 +1,4 @@
-"""The register of claims: every published number of our sources with what we find, and whether that agrees."""
+"""The register of claims: published numbers of our sources, our answers, and whether they agree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
 
 UNIT = "as its row says"
-TEXTS = (  # columns, each an array with an `s` behind it
+TEXTS = (  # text columns; arrays have an `s` at the end of the name
     Column("claim", "VARCHAR", "", "Name of the claim: its part of the register, a dot, and what it is about"),
     Column("part", "VARCHAR", "", "Part of the register, A1 to A13"),
     Column("source", "VARCHAR", "", "Who published it where"),
@@ -78,13 +78,13 @@ ORDER = (
     *("correction", "status", "is_erratum", "explanation", "query"),
 )
 COLUMNS = {column.name: column for column in (*TEXTS, *NUMBERS, IS_ERRATUM)}
-ROW_BYTES = 1000  # of a claim, its explanation and its query, twice
+ROW_BYTES = 1000  # of a claim with explanation and query, stored twice
 
 
 @dataclass(frozen=True)
 class ClaimsParameters(Parameters):
-    """The parts of the register (all if empty), the digest of the definitions, and optional versions that some claims
-    use (`KIND/VARIANT/VERSION`, in order). Default variants are inputs instead."""
+    """The parts of the register (all if empty), the digest of the definitions, and sources. Sources are optional
+    versions that some claims use, `KIND/VARIANT/VERSION`, sorted. Default variants are inputs."""
 
     parts: tuple[str, ...] = ()
     definitions: str = definitions_digest()
@@ -118,7 +118,7 @@ class Claims(Dataset[ClaimsParameters]):
         "manuals and shipped files of GNU Backgammon, and others; our answers are computed from tables here"
     )
     columns = tuple(COLUMNS[name] for name in ORDER)
-    sample_rows = 100  # claims: all of them take half a minute
+    sample_rows = 100  # claims; all take half a minute
     key = ("claim",)
     arrays = (
         *(entry for column in TEXTS for entry in text_declarations(f"{column.name}_texts", "claim", column.meaning)),
@@ -141,7 +141,7 @@ class Claims(Dataset[ClaimsParameters]):
         self.inputs(parameters)
 
     def complete(self, parameters: ClaimsParameters, warehouse: Versions) -> ClaimsParameters:
-        """The parameters with the current versions of everything that claims can use and the warehouse has."""
+        """The parameters with the current versions of everything in the warehouse that claims can use."""
         if parameters.sources:
             return parameters
         inputs = {f"{kind}/{warehouse.kinds[kind].slug(each)}" for kind, each in self.inputs(parameters).values()}
@@ -156,7 +156,7 @@ class Claims(Dataset[ClaimsParameters]):
         return replace(parameters, sources=tuple(map(VersionRef.parse, sorted(names))))
 
     def inputs(self, parameters: ClaimsParameters) -> Mapping[str, tuple[str, Parameters]]:
-        """The default variants that claims need, and those that they want as far as there are any."""
+        """The default variants that claims need, and existing ones that they want."""
         claims = parameters.chosen()
         needs = [default_variant(pattern) for pattern in sorted({each for claim in claims for each in claim.needs})]
         wants = {each for claim in claims for each in claim.wants}
@@ -169,7 +169,7 @@ class Claims(Dataset[ClaimsParameters]):
 
 
 def check_sources(parameters: ClaimsParameters) -> None:
-    """Raise InvalidParameterError for sources that no claim wants, and for another order."""
+    """Raise InvalidParameterError for sources that no claim wants, or that are not sorted."""
     found = parameters.sources
     wants = {pattern for claim in parameters.chosen() for pattern in claim.wants}
     for place in found:
@@ -182,12 +182,12 @@ def check_sources(parameters: ClaimsParameters) -> None:
 
 
 def variant_of(table: Table) -> str:
-    """The KIND/VARIANT of a version, as its folders have it."""
+    """The KIND/VARIANT of a version, from its folders."""
     return "/".join(table.folder.parts[-3:-1])
 
 
 def can_be_read(warehouse: Versions, table: Table) -> bool:
-    """Whether a version is undamaged, and of a recipe that is known here."""
+    """Whether a version is undamaged and its recipe is known."""
     try:
         warehouse.kinds[table.manifest.dataset].parameters.from_manifest(table.manifest.parameters)
     except (BgdataError, KeyError):
@@ -196,7 +196,7 @@ def can_be_read(warehouse: Versions, table: Table) -> bool:
 
 
 def default_variant(pattern: str) -> tuple[str, Parameters]:
-    """(kind, parameters) of the default variant that a pattern means. Raises CorruptFileError unless it is one."""
+    """(kind, parameters) of the default variant that matches. Raises CorruptFileError unless exactly one does."""
     found = default_variants(pattern)
     if len(found) != 1:
         raise CorruptFileError(f"expected needs of claims that are one default variant each, got {pattern}")
@@ -204,7 +204,7 @@ def default_variant(pattern: str) -> tuple[str, Parameters]:
 
 
 def default_variants(pattern: str) -> list[tuple[str, Parameters]]:
-    """(kind, parameters) of the default variants that a pattern means."""
+    """(kind, parameters) of the default variants that match."""
     name, _, variant = pattern.partition("/")
     kind = all_kinds().get(name)
     return [(name, each) for each in kind.defaults if fnmatchcase(kind.slug(each), variant)] if kind else []

@@ -1,4 +1,4 @@
-"""Judges every claim of the register by the tables."""
+"""Judges every claim of the register from the tables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ClaimsComputation(Computation[ClaimsParameters]):
         return counts | {"errata": float(np.asarray(computed.arrays["is_erratum"]).sum())}
 
     def check_sample(self, recheck: Recheck[ClaimsParameters]) -> str:
-        """Answer a sample of the claims again, where the definitions and all sources are still there."""
+        """Answer a sample of the claims again, if the definitions are unchanged and all sources exist."""
         table, parameters = recheck.table, recheck.parameters
         if parameters.definitions != definitions_digest():
             raise CheckSkippedError("the definitions of the claims are others by now; try: bgdata claims")
@@ -71,7 +71,7 @@ class ClaimsComputation(Computation[ClaimsParameters]):
 
 
 def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[Array, Array]]) -> None:
-    """Compare what was found with the rows at these places; raises CheckFailedError naming the first bad one."""
+    """Compare recomputed arrays with the rows at `places`. Raises CheckFailedError for the first difference."""
     stored = {name: pair[1] for name, pair in arrays.items()}
     again = {name: pair[0] for name, pair in arrays.items()}
     for column in TEXTS:
@@ -87,7 +87,7 @@ def check_rows(table: Table, places: Sequence[int], arrays: Mapping[str, tuple[A
 
 
 def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -> Iterator[Judged]:
-    """The claims with our answers. Raises MissingTableError for a source that is gone."""
+    """The claims with our answers. Raises MissingTableError for a missing source."""
     sources = [context.warehouse.open_reference(place) for place in context.parameters.sources]
     tables = {variant_of(table): table for table in [*context.inputs.values(), *sources]}
     with connect_tables(context.warehouse.kinds, tables.values()) as connection:
@@ -95,7 +95,7 @@ def judged_claims(context: Context[ClaimsParameters], claims: Sequence[Claim]) -
 
 
 def sorted_rows(found: Sequence[Judged]) -> list[Judged]:
-    """The rows in order of their key."""
+    """The rows sorted by their key."""
     return sorted(found, key=lambda each: each.claim.claim)
 
 
@@ -112,7 +112,7 @@ def arrays_of(found: Sequence[Judged]) -> dict[str, Array]:
 
 
 def row_of(judged: Judged) -> dict[str, Any]:
-    """One row; empty texts and NaN stand for null."""
+    """One row; empty texts and NaN mean null."""
     claim, answer, status, explanation, error, published_error, bound = judged
     value, _ = parse_published(claim.published) or (np.nan, np.nan)
     is_number = answer is not None and not isinstance(answer, str)

@@ -1,4 +1,4 @@
-"""Contact positions in parts, by hand and by k-means, each with a network of its own: how far off the equities are."""
+"""Errors of networks for parts of the contact positions, divided by hand and by k-means."""
 
 from __future__ import annotations
 
@@ -17,20 +17,26 @@ from bgdata.training.recipes import MOST_UNITS, SupervisedRecipe
 
 SCHEMES = ("one", "classes", "themes", "k-means")  # in the order of `training.supervised.parts.Scheme`
 CONTACT_THEMES = THEMES[: THEMES.index("race")]
-GROUPINGS = ("all", "part", "theme", "reference", "reference-theme")  # of labels; then of reference positions
-BY_HAND = (1, 2, len(CONTACT_THEMES))  # parts of one, classes and themes
+GROUPINGS = (
+    "all",
+    "part",
+    "theme",
+    "reference",
+    "reference-theme",
+)  # three of labels, two of reference positions
+BY_HAND = (1, 2, len(CONTACT_THEMES))  # numbers of parts of one, classes and themes
 MOST_PARTS = 100
 POINTS = "points"
 
 
 @dataclass(frozen=True)
 class ContactPartsParameters(Parameters):
-    """What is learned from, and how.
+    """The labels, the ways of dividing positions, and the settings of training.
 
-    `labels` and `guard` are as in `SupervisedParameters`. `parts` are the numbers of parts that k-means makes. Every
-    network has one layer of `units`, and goes through what belongs to it `epochs` times; `epoch_rows` positions are an
-    epoch, 0 for all. `reference` names the reference positions that networks are also measured on; without a version
-    it is the smallest variant, built first.
+    `labels` and `guard` are as in `SupervisedParameters`. `parts` are numbers of parts for k-means. Every network has
+    one layer of `units`, and learns from its positions for `epochs` epochs; an epoch has `epoch_rows` positions, 0 for
+    all. `reference` names the reference positions that networks are also measured on; without a version it is the
+    smallest variant, which is built first.
     """
 
     labels: tuple[WeightedLabels, ...] = ()
@@ -45,11 +51,11 @@ class ContactPartsParameters(Parameters):
     reference: VersionRef = SMALLEST
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError for benchmarks to leave out whose version is not named."""
+        """Raise InvalidParameterError if a benchmark to leave out has no version."""
         check_guard(self.guard)
 
     def recipe(self) -> SupervisedRecipe:
-        """How each network learns: by our kernels, the same on any machine."""
+        """Settings of the training of each network, by kernels that give the same result on any machine."""
         return SupervisedRecipe(
             epochs=self.epochs,
             epoch_rows=self.epoch_rows,

@@ -1,4 +1,4 @@
-"""Finds the parts of `contact_parts`, trains a network for each, and measures them."""
+"""Divides the positions of `contact_parts`, and trains and measures a network for each part."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ class Measure(NamedTuple):
     """Contact positions to measure networks on."""
 
     boards: Boards  # [n, 26]
-    equities: NDArray[np.float32]  # [n], cubeless, of labels or rollouts
-    games: NDArray[np.int64]  # [n], of which positions depend on one another
+    equities: NDArray[np.float32]  # [n] cubeless, of labels or rollouts
+    games: NDArray[np.int64]  # [n] number of the game: positions of one game are correlated
 
 
 class Group(NamedTuple):
-    """What a row is of."""
+    """The way of dividing, the grouping and the group of a row."""
 
     arm: str
     grouping: str
     name: str
-    network: int  # that has learned for it; -1 for many
+    network: int  # index of the trained network; -1 for several
 
 
 class ContactPartsComputation(Computation[ContactPartsParameters]):
@@ -107,8 +107,7 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
         }
 
     def check_sample(self, recheck: Recheck[ContactPartsParameters]) -> str:
-        """Find the parts again, count what belongs to each, and measure the stored networks on all positions; they are
-        not trained again."""
+        """Find the parts and count their positions again, and measure the stored networks, without training again."""
         table, parameters = recheck.table, recheck.parameters
         training, arms = open_feed(recheck, parameters.seed, "train"), stored_arms(table, parameters)
         for arm, wanted in zip(arms, found_arms(training, parameters), strict=True):
@@ -132,18 +131,18 @@ class ContactPartsComputation(Computation[ContactPartsParameters]):
 
 
 def found_arms(training: Feed, parameters: ContactPartsParameters) -> list[Arm]:
-    """All ways of dividing; k-means finds its parts in the first batch."""
+    """All ways of dividing; k-means finds its centres in the first batch."""
     examples = contact_examples(read_examples(training, FEED_BATCH_ROWS))
     return arms_of(parameters.parts, examples, parameters.seed)
 
 
 def batches_per_epoch(training: Feed, parameters: ContactPartsParameters) -> int:
-    """Batches of the feed that are an epoch."""
+    """Number of batches in an epoch."""
     return -(-parameters.epoch_rows // FEED_BATCH_ROWS) or len(training)
 
 
 def count_examples(training: Feed, arms: list[Arm], parameters: ContactPartsParameters) -> Array:
-    """int64[network]: the positions that belong to it, in all epochs."""
+    """int64[network]: number of its positions, over all epochs."""
     found = np.zeros(sum(arm.size for arm in arms), np.int64)
     for number in range(parameters.epochs * batches_per_epoch(training, parameters)):
         examples = contact_examples(by_network(training.batch(*divmod(number, len(training)))))
@@ -152,7 +151,7 @@ def count_examples(training: Feed, arms: list[Arm], parameters: ContactPartsPara
 
 
 def validation_examples(context: Context[ContactPartsParameters]) -> Examples:
-    """The contact positions that errors are of. Raises UsageError where there are none."""
+    """The contact positions of the validation split. Raises UsageError if there are none."""
     parameters = context.parameters
     examples = contact_examples(
         read_examples(open_feed(context, parameters.seed, "validation"), parameters.validation_rows)
@@ -163,8 +162,8 @@ def validation_examples(context: Context[ContactPartsParameters]) -> Examples:
 
 
 def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Measure]:
-    """What networks are measured on: labels of the validation split, and reference positions of theirs. Raises
-    UsageError where there are no labels of contact positions."""
+    """(labels, reference positions) of the validation split, to measure networks on. Raises UsageError without labels
+    of contact positions."""
     labels, table = validation_examples(context), context.inputs["reference"]
     rows = np.flatnonzero(
         (table.array("themes") < len(CONTACT_THEMES)) & (table.array("splits") == SPLITS.index("validation"))
@@ -177,7 +176,7 @@ def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Meas
 
 
 def groups_of(parameters: ContactPartsParameters) -> list[Group]:
-    """What each row is of, in the order of the arrays."""
+    """The group of each row, in the order of the arrays."""
     found, first = [], 0
     for arm, size in zip(parameters.arms, parameters.sizes, strict=True):
         found.append(Group(arm, GROUPINGS[0], GROUPINGS[0], -1))
@@ -190,8 +189,7 @@ def groups_of(parameters: ContactPartsParameters) -> list[Group]:
 
 
 def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
-    """The positions that were learned from for a row: of its network, of all networks of its arm, or None for groups
-    of positions that are no part."""
+    """Number of positions learned from for a row: of its network, or of its arm; None for other groups."""
     group = groups[row]
     if group.network >= 0:
         return int(learned[group.network])
@@ -201,7 +199,7 @@ def learned_of(groups: list[Group], row: int, learned: Array) -> int | None:
 
 
 def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
-    """What a version has of the errors of a group: the row of the array `errors`."""
+    """The errors of a group as stored in a row of the array `errors`."""
     return errors.rmse, errors.rmse_standard_error, errors.bias
 
 
@@ -233,7 +231,7 @@ def stored_arms(table: Table, parameters: ContactPartsParameters) -> list[Arm]:
 
 
 def stored_networks(table: Table, arms: list[Arm], parameters: ContactPartsParameters) -> Networks:
-    """The networks of a version: their shapes follow from its recipe. Raises CorruptFileError for arrays of another
+    """The networks of a version, with the shapes of its recipe. Raises CorruptFileError for arrays of another
     length."""
     shapes, *new = new_part_networks(arms, parameters.units, parameters.seed)
     arrays = [table.array(name) for name in ("weights", "biases")]

@@ -1,4 +1,4 @@
-"""The cube-life atlas: for every pair of bearoff layouts the index that makes Janowski's model of the cube exact."""
+"""The cube-life atlas: the index that makes Janowski's cube model exact, for every pair of bearoff layouts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters, check_siz
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-MOST_CHECKERS = 14  # with 15 a gammon is possible, and the model would need to know how likely
+MOST_CHECKERS = 14  # with 15 gammons are possible, and the model would need their chance
 POINTS = "points per unit cube"
 ACTIONS = ("double", "redouble", "take")
 LOSSES = tuple(f"{source}_{action}_loss" for source in ("janowski", "one_sided") for action in ACTIONS)
@@ -19,7 +19,7 @@ LOSSES = tuple(f"{source}_{action}_loss" for source in ("janowski", "one_sided")
 
 @dataclass(frozen=True)
 class CubeLifeParameters(Parameters):
-    """Both sides have 1 to `checkers` on points 1 to `points`."""
+    """Both sides have 1 to `checkers` checkers on points 1 to `points`."""
 
     size_names = ("points", "checkers")
     points: int = 6

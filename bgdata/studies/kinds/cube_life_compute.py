@@ -1,4 +1,4 @@
-"""Inverts Janowski's model at every pair of bearoff layouts."""
+"""Inverts Janowski's model for every pair of bearoff layouts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bgdata.studies.kinds.cube_life import ACTIONS, LOSSES, CubeLifeParameters
 CHANCES = ("win_chance", "one_sided_win_chance")
 INDEXES = tuple(f"{cube}_cube_life_index" for cube in CUBES)
 MARGINS = tuple(f"{action}_margin" for action in ACTIONS)
-TABLE_ORDER = [2, 1, 3]  # columns of the two-sided table in the order of CUBES
+TABLE_ORDER = [2, 1, 3]  # indexes of the two-sided table's columns, in the order of CUBES
 
 
 class CubeLifeComputation(Computation[CubeLifeParameters]):
@@ -90,7 +90,7 @@ class CubeLifeComputation(Computation[CubeLifeParameters]):
             chance = win_chance(one_sided.probe_chances(on_roll), one_sided.probe_chances(opponent))
             for name, expected in atlas_row(exact.probe_many([on_roll], [opponent]), np.array([chance]), bound).items():
                 found = np.asarray(arrays[name][on_roll - 1, opponent - 1], np.float64)
-                if not np.abs(found - expected[0]).max() <= 1e-5:  # NaN neither
+                if not np.abs(found - expected[0]).max() <= 1e-5:  # NaN fails too
                     raise CheckFailedError(
                         f"expected {name} {expected[0].round(6).tolist()} at {on_roll} against {opponent} in "
                         f"{table.name}, found {found.round(6).tolist()}"

@@ -1,4 +1,4 @@
-"""Studies of cube handling: results of games with the cube by model and setting, beside the published ones."""
+"""Studies of cube handling: results of games by cube model and setting, beside published figures."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bgdata.store.parameters import Parameters
 from bgdata.store.table import published_folder, published_versions
 from bgdata.studies.kinds.shared.cube_arms import CUBES, ENDINGS, OWN_MET, OWN_MET_CUBEFUL, Arm, arms_of, player_of
 
-PUBLISHED = Path(__file__).parents[1] / "versions"  # of the package: <variant>/<version>, as in a warehouse
-SHARD_GAMES = 5000  # money games of a shard; matches are fewer. Even: pairs are never split
-# in alphabetical order, as rows come in the order of their key
+PUBLISHED = Path(__file__).parents[1] / "versions"  # <variant>/<version>, as in a warehouse
+SHARD_GAMES = 5000  # money games of a shard, fewer matches; even, so that pairs are not split
+# alphabetical, as rows are sorted by key
 MATCH_MEASURES = ("games_per_match", "hedged_points_per_match", "points_per_match", "win_share")
 MONEY_MEASURES = tuple(
     sorted(
@@ -42,8 +42,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class StudyParameters(NetworkChoice):
-    """The study, the number of games (or matches) of each arm, the seed of their dice (the same for all arms), and
-    whether luck is measured and subtracted."""
+    """The study, the number of games (or matches) of each arm, the seed of all arms, and whether luck is subtracted."""
 
     study: str = "statistics"
     games: int = 100_000
@@ -55,12 +54,12 @@ class StudyParameters(NetworkChoice):
         return player_of(self.study, network)
 
     def arms(self) -> tuple[Arm, ...]:
-        """The arms of the study: its series of games. Raises InvalidParameterError."""
+        """The arms (series of games) of the study. Raises InvalidParameterError."""
         return arms_of(self.study)
 
 
 def published_studies() -> dict[StudyParameters, Path]:
-    """Folders of the studies that come with the package, by recipe; those with a damaged manifest are left out."""
+    """Folders of the studies in the package, by recipe; studies with a damaged manifest are left out."""
     return published_versions(PUBLISHED, StudyParameters)
 
 
@@ -86,7 +85,7 @@ class CubeStudies(Dataset[StudyParameters]):
         Column("sample_size", "BIGINT", "", "Money games, or matches"),
         Column("published_value", "DOUBLE", "as its row says", "What was published, null where nothing was"),
     )
-    sample_rows = 100  # games: an arm of more takes up to a minute
+    sample_rows = 100  # games; larger arms take up to a minute
     key = ("match_length", "setting", "measure")
     arrays = (
         FlatArray("lengths", "int16", "row", "Match length, 0 for money"),

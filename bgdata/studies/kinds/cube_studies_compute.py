@@ -1,4 +1,4 @@
-"""Plays the games of each arm of a study, and sums up its measures."""
+"""Plays the games of each arm of a study, and sums its measures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bgdata.studies.kinds.cube_studies import (
 )
 from bgdata.studies.kinds.shared.cube_arms import CUBES, ENDINGS, Arm
 
-STEPS = 10_000  # of a luck-adjusted point: sums are integers
+STEPS = 10_000  # per luck-adjusted point, so that sums are integers
 
 
 class CubeStudiesComputation(Computation[StudyParameters]):
@@ -61,7 +61,7 @@ class CubeStudiesComputation(Computation[StudyParameters]):
         )
 
     def check_sample(self, recheck: Recheck[StudyParameters]) -> str:
-        """The figures again from the sums, and in a study of few games one arm from its games."""
+        """Compute the figures from the sums again, and in a small study replay one arm."""
         table, parameters = recheck.table, recheck.parameters
         sums, arms = np.asarray(table.array("sums")), parameters.arms()
         places = np.cumsum([0, *(len(measures_of(parameters, arm)) for arm in arms)]).tolist()
@@ -87,13 +87,13 @@ class CubeStudiesComputation(Computation[StudyParameters]):
 
 
 def settings_of(parameters: StudyParameters, folders: Mapping[str, str]) -> Settings:
-    """What `play_study` needs in a worker."""
+    """The settings of `play_study` in a worker."""
     wanted = ("study", "games", "seed", "with_luck")
     return {**folders, **{name: getattr(parameters, name) for name in wanted}}
 
 
 def shard_ranges(parameters: StudyParameters) -> list[range]:
-    """The ranges of shards, arm by arm: item `arm * games + match`."""
+    """The ranges of items of each shard; item `arm * games + match`."""
     found = []
     for number, arm in enumerate(parameters.arms()):
         size = max(2, SHARD_GAMES // max(1, arm.length) // 2 * 2)
@@ -103,7 +103,7 @@ def shard_ranges(parameters: StudyParameters) -> list[range]:
 
 
 def play_study(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """`sums` of the items of one arm, a row a measure."""
+    """The array `sums` of items of one arm, with a row per measure."""
     games, seed = int(settings["games"]), int(settings["seed"])
     with_luck = bool(settings["with_luck"])
     parameters = StudyParameters(study=str(settings["study"]), games=games, seed=seed, with_luck=with_luck)
@@ -126,7 +126,7 @@ def play_study(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def match_values(found: CubefulResults) -> dict[str, Array]:
-    """int64[matches] by MATCH_MEASURES of the side named first, matches in pairs from an even one on."""
+    """int64[matches] by MATCH_MEASURES of the first side; matches 2k and 2k + 1 are a pair."""
     seats = np.arange(len(found.lucks)) % 2
     won = (found.column("winner")[found.offsets[1:] - 1] == seats).astype(np.int64)
     return {
@@ -138,7 +138,7 @@ def match_values(found: CubefulResults) -> dict[str, Array]:
 
 
 def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
-    """int64[games] by MONEY_MEASURES of the side named first, or of player 0 where there are no pairs."""
+    """int64[games] by MONEY_MEASURES of the first side, or of player 0 without pairs."""
     seats = np.arange(len(found.games)) % 2 if is_paired else np.zeros(len(found.games), np.int64)
     won = (found.column("winner") == seats).astype(np.int64)
     points, cubes, ways = (found.column(name) for name in ("points", "cube_value", "way"))
@@ -154,14 +154,14 @@ def game_values(found: CubefulResults, *, is_paired: bool) -> dict[str, Array]:
 
 
 def luck_adjusted_steps(results: Array, lucks: Array, seats: Array) -> Array:
-    """int64[n]: results of players in these seats less their luck, in steps of a point; luck is that of player 0."""
+    """int64[n]: results of players in `seats` less their luck, in steps of a point; `lucks` are of player 0."""
     own_luck = np.where(seats == 0, lucks, -lucks)
     steps: Array = np.rint((results - own_luck) * STEPS).astype(np.int64)
     return steps
 
 
 def measures_of(parameters: StudyParameters, arm: Arm) -> tuple[str, ...]:
-    """What is measured in an arm."""
+    """The measures of an arm."""
     names = MATCH_MEASURES if arm.length else MONEY_MEASURES
     return names if parameters.with_luck else tuple(name for name in names if name not in LUCK_ADJUSTED)
 

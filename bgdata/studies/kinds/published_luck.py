@@ -1,4 +1,4 @@
-"""Published luck, roll by roll: the figures as printed, so that SQL can add them up."""
+"""Published luck of each roll, as printed, so that SQL can sum it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIGURES = ("average", "evaluation", "printed_luck")
 
 @dataclass(frozen=True)
 class LuckParameters(Parameters):
-    """The match; there is only one."""
+    """The name of the match; there is only one."""
 
     match: str = MATCH
 

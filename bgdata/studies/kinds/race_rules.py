@@ -1,4 +1,4 @@
-"""Rules of thumb scored: what their doubles, redoubles and takes lose in races that an exact table has solved."""
+"""What the doubles, redoubles and takes of rules of thumb lose in races that an exact table has solved."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from bgdata.store.parameters import Parameters
 
 DECISIONS = ("double", "redouble", "take")
 WEIGHTINGS = ("equal", "played", "longer")
-LONGER_CHECKERS = 5  # of both sides, at least: with fewer, players count rolls rather than pips
+LONGER_CHECKERS = 5  # at least, of both sides: with fewer, players count rolls rather than pips
 PARTS = ("all", "tested")
 POINTS = "points per unit cube"
 
 
 @dataclass(frozen=True)
 class RaceRuleParameters(SelfPlayParameters):
-    """A corpus, which says how often positions come up, and the size of the two-sided table."""
+    """A corpus, which gives the frequency of positions, and the size of the two-sided table."""
 
     points: int = 6
     checkers: int = 9
 
 
 class RaceRules(Dataset[RaceRuleParameters]):
-    """One row for each rule, decision, weighting of positions, and part of them."""
+    """One row for each rule, decision, weighting and part of the positions."""
 
     name = "race_rules"
     revision = 1
@@ -77,7 +77,7 @@ class RaceRules(Dataset[RaceRuleParameters]):
     )
     parameters = RaceRuleParameters
     defaults = more = (RaceRuleParameters(),)
-    smallest = RaceRuleParameters(**vars(SELFPLAY.smallest), checkers=6)  # of few games none ends in a smaller table
+    smallest = RaceRuleParameters(**vars(SELFPLAY.smallest), checkers=6)  # few games do not reach a smaller table
 
     def slug(self, parameters: RaceRuleParameters) -> str:
         return f"{parameters.points}x{parameters.checkers}-of-{SELFPLAY.slug(corpus_of(parameters))}"
@@ -99,7 +99,7 @@ class RaceRules(Dataset[RaceRuleParameters]):
 
 
 def corpus_of(parameters: RaceRuleParameters) -> SelfPlayParameters:
-    """The corpus that says how often positions come up."""
+    """The parameters of the corpus."""
     return SelfPlayParameters(**{name: getattr(parameters, name) for name in SelfPlayParameters.names()})
 
 

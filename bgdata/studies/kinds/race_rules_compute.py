@@ -28,7 +28,7 @@ from bgdata.studies.race_scores import N_DECISIONS, STEPS, SUMS, is_tested, merg
 from bgdata.studies.race_search import FoundRule, Pairs, found_rule
 
 BLOCK_PAIRS = 2_000_000  # scored at a time
-SEARCH_PAIRS = 4_000_000  # of the table that are drawn for the search; it learns from that half which is not tested on
+SEARCH_PAIRS = 4_000_000  # drawn from the table for the search, which learns from the half that is not tested
 
 
 class RaceRulesComputation(Computation[RaceRuleParameters]):
@@ -77,18 +77,18 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RaceRuleParameters]) -> str:
-        """Everything again: sums have no smaller part that could be."""
+        """Compute everything again, as sums cannot be checked in part."""
         check_arrays(recheck.table, score_rules(Races.of(recheck.inputs)))
         return f"all {recheck.table.manifest.rows:,} rows"
 
 
 class Races(NamedTuple):
-    """An exact table, what rules count of its layouts (index 0, the empty one, left out), and the pairs of a corpus."""
+    """An exact table, the counts of its layouts by rules (without the empty layout 0), and the pairs of a corpus."""
 
     exact: TwoSidedTable
     layouts: Array  # int8[n, points]
     sides: Array  # float64[n, N_COUNTS]
-    played: Array  # int64[k, (on roll, opponent)] position indexes of different pairs
+    played: Array  # int64[k, (on roll, opponent)] position indexes of distinct pairs
     occurrences: Array  # int64[k]
 
     @classmethod
@@ -102,7 +102,7 @@ class Races(NamedTuple):
 
     @property
     def longer(self) -> Races:
-        """The same with those pairs of the corpus in which both sides have many checkers."""
+        """These races with only the pairs of the corpus in which both sides have many checkers."""
         checkers = self.layouts.sum(axis=1)[self.played - 1]
         chosen = checkers.min(axis=1, initial=len(self.layouts)) >= LONGER_CHECKERS
         return self._replace(played=self.played[chosen], occurrences=self.occurrences[chosen])
@@ -112,14 +112,14 @@ class Races(NamedTuple):
         return margins(self.exact.probe_many(on_roll, opponents)[:, TABLE_ORDER])
 
     def margins_of_rows(self, on_roll: Array) -> Array:
-        """float64[n, opponents, 3] margins of successive position indexes against all others, read as they lie."""
+        """float64[n, opponents, 3] margins of consecutive position indexes against all others, in table order."""
         rows = self.exact.stored[on_roll[0] : on_roll[-1] + 1, 1:]
         found = self.exact.decode(rows)[..., TABLE_ORDER].reshape(-1, len(TABLE_ORDER))
         return margins(found).reshape(*rows.shape[:2], N_DECISIONS)
 
 
 def played_pairs(corpus: Table, exact: TwoSidedTable) -> tuple[Array, Array]:
-    """(int64[k, 2] different pairs of a table, ascending, int64[k] how often each comes up) in turns of a corpus."""
+    """(int64[k, 2] distinct pairs of a table in the turns of a corpus, ascending; int64[k] number of their turns)."""
     boards = np.asarray(corpus.array("turn_boards"))
     indexes = np.empty((len(boards), 2), np.int64)
     fill_covered(boards, exact.points, exact.checkers, indexes)
@@ -129,8 +129,8 @@ def played_pairs(corpus: Table, exact: TwoSidedTable) -> tuple[Array, Array]:
 
 @kernel(parallel=True)
 def fill_covered(boards: Array, points: int, checkers: int, indexes: Array) -> None:
-    """Fills indexes[row, (on roll, opponent)] with the position indexes of boards[row, slot] where both sides have 1 to
-    `checkers`, all on their first `points` points, and -1 elsewhere."""
+    """Fills indexes[row, (on roll, opponent)] with the position indexes of boards[row, slot]. -1 unless both sides have
+    1 to `checkers` checkers, all on their first `points` points."""
     for row in prange(len(boards)):
         own, other, is_inside = 0, 0, boards[row, 0] == 0 and boards[row, 25] == 0
         for point in range(1, 25):
@@ -169,7 +169,7 @@ def score_rules(races: Races, advance: Callable[[int], object] = lambda _: None)
 
 
 def found_rules(races: Races) -> list[FoundRule]:
-    """The rules of the search, one for each weighting, each from the half that is not tested on."""
+    """The rule that the search finds for each weighting, on the half that is not tested."""
     on_roll, opponent = searched_pairs(len(races.layouts))
     equal = (on_roll, opponent, np.ones(len(on_roll), np.int64))
     played = [(*each.played.T, each.occurrences) for each in (races, races.longer)]
@@ -177,7 +177,7 @@ def found_rules(races: Races) -> list[FoundRule]:
 
 
 def searched_pairs(layouts: int) -> tuple[Array, Array]:
-    """(int64[n], int64[n]) position indexes: all pairs of so many layouts, or SEARCH_PAIRS of them, drawn by a hash."""
+    """(int64[n], int64[n]) position indexes of all pairs of layouts, or of SEARCH_PAIRS pairs drawn by a hash."""
     numbers = np.arange(min(layouts**2, SEARCH_PAIRS), dtype=np.uint64)
     if layouts**2 > SEARCH_PAIRS:
         numbers = mix_bits(numbers + GAMMA) % np.uint64(layouts**2)
@@ -186,7 +186,7 @@ def searched_pairs(layouts: int) -> tuple[Array, Array]:
 
 
 def training(races: Races, on_roll: Array, opponent: Array, occurrences: Array) -> Pairs:
-    """Those pairs of position indexes that rules are not tested on."""
+    """The pairs of position indexes that rules are not tested on."""
     chosen = ~is_tested(on_roll, opponent)
     own, other = on_roll[chosen], opponent[chosen]
     steps = np.rint(races.margins(own, other) * STEPS).astype(np.int32)
@@ -237,17 +237,17 @@ def formula(rule: FoundRule) -> str:
 
 
 def beyond(spare: int) -> str:
-    """Which checkers of a point are meant."""
+    """The words for checkers beyond `spare` ones, in a formula."""
     return f" beyond {spare}" if spare else ""
 
 
 def margin_bound(points: int, checkers: int) -> float:
-    """How far a margin may be off: it is a sum of three rounded equities at most."""
+    """Error bound of a margin, which sums at most three rounded equities."""
     return 3 * error_bound(points, checkers)
 
 
 def per_occurrence(values: Array, occurrences: Array) -> pa.Array:
-    """Means; null where nothing occurs."""
+    """Means per occurrence; null without occurrences."""
     return pa.array(values / np.maximum(occurrences, 1), mask=occurrences == 0)
 
 

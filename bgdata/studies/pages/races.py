@@ -1,4 +1,4 @@
-"""Races: what rules of thumb for the cube lose in them, and what two one-sided tables get wrong."""
+"""The page about races: losses of cube rules of thumb, and errors of combined one-sided tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bgdata.warehouse.pages import pair_path
 from bgdata.web.answer import Page, shade, signed_text
 from bgdata.web.site import Row, Site
 
-WEIGHTINGS = {  # (words, beginning of the columns of `race_rule_losses`)
+WEIGHTINGS = {  # (words, prefix of the columns of `race_rule_losses`)
     "played": ("as they come up in play", "played_"),
     "longer": ("5 checkers a side or more", "longer_"),
     "equal": ("every pair of layouts once", ""),
@@ -33,14 +33,14 @@ PIPS = """
 select on_roll_group, opponent_group, mean_difference from race_error
 where variant = $variant and grouping = 'pips' order by all
 """
-CELL = 6  # units of the picture for a pip
-STRONGEST = 0.004  # points of a mean difference that has the strongest color
+CELL = 6  # units of the picture per pip
+STRONGEST = 0.004  # points: mean difference with the strongest color
 BAR = 220  # units of the longest bar
 
 
 def page(site: Site, request: Request) -> Page:
-    """Rules of thumb by what they lose, and errors of combined one-sided tables. JSON has rows of `race_rule_losses`
-    and of `race_error`. Raises UsageError, or MissingTableError for a variant that is not here."""
+    """Rules of thumb by their loss, and errors of combined one-sided tables. JSON has rows of `race_rule_losses` and of
+    `race_error`. Raises UsageError, and MissingTableError for a missing variant."""
     given = request.query_params
     by = given.get("by", "played")
     if by not in WEIGHTINGS:
@@ -67,20 +67,19 @@ def page(site: Site, request: Request) -> Page:
 
 
 def variants(site: Site, query: str) -> list[str]:
-    """The variants that a query finds, the largest first."""
+    """The variants that a query finds, largest first."""
     return site.keep(query, lambda: [row["variant"] for row in site.rows(query)])
 
 
 def chosen(kind: str, variants: Sequence[str], name: str) -> str:
-    """The variant of this name, without one the largest; empty where there is none at all. Raises MissingTableError."""
+    """The named variant, by default the largest; empty if there are none. Raises MissingTableError."""
     if name and name not in variants:
         raise MissingTableError(f"no {kind}/{cite(name)} in warehouse (have: {', '.join(variants) or 'none'})")
     return name or next(iter(variants), "")
 
 
 def rule_rows(rules: Sequence[Row], by: str) -> Iterator[Row]:
-    """Rules, the one that loses least by a weighting first, with losses in thousandths of a point and with the widths
-    of their bars."""
+    """Rules with losses in thousandths of a point and widths of bars, by loss under a weighting, least first."""
     prefix = WEIGHTINGS[by][1]
     known = sorted((row for row in rules if row[f"{prefix}total_loss"] is not None), key=lambda row: total(row, prefix))
     most = max((total(row, prefix) for row in known), default=0.0) or 1.0
@@ -103,7 +102,7 @@ def total(row: Row, prefix: str) -> float:
 
 
 def worst_pairs(site: Site, errors: Sequence[Row], variant: str) -> Iterator[Row]:
-    """The two pairs of layouts that combining misjudges most, with their addresses."""
+    """The two pairs of layouts with the largest errors of combining, with their addresses."""
     for row in errors:
         if row["grouping"] == "all":
             points = int(str(site.warehouse.open("race_error", variant).manifest.parameters["points"]))
@@ -113,8 +112,7 @@ def worst_pairs(site: Site, errors: Sequence[Row], variant: str) -> Iterator[Row
 
 
 def picture(site: Site, variant: str) -> str:
-    """The mean error by pips of both sides, as an SVG in which each pair of pip counts is a square. Squares of a color
-    are one path."""
+    """An SVG of the mean error by pip counts of both sides; each pair is a square, squares of a color are a path."""
     paths: dict[int, list[str]] = {}
     rows = site.rows(PIPS, {"variant": variant})
     most = max((row["on_roll_group"] for row in rows), default=1)

@@ -14,7 +14,7 @@ from bgdata.web.site import Row, Site
 
 
 def claims(site: Site, request: Request) -> Page:
-    """The register of claims with filters; JSON is that of `bgdata claims`."""
+    """The register of claims with filters; the JSON is that of `bgdata claims`."""
     given = request.query_params
     names = given.get("name", "").split()
     statuses, kinds = ([word for word in given.getlist(name) if word] for name in ("status", "kind"))

@@ -1,4 +1,4 @@
-"""`bgdata show`, `eval`, `hint` and `cube`: what they print, every notation, and one line for what they refuse."""
+"""`bgdata show`, `eval`, `hint` and `cube`: their output, every notation, and errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MATCH = ("--away", "5-3", *MET)
 JSON = ("--format", "json")
 MONEY = Stakes(Money(is_jacoby=False))
 SOLVED = "exact, solved for this position"
-LOST = Position([0] * 18 + [-15] + [0] * 7)  # a gammon, by the opponent
+LOST = Position([0] * 18 + [-15] + [0] * 7)  # a gammon won by the opponent
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def root(player_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows(root: Path, *arguments: str) -> Any:
-    """What a command prints as JSON, without a word beside it."""
+    """The JSON of a command; nothing else is printed."""
     result = run(root, *arguments, *RANDOM, *JSON)
     assert (result.exit_code, result.stderr) == (0, ""), result.output
     return json.loads(result.stdout)
@@ -82,15 +82,15 @@ def test_every_identifier_shows_the_same_position(tmp_path: Path, text: str) -> 
     assert "class        contact" in rest
 
 
-def test_an_xgid_may_begin_with_a_minus(tmp_path: Path) -> None:
-    """Sites copy them without XGID=, and most begin so."""
+def test_xgid_may_begin_with_a_minus(tmp_path: Path) -> None:
+    """Sites give XGIDs without the prefix XGID=, and most then begin with a minus."""
     text = NAMES[2].removeprefix("XGID=")
     for arguments in ([text], ["--", text]):
         assert START_ID in succeeds(tmp_path, "show", *arguments)
     assert run(tmp_path, "show", "-b").exit_code == 2
 
 
-def test_plays_and_pictures(tmp_path: Path) -> None:
+def test_show_plays_and_pictures(tmp_path: Path) -> None:
     picture = tmp_path / "board.svg"
     lines = succeeds(tmp_path, "show", START_ID, "--roll", "66", "--svg", str(picture)).splitlines()
     assert "11 plays of 66" in lines
@@ -103,7 +103,7 @@ def test_plays_and_pictures(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_beavers_of_an_xgid_are_kept(tmp_path: Path, form: str) -> None:
-    """And what other notations of a match leave out is said, beside the data."""
+    """A note outside the data names the notations that leave them out."""
     found = run(tmp_path, "show", XGID.format("00", 3), "--format", form)
     assert XGID.format("00", 3) in found.stdout
     assert "4HPwATDgc/ABMA:cAkAAAAAAAAA" in found.stdout
@@ -115,7 +115,7 @@ def test_beavers_of_an_xgid_are_kept(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("text", LIKE_START)
-def test_eval_says_what_the_player_says(player_root: Path, text: str) -> None:
+def test_eval_prints_the_player_evaluation(player_root: Path, text: str) -> None:
     found = bgdata.open_player(player_root, "random").evaluate(START)
     board, words, source = succeeds(player_root, "eval", text, *RANDOM).split("\n\n")
     assert board.startswith(f"Position ID: {START_ID}\n+-13-")
@@ -128,8 +128,8 @@ def test_eval_says_what_the_player_says(player_root: Path, text: str) -> None:
     assert " ".join(source.split()) == f"contact network, static: {found.accuracy}"
 
 
-def test_eval_as_json_is_what_was_answered(player_root: Path) -> None:
-    """The float32 that was answered, when it is read back."""
+def test_eval_json_keeps_float32(player_root: Path) -> None:
+    """Reading the JSON gives the same float32 values."""
     found = bgdata.open_player(player_root, "random").evaluate(START)
     (printed,) = rows(player_root, "eval", START_ID)
     assert printed == {"position_id": START_ID} | vars(found) | {"source": "contact_network"}
@@ -151,7 +151,7 @@ def test_eval_of_tables_and_finished_games(player_root: Path) -> None:
     shown = succeeds(player_root, "eval", LOST.id, *RANDOM)
     assert "win  100.00 %   with a gammon 100.00 %   backgammon  0.00 %" in shown
     assert shown.endswith("cubeless equity +2.0000\n\nthe rules: the game is over\n")
-    shown = succeeds(player_root, "eval", Position([1, *[0] * 25]).id)  # fourteen of the opponent are off
+    shown = succeeds(player_root, "eval", Position([1, *[0] * 25]).id)  # the opponent has borne off fourteen
     assert "cubeless equity +1.0000" in shown
 
 
@@ -171,12 +171,12 @@ def evaluation(source: AnswerSource, ply: int, accuracy: str = "") -> Evaluation
         (AnswerSource.PROGRAM, 0, "another program, static"),
     ],
 )
-def test_sources_in_words(source: AnswerSource, ply: int, text: str) -> None:
+def test_describe_sources(source: AnswerSource, ply: int, text: str) -> None:
     assert describe_source(evaluation(source, ply)) == text
     assert describe_source(evaluation(source, ply, "roughly")) == f"{text}: roughly"
 
 
-def test_evaluations_in_words() -> None:
+def test_describe_evaluations() -> None:
     assert describe_evaluation(evaluation(AnswerSource.RACE_NETWORK, 0)).splitlines()[:3] == [
         "win   50.00 %   with a gammon  25.00 %   backgammon 12.50 %",
         "lose  50.00 %   with a gammon   6.25 %   backgammon  3.12 %",
@@ -213,7 +213,7 @@ def test_hint_ranks_plays(player_root: Path, ply: str) -> None:
     assert {(row["cubeful_equity"], row["mwc"]) for row in printed} == {(None, None)}
 
 
-def test_hint_takes_the_roll_of_an_xgid(player_root: Path) -> None:
+def test_hint_uses_the_roll_of_an_xgid(player_root: Path) -> None:
     given = succeeds(player_root, "hint", XGID.format("31", 0), *RANDOM)
     assert "X to play 31" in given
     same = succeeds(player_root, "hint", START_ID, "13", "--no-jacoby", *RANDOM)
@@ -228,7 +228,7 @@ def test_hint_without_a_legal_play(player_root: Path) -> None:
     assert "more" not in shown
 
 
-def test_columns_of_plays(player_root: Path) -> None:
+def test_hint_columns(player_root: Path) -> None:
     ranked = bgdata.open_player(player_root, "random").rank_plays(START, "66")
     lines = describe_plays([*ranked_rows(START, parse_roll("66"), ranked[:11])], len(ranked) - 11).splitlines()
     assert len(lines) == 12
@@ -236,7 +236,7 @@ def test_columns_of_plays(player_root: Path) -> None:
 
 
 def test_hint_with_the_cube(root: Path) -> None:
-    """By the stakes of options or of an identifier: the equity with the cube, and the mwc in a match."""
+    """It prints cubeful equity, and mwc in a match, for stakes from options or an identifier."""
     player, met = bgdata.open_player(root, "random"), find_met(bgdata.open_warehouse(root), "published-12")
     score, rules = Stakes(MatchScore(2, 4)), CubeRules(met=met)
     owned = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
@@ -261,7 +261,7 @@ def test_hint_with_the_cube(root: Path) -> None:
 # ----------------------------------------------------------------- cube
 
 
-def test_an_exact_decision_in_words(root: Path) -> None:
+def test_describe_exact_decision(root: Path) -> None:
     shown = succeeds(root, "cube", BEAROFF_ID, *RANDOM)
     board, action, table, reasons, chances, _ = shown.split("\n\n")
     assert board.startswith(f"Position ID: {BEAROFF_ID}\n")
@@ -286,7 +286,7 @@ def test_an_exact_decision_in_words(root: Path) -> None:
     assert "winning chances: take from 21.3 %\n" in shown
 
 
-def test_decisions_in_a_match_in_words(root: Path) -> None:
+def test_describe_decisions_in_a_match(root: Path) -> None:
     shown = succeeds(root, "cube", START_ID, *RANDOM, *MATCH)
     assert "5-away" in shown
     assert re.search(r"\n +mwc change +equity\nno double  +\d+\.\d\d %", shown)
@@ -327,7 +327,7 @@ def test_options_are_stakes_and_rules(root: Path, arguments: tuple[str, ...], st
 
 
 def test_stakes_of_identifiers_and_options(root: Path) -> None:
-    """The score of an identifier holds until an option names another; --crawford alone speaks of that score."""
+    """The score of an identifier holds unless an option gives another; --crawford alone applies to that score."""
     names = identify(START, MatchState.from_stakes(Stakes(MatchScore(5, 3), Cube(2, CubeOwner.ON_ROLL)), length=7))
     expected = decision(root, START_ID, *MATCH, "--cube", "2", "--owner", "on_roll")
     assert (expected["away"], expected["opponent_away"], expected["is_crawford"]) == (5, 3, False)
@@ -350,7 +350,7 @@ def test_rules_of_an_xgid(root: Path) -> None:
     assert decision(root, on_the_bar.removeprefix("XGID=")) == decision(root, on_the_bar)
 
 
-def test_the_crawford_game(root: Path) -> None:
+def test_cube_in_the_crawford_game(root: Path) -> None:
     for text, method in ((START_ID, "janowski"), (POSITION, "exact")):
         found = decision(root, text, "--away", "1-5", "--crawford", *MET)
         assert (found["is_crawford"], found["best"], found["double_take"]) == (True, ["no_double"], None)
@@ -358,8 +358,8 @@ def test_the_crawford_game(root: Path) -> None:
     assert decision(root, START_ID, "--away", "5-1", *MET)["why_not"] == ""
 
 
-def test_answers_at_a_score_are_those_of_its_table(root: Path, tmp_path: Path) -> None:
-    """Solved alone, and by a table of its score."""
+def test_answers_at_a_score_equal_those_of_its_table(root: Path, tmp_path: Path) -> None:
+    """The answers are solved on demand, and read from a table of the score."""
     own = tmp_path / "warehouse"
     shutil.copytree(root, own)
     table = bgdata.open_warehouse(own).build(DATASET.name, MatchBearoffParameters(3, 3, 5, 3, met="published-12"))
@@ -375,7 +375,7 @@ def test_answers_at_a_score_are_those_of_its_table(root: Path, tmp_path: Path) -
     ("method", "arguments"),
     [
         ("exact", (position_id([2, 2], [1]), *MATCH)),  # beyond the table for money
-        ("exact", (position_id([2, 2, 0, 0, 0, 0, 0, 1], [1]),)),  # a checker that is not home
+        ("exact", (position_id([2, 2, 0, 0, 0, 0, 0, 1], [1]),)),  # a checker outside the home board
         ("exact", (POSITION, *MATCH, "--cube", "512", "--owner", "on_roll")),
         ("janowski", (POSITION, *MATCH, "--model", "janowski")),
         ("janowski", (POSITION, "--model", "janowski")),
@@ -389,15 +389,15 @@ def test_source_of_a_decision(root: Path, method: str, arguments: tuple[str, ...
     assert decision(root, *arguments)["method"] == method
 
 
-def test_a_match_as_money_is_decided_by_the_table_for_money(root: Path) -> None:
+def test_match_as_money_uses_the_money_table(root: Path) -> None:
     as_money, money = decision(root, POSITION, "--away", "5-3", "--as-money"), decision(root, POSITION)
     names = ("method", "accuracy", "no_double", "double_take", "double_pass", "unit")
     assert [as_money[name] for name in names] == [money[name] for name in names]
     assert money["method"] == "exact"
 
 
-def test_match_equity_table_of_a_file(root: Path, tmp_path: Path) -> None:
-    """No warehouse has a bearoff table for it."""
+def test_match_equity_table_from_a_file(root: Path, tmp_path: Path) -> None:
+    """No bearoff table of a warehouse uses it."""
     path = tmp_path / "other.xml"
     succeeds(root, "export", "met", "published-12", "-o", str(path))
     found = decision(root, POSITION, "--away", "5-3", "--met", str(path))
@@ -410,7 +410,7 @@ def test_match_equity_table_of_a_file(root: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def corrupted_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with network/random as it should be, one that is cut, and one for other inputs."""
+    """A warehouse with a valid network/random, a truncated network, and one with other inputs."""
     root = tmp_path_factory.mktemp("corrupted")
     good = random_networks(7)
     write_network(root, "random", good)
@@ -519,12 +519,12 @@ def commands() -> list[str]:
     ]
 
 
-def test_commands_that_take_positions_are_found() -> None:
+def test_position_commands_are_found() -> None:
     assert {"cube", "eval", "hint", "probe", "rollout", "show"} <= set(commands())
 
 
 @each("command", commands)
-def test_every_notation_is_read(player_root: Path, command: str) -> None:
+def test_every_command_reads_every_notation(player_root: Path, command: str) -> None:
     for name, text in identify(Position(POSITION)).items():
         if name != "match_id":
             assert POSITION in succeeds(player_root, command, text, *MORE.get(command, []))
@@ -534,7 +534,7 @@ def test_every_notation_is_read(player_root: Path, command: str) -> None:
 
 @each("command", commands)
 @each("position", FINISHED)
-def test_finished_game(player_root: Path, command: str, position: Position) -> None:
+def test_finished_game_is_refused_or_evaluated(player_root: Path, command: str, position: Position) -> None:
     result = run(player_root, command, position.id, *MORE.get(command, []))
     if command in OF_FINISHED_GAMES:
         assert (result.exit_code, position.id in result.stdout) == (0, True)

@@ -1,4 +1,4 @@
-"""`bgdata probe`: every table that covers a position, and at a match score one that is built when it is missing."""
+"""`bgdata probe`: every table that covers a position; at a match score a missing table is built."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bgdata.game.position import Position
 from tests.command_line import ON_ROLL, OPPONENT, POSITION, error_of, position_id, run, succeeds
 
 
-def test_probe(small_root: Path) -> None:
+def test_probe_prints_every_table(small_root: Path) -> None:
     shown = succeeds(small_root, "probe", POSITION)
     table = bgdata.open_two_sided(small_root, 3, 3)
     equities = table.probe(ON_ROLL, OPPONENT)
@@ -34,7 +34,7 @@ def test_probe(small_root: Path) -> None:
     assert "(over all pairs of 3x3 the error of the combined equity is" in shown
 
 
-def test_probe_of_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> None:
+def test_probe_with_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> None:
     for option, size in (("--one-sided", "3"), ("--two-sided", "3x3")):
         succeeds(small_root, "export", "gnubg-bd", option, size, "-o", tmp_path / f"{option[2:]}.bd")
     shown = succeeds(
@@ -50,8 +50,8 @@ def test_probe_of_gammons_and_gnubg_files(small_root: Path, tmp_path: Path) -> N
     assert "expected a position with at most 3 checkers a side for" in error_of(result, 1)
 
 
-def test_combined_chances_are_chances_and_gammons_count(small_root: Path) -> None:
-    """Against 15 checkers the last one of the player on roll wins a gammon, in the combined equity too."""
+def test_combined_chances_include_gammons(small_root: Path) -> None:
+    """Against 15 checkers, bearing off the last one wins a gammon, also in the combined equity."""
     *_, row = json.loads(
         succeeds(small_root, "probe", position_id(opponent=[0, 0, 15], on_roll=[1]), "--format", "json")
     )
@@ -62,7 +62,7 @@ def test_combined_chances_are_chances_and_gammons_count(small_root: Path) -> Non
     assert "-0.000000" not in shown
 
 
-def test_a_leader_is_worth_less_than_combined_tables_say(small_root: Path) -> None:
+def test_combined_equity_of_a_leader_is_corrected(small_root: Path) -> None:
     leader, trailer = [2, 3, 0], [0, 2, 4]
     text = position_id(opponent=trailer, on_roll=leader)
     *_, combined = json.loads(succeeds(small_root, "probe", text, "--format", "json"))
@@ -71,17 +71,17 @@ def test_a_leader_is_worth_less_than_combined_tables_say(small_root: Path) -> No
     excess = mean_excess(combined["cubeless"], *wastages)
     assert combined["cubeless"] - combined["corrected"] == pytest.approx(excess, abs=1e-12)
     assert excess > 0
-    expected = f"less what the leader is overrated by on average: cubeless equity {combined['corrected']:+.6f}"
+    expected = f"minus the average excess of the leader: cubeless equity {combined['corrected']:+.6f}"
     assert expected in succeeds(small_root, "probe", text)
 
 
-def test_one_side_with_few_checkers_is_corrected_too(small_root: Path) -> None:
+def test_few_checkers_of_one_side_are_corrected_too(small_root: Path) -> None:
     text = position_id(opponent=[0, 0, 4], on_roll=[5, 0, 0])
     *_, combined = json.loads(succeeds(small_root, "probe", text, "--format", "json"))
     assert combined["corrected"] < combined["cubeless"] - 0.001
 
 
-def test_with_few_checkers_combined_equities_are_not_corrected(small_root: Path) -> None:
+def test_few_checkers_of_both_sides_are_not_corrected(small_root: Path) -> None:
     exact, combined = json.loads(succeeds(small_root, "probe", POSITION, "--format", "json"))
     assert exact["corrected"] is combined["corrected"] is None
     assert combined["cubeless"] == pytest.approx(exact["cubeless"], abs=0.01)
@@ -101,7 +101,7 @@ SMALL = MatchBearoffParameters(3, 3, met="published-12")
 
 @pytest.fixture
 def root(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A warehouse folder, where tables of 3 points and 3 checkers are built on demand: those of 6 take longer."""
+    """A warehouse that builds tables of 3 points and 3 checkers on demand, as those of 6 take longer."""
     recipe = probe.parameters_of
     changes = {"points": 3, "checkers": 3}
     monkeypatch.setattr(probe, "parameters_of", lambda *given: recipe(*given).with_changes(changes))
@@ -124,7 +124,7 @@ def test_probe_builds_the_table_once(root: Path) -> None:
     assert len(list(bgdata.open_warehouse(root).versions(DATASET.name))) == 1
 
 
-def test_owners_and_crawford(root: Path) -> None:
+def test_probe_with_owners_and_crawford(root: Path) -> None:
     own = succeeds(root, "probe", POSITION, "--away", "4-3", "--cube", "2", *MET)
     assert "4-away 3-away, cube 2 owned by on roll, by published-12" in own
     assert own == succeeds(root, "probe", POSITION, "--away", "4-3", "--cube", "2", "--owner", "on_roll", *MET)
@@ -136,7 +136,7 @@ def test_owners_and_crawford(root: Path) -> None:
     assert "right: no double" in crawford
 
 
-def test_a_larger_table_is_used_where_it_is_there(root: Path) -> None:
+def test_larger_table_is_used_if_present(root: Path) -> None:
     larger = position_id([0, 0, 0, 1], [2, 2])
     error = error_of(run(root, "probe", larger, "--away", "2-3", *MET), 1)
     assert error == (
@@ -152,7 +152,7 @@ def test_a_larger_table_is_used_where_it_is_there(root: Path) -> None:
     )
 
 
-def test_build_takes_scores(memory_path: Path) -> None:
+def test_build_of_a_table_for_a_score(memory_path: Path) -> None:
     root = memory_path / "warehouse"
     size = ("--points", "2", "--checkers", "2")
     settings = ["away=3", "opponent_away=4", "cube_value=2", "met=published-12"]
@@ -187,17 +187,17 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("options", "code", "message"), WRONG, ids=lambda value: str(value)[:40])
-def test_wrong_scores_and_cubes(root: Path, options: tuple[str, ...], code: int, message: str) -> None:
+def test_invalid_scores_and_cubes_are_refused(root: Path, options: tuple[str, ...], code: int, message: str) -> None:
     assert error_of(run(root, "probe", POSITION, *options, *MET), code).startswith(message)
 
 
-def test_an_unknown_match_equity_table(root: Path) -> None:
+def test_unknown_match_equity_table_is_refused(root: Path) -> None:
     error = error_of(run(root, "probe", POSITION, "--away", "3-5", "--met", "nobody"), 1)
     assert error.startswith("expected a match equity table among ")
 
 
 @pytest.mark.parametrize("points", [{}, {1: 1}], ids=["on the bar", "on the bar and a point"])
-def test_a_checker_on_the_bar(root: Path, points: dict[int, int]) -> None:
+def test_checker_on_the_bar_is_refused(root: Path, points: dict[int, int]) -> None:
     board = ["0"] * 26
     board[25], board[0] = "1", "1"
     for point, count in points.items():

@@ -1,4 +1,4 @@
-"""Networks in integers against their twin: sums and hidden units exactly, chances within a millionth."""
+"""Networks in integers against a reference: equal sums and hidden units, and chances within a millionth."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ def sample_games() -> GamePositions:
 
 
 def new_changes() -> Changes:
-    """Scratch that is not clean."""
+    """Scratch with arbitrary content."""
     return Changes(*(np.full(INPUT_ROOM + STEP, 7, np.int16) for _ in Changes._fields))
 
 
 def inputs_of(network: NetworkArrays, board: np.ndarray) -> np.ndarray:
-    """int16[INPUT_ROOM]: the inputs of one board; what follows them is not clean."""
+    """int16[INPUT_ROOM]: the inputs of one board, followed by arbitrary content."""
     inputs = np.full((1, INPUT_ROOM), 7, np.int16)
     fill_many_inputs(network.input_set, board[None], 1, np.zeros(ROLL_NUMBERS, np.int32), inputs)
     return inputs[0]
 
 
 def fill_sums(network: NetworkArrays, inputs: np.ndarray, sums: np.ndarray) -> None:
-    """Fills sums[0:hidden] with the sums of the first layer, from the biases on."""
+    """Fills sums[0:hidden] with the sums of the first layer, starting from the biases."""
     nothing = np.full(INPUT_ROOM, 7, np.int16)
     nothing[: network.inputs] = 0
     change_sums(network, nothing, network.biases, inputs, new_changes(), sums)
 
 
 def network_of(networks: Networks, which: int) -> NetworkArrays:
-    """`network_at` gives views, which only kernels may have: it counts no references."""
+    """Python version of `network_at`, whose views only kernels may use because it counts no references."""
     return network_at.py_func(networks, which)  # type: ignore[attr-defined]
 
 
@@ -89,12 +89,12 @@ def kernel_answer(networks: Networks, which: int, board: np.ndarray) -> tuple[np
 
 
 def outputs_of(networks: Networks, which: int, sums: np.ndarray) -> np.ndarray:
-    """float32[n, 5]: the chances of n boards together, from int32[n, unit] sums of the first layer."""
+    """float32[n, 5]: the chances of n boards at once, from int32[n, unit] sums of the first layer."""
     network, most = network_of(networks, which), rounded_up(int(networks.shapes[:, SIZES:].max()))
     packed = np.full(later_size(network), 77, np.int16)
     pack_later(network, packed)
     gathered = Gathered(np.full(most + STEP, 77, np.int16), np.full((LANES, most + STEP), 77, np.int16))
-    hidden, later = np.full((LANES, most), 77, np.int16), np.full((LANES, most), 77, np.int32)  # not clean
+    hidden, later = np.full((LANES, most), 77, np.int16), np.full((LANES, most), 77, np.int32)  # arbitrary content
     chances = np.empty((LANES, 5), np.float32)
     for lane, of_lane in enumerate(sums):
         fill_first_hidden(network, of_lane, hidden[lane])
@@ -103,9 +103,8 @@ def outputs_of(networks: Networks, which: int, sums: np.ndarray) -> np.ndarray:
 
 
 @each_network
-def test_twin(number: int, which: int) -> None:
-    """A hidden unit that is next to a half may be rounded the other way in single precision: such boards do not count,
-    and are few."""
+def test_networks_equal_the_reference(number: int, which: int) -> None:
+    """A hidden unit near a half may round differently in single precision; such boards are skipped, and rare."""
     networks = random_networks(number)
     layers, input_set = unpacked(networks, which), SHAPES[number][0][which]
     certain = 0
@@ -120,8 +119,8 @@ def test_twin(number: int, which: int) -> None:
 
 
 @each_network
-def test_together_as_alone(number: int, which: int) -> None:
-    """Chances of several boards at a time, to the last bit those of each."""
+def test_boards_together_equal_boards_alone(number: int, which: int) -> None:
+    """Chances of several boards at once are equal to the last bit."""
     networks = random_networks(number)
     found = [kernel_answer(networks, which, board) for board in sample_boards()[: LANES * (LANES + 1) // 2]]
     for count in range(1, LANES + 1):
@@ -130,15 +129,15 @@ def test_together_as_alone(number: int, which: int) -> None:
         assert together.tobytes() == np.stack([chances for _, chances in some]).tobytes()
 
 
-def test_opinions_differ() -> None:
-    """The networks of the tests are no constants, so that comparing them says something."""
+def test_sample_networks_are_not_constant() -> None:
+    """Comparisons with constant networks would prove nothing."""
     networks = random_networks(0)
     found = np.array([kernel_answer(networks, 2, board)[1] for board in sample_boards()])
     assert (found.std(axis=0) > 0.02).all()
 
 
-def test_known_network() -> None:
-    """A win chance that is known in closed form from the pips alone."""
+def test_network_with_known_answers() -> None:
+    """Its winning chance is a formula of the pips."""
     networks = pips_networks()
     for board in sample_boards():
         pips = sum(max(int(n), 0) * p for p, n in enumerate(board) if p) - int(board[0]) * 25
@@ -150,7 +149,7 @@ def test_known_network() -> None:
         assert (chances[1:] < 1e-4).all()
 
 
-def test_squashing() -> None:
+def test_half_tangent_is_odd_and_accurate() -> None:
     points = np.concatenate([np.linspace(-6, 6, 4001), [-1e9, 1e9, 0.0, 1e-30]]).astype(np.float32)
     found = [float(half_tangent(point)) for point in points]
     assert max(abs(value - tanh(y)) for value, y in zip(found, points.tolist(), strict=True)) < 1e-4
@@ -160,8 +159,8 @@ def test_squashing() -> None:
     assert [-value for value in found[:4001]] == found[4000::-1]  # odd to the last bit
 
 
-def test_squashing_is_lamberts_fraction() -> None:
-    """The published continued fraction in exact arithmetic, and where it would pass 1."""
+def test_half_tangent_is_lamberts_fraction() -> None:
+    """The published continued fraction in exact arithmetic, and where it would exceed 1."""
     y = Fraction(497, 100)
 
     def exact(y: Fraction) -> Fraction:
@@ -175,8 +174,8 @@ def test_squashing_is_lamberts_fraction() -> None:
 
 
 @pytest.mark.parametrize("unit", [FIRST_SUM, Activation.LOGISTIC.later_sum])
-def test_hidden_units(unit: int) -> None:
-    """The nearest of 8,192 steps, for all sums there are; never beyond 0 and 1."""
+def test_logistic_units(unit: int) -> None:
+    """The nearest of 8,192 steps for all possible sums; never outside 0 to 1."""
     sums = np.linspace(-20 * unit, 20 * unit, 3001).astype(np.int32)
     sums = np.concatenate([sums, np.array([0, -(2**31), 2**31 - 1], np.int32)])
     hidden = np.empty(len(sums), np.int16)
@@ -188,8 +187,8 @@ def test_hidden_units(unit: int) -> None:
 
 
 @each_network
-def test_changed_sums_are_those_computed_anew(number: int, which: int) -> None:
-    """Between any two boards, not only a play apart: integers do not care."""
+def test_updated_sums_equal_fresh_ones(number: int, which: int) -> None:
+    """Sums are updated between any two boards, not only boards a play apart."""
     networks = random_networks(number)
     network = network_of(networks, which)
     boards = np.concatenate([sample_boards()[:60], batch_plays(sample_games().boards[:2], sample_games().rolls[:2])[1]])
@@ -203,8 +202,8 @@ def test_changed_sums_are_those_computed_anew(number: int, which: int) -> None:
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 32), (0, 196), (192, 260)])
-def test_nearest_of_the_last_boards(begin: int, end: int) -> None:
-    """It is found among all that are not filled anew later, by the inputs asked for; of equals it is the newest."""
+def test_nearest_recent_board(begin: int, end: int) -> None:
+    """Boards that are about to be refilled are skipped; ties go to the newest board."""
     generator, ties = np.random.default_rng(end), 0
     for _ in range(50):
         inputs = generator.integers(0, 2, (RECENT, INPUT_ROOM)).astype(np.int16)
@@ -220,7 +219,7 @@ def test_nearest_of_the_last_boards(begin: int, end: int) -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_largest_weights_fit_into_sums(sign: int) -> None:
-    """With every weight and bias at the end of its range the sums of the first layer are those of Python's integers."""
+    """With extreme weights and biases, the sums of the first layer equal those of Python integers."""
     shapes, weights, biases = random_networks(0)
     networks = Networks(shapes, np.full_like(weights, sign * 32767), np.full_like(biases, sign * 2**30))
     for which, input_set in enumerate(SHAPES[0][0]):
@@ -229,12 +228,12 @@ def test_largest_weights_fit_into_sums(sign: int) -> None:
             assert kernel_answer(networks, which, board)[0].tolist() == first_sums(layers, values)
 
 
-def test_input_sets_are_all_tested() -> None:
+def test_every_input_set_is_tested() -> None:
     assert {input_set for input_sets, _ in SHAPES for input_set in input_sets} == set(InputSet)
 
 
 def test_rectified_units() -> None:
-    """To the nearest, a half upward; 0 below 0, and 8 at most."""
+    """Rounded to the nearest, halves up; 0 below 0, and at most 8."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257]
     expected = [0, 0, 0, 0, 0, 0, 1, 1, 2, 4095, 4095, 4095]
     for times in (1, 5):  # with and without whole vectors

@@ -1,4 +1,4 @@
-"""What networks see, against the twins that count from the meaning of every input, by hand, and turned around."""
+"""Inputs of networks against slow references, by hand, and with sides exchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.reference import race_inputs as race_twin
 from tests.reference.networks import INPUT_SETS, base_inputs, inputs
 from tests.together import each
 
-# by input set: its revision, and the beginning of the SHA-256 of what it says of `sample_boards`
+# by input set: its revision, and the beginning of the SHA-256 of its inputs for `sample_boards`
 VALUES = {
     InputSet.TESAURO_196: (1, "e3c747499e6ab129"),
     InputSet.TESAURO_198: (1, "4974f6cd77ab24bc"),
@@ -46,7 +46,7 @@ each_features = pytest.mark.parametrize("input_set", FEATURES)
 
 @cache
 def sample_boards() -> Boards:
-    """Of all classes: every input has a meaning everywhere."""
+    """Boards of all classes, as every input is defined for all."""
     return random_game_positions(60, seed=61).boards
 
 
@@ -65,8 +65,8 @@ def named(input_set: InputSet, board: list[int]) -> dict[str, int]:
     return dict(zip((name for name, _ in FEATURES[input_set]), found, strict=True))
 
 
-def test_labels_and_numbers_are_frozen() -> None:
-    """Networks are stored with the number; recipes with the label."""
+def test_labels_and_numbers_are_fixed() -> None:
+    """Networks are stored with the number, recipes with the label."""
     assert [(input_set.label, int(input_set)) for input_set in InputSet] == [
         (label, n) for n, label in enumerate(INPUT_SETS)
     ]
@@ -78,8 +78,8 @@ def test_labels_and_numbers_are_frozen() -> None:
 @pytest.mark.parametrize(
     ("listed", "count", "digest"), [(RACE_INPUTS, 60, "30daf859134ba6bc"), (CONTACT_INPUTS, 64, "48588be59171995f")]
 )
-def test_order_of_features_is_frozen(listed: tuple[NamedInput, ...], count: int, digest: str) -> None:
-    """Trained networks know their inputs by place alone: a change here makes them worthless."""
+def test_order_of_inputs_is_fixed(listed: tuple[NamedInput, ...], count: int, digest: str) -> None:
+    """Trained networks know inputs only by place: a change here makes them useless."""
     names = [name for name, _ in listed]
     assert len(set(names)) == len(names) == count
     assert all(each.meaning for each in listed)
@@ -88,15 +88,15 @@ def test_order_of_features_is_frozen(listed: tuple[NamedInput, ...], count: int,
 
 
 @each_input_set
-def test_values_change_with_the_revision_alone(input_set: InputSet) -> None:
+def test_values_change_only_with_the_revision(input_set: InputSet) -> None:
     digest = hashlib.sha256(encode(input_set, sample_boards()).astype("<i2").tobytes()).hexdigest()
     assert (input_set.revision, digest[:16]) == VALUES[input_set]
 
 
 @each_input_set
 @pytest.mark.parametrize("together", [1, 5, MOST_BOARDS])
-def test_inputs_of_many_boards_are_those_of_each(input_set: InputSet, together: int) -> None:
-    numbers = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # what another player left
+def test_inputs_of_many_boards_equal_those_of_each(input_set: InputSet, together: int) -> None:
+    numbers = np.full(ROLL_NUMBERS, 1 << 30, np.int32)  # arbitrary content
     alone, many = encode(input_set, sample_boards()), np.full((len(sample_boards()), MOST_INPUTS), -1, np.int16)
     count = input_count(input_set)
     for begin in range(0, len(sample_boards()), together):
@@ -104,15 +104,15 @@ def test_inputs_of_many_boards_are_those_of_each(input_set: InputSet, together: 
         fill_many_inputs(int(input_set), sample_boards()[rows], len(sample_boards()[rows]), numbers, many[rows])
     assert np.array_equal(many[:, :count], alone)
     assert (many[:, count:] == -1).all()
-    # sides with checkers on the bar, whose rolls are counted alone
+    # sides with checkers on the bar, whose rolls are counted separately
     ours, theirs = sample_boards()[:, 25] > 0, sample_boards()[:, 0] > 0
     assert min((ours & ~theirs).sum(), (theirs & ~ours).sum()) > 100
     assert (ours & theirs).any()
 
 
 @each_input_set
-def test_twin(input_set: InputSet) -> None:
-    step = 17 if input_set == InputSet.CONTACT else 3  # the twin moves checkers for its shots: slow
+def test_inputs_equal_the_reference(input_set: InputSet) -> None:
+    step = 17 if input_set == InputSet.CONTACT else 3  # the reference moves checkers for its shots: slow
     boards = np.concatenate([sample_boards()[::step], sample_races()[:: 3 * step]])
     found = encode(input_set, boards)
     assert found.dtype == np.int16
@@ -133,14 +133,14 @@ HAND_MADE = {
 
 
 @each("name", list(HAND_MADE))
-def test_features_of_boards_made_by_hand(name: str) -> None:
+def test_inputs_by_hand(name: str) -> None:
     board = HAND_MADE[name]
     for input_set, twin in ((InputSet.CONTACT, contact_twin), (InputSet.RACE, race_twin)):
         assert features(input_set, np.array([board], np.int8))[0].tolist() == twin.inputs(board)
 
 
 def test_every_count_on_every_point() -> None:
-    """1 to 15 checkers of either side on one point, on the bar, and off: all that a table is looked up for."""
+    """1 to 15 checkers of each side on a point, on the bar, and off: all entries of the lookup tables."""
     boards = np.zeros((2 * 15 * 24 + 2 * 16 + 2 * 16, 26), np.int8)
     cells = [(point, sign * count) for point in range(1, 25) for sign in (1, -1) for count in range(1, 16)]
     cells += [(slot, count) for slot in (0, 25) for count in range(16)]
@@ -162,7 +162,7 @@ def test_start_position_by_hand() -> None:
     assert found.tolist() == expected.tolist()
 
 
-def test_contact_features_of_the_start_by_hand() -> None:
+def test_contact_inputs_of_the_start_by_hand() -> None:
     found = named(InputSet.CONTACT, list(START.board))
     assert found["pips"] == 167 // 2
     assert found["contact_pips"] == (24 * 2 + 13 * 5 + 8 * 3 + 6 * 5 - 15) // 2
@@ -174,7 +174,7 @@ def test_contact_features_of_the_start_by_hand() -> None:
     assert found["block_in_front"] == 4 * (2 + 1 + 1)
     assert found["dance_chance"] == round(64 / 36)
     assert found["timing"] == 5 * 7 + 3 * 2 + 3 * 4
-    assert found["unlinked"] == 16  # the back checkers; 13 and 8 see 8 and 6
+    assert found["unlinked"] == 16  # the back checkers; 13 and 8 are linked to 8 and 6
     assert found["point_making_chance"] == round(64 * 16 / 36)  # 31 42 53 61 64 and all doubles
 
 
@@ -187,8 +187,8 @@ def test_full_prime_and_closed_board() -> None:
     assert found["blockade_from_bar"] == 64
 
 
-def test_race_features_by_hand() -> None:
-    # seven left: two on 1, one each on 3, 4, 6, 9 and 10; the opponent has fourteen on his 2 and one on his 7
+def test_race_inputs_by_hand() -> None:
+    # seven left: two on 1, one each on 3, 4, 6, 9 and 10; the opponent has fourteen on its 2 and one on its 7
     board = [0, 2, 0, 1, 1, 0, 1, 0, 0, 1, 1, *[0] * 6, 0, -1, *[0] * 4, -14, 0, 0]
     found = named(InputSet.RACE, board)
     assert [found[f"off_{off}_or_more"] for off in (1, 8, 9, 14)] == [64, 64, 0, 0]
@@ -201,13 +201,13 @@ def test_race_features_by_hand() -> None:
     assert (found["odd_checkers"], found["gammon_possible"], found["gammon_pips"]) == (64, 0, 0)
     assert (found["opponent_gammon_possible"], found["opponent_gammon_pips"]) == (64, 1 + 2)
     assert (found["opponent_backgammon_checkers"], found["opponent_backgammon_pips"]) == (0, 0)
-    for six, expected in ((12, (48, 4 * (1 + 1 + 6))), (11, (0, 0))):  # one is off: no gammon any more
+    for six, expected in ((12, (48, 4 * (1 + 1 + 6))), (11, (0, 0))):  # one is off: no gammon is possible
         found = named(InputSet.RACE, [0, 0, 0, 0, 0, 0, six, *[0] * 12, 2, *[0] * 4, 1, 0])
         assert (found["backgammon_checkers"], found["backgammon_pips"]) == expected
 
 
 @pytest.mark.parametrize(("input_set", "most", "used"), [(InputSet.CONTACT, 128, 32), (InputSet.RACE, 192, 50)])
-def test_features_have_a_range_and_are_used(input_set: InputSet, most: int, used: int) -> None:
+def test_inputs_have_a_range_and_are_used(input_set: InputSet, most: int, used: int) -> None:
     boards = sample_races() if input_set == InputSet.RACE else sample_boards()
     found = features(input_set, np.concatenate([sample_boards(), sample_races()]))
     assert (found.min(), found.max() <= most, found.max() > most - 64) == (0, True, True)
@@ -215,15 +215,15 @@ def test_features_have_a_range_and_are_used(input_set: InputSet, most: int, used
 
 
 @each_features
-def test_features_change_places_with_the_sides(input_set: InputSet) -> None:
+def test_inputs_are_exchanged_with_the_sides(input_set: InputSet) -> None:
     boards = np.concatenate([sample_boards(), sample_races()])
     side = len(FEATURES[input_set]) // 2
     turned = np.roll(features(input_set, boards), side, axis=1)
     assert np.array_equal(features(input_set, flip_boards(boards)), turned)
 
 
-def test_inputs_of_points_change_places_with_the_sides() -> None:
-    """The points from 24 down with both halves exchanged, and both extras of a kind."""
+def test_inputs_of_points_are_exchanged_with_the_sides() -> None:
+    """Points are in reverse order with both halves exchanged, and so are both extras of a kind."""
     own, flipped = (encode(InputSet.TESAURO_196, each) for each in (sample_boards(), flip_boards(sample_boards())))
     points = own[:, :POINT_INPUTS].reshape(-1, 24, 2, 4)[:, ::-1, ::-1].reshape(-1, POINT_INPUTS)
     assert np.array_equal(flipped, np.hstack([points, own[:, [193, 192, 195, 194]]]))
@@ -246,6 +246,6 @@ def test_unknown_label_is_refused(label: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int8), np.zeros(26, np.int8), np.zeros((2, 26), np.int16)])
-def test_boards_of_another_form_are_refused(wrong: np.ndarray) -> None:
+def test_invalid_boards_are_refused(wrong: np.ndarray) -> None:
     with pytest.raises(InvalidPositionError, match=r"expected boards as int8\[n, 26\]"):
         encode(InputSet.RACE, wrong)

@@ -1,4 +1,5 @@
-"""Networks of a version: mapped, refused where kernels could not read them, quoted as measured, and played by name."""
+"""Networks of a version: mapped, refused if kernels could not read them, quoted with measured scores, opened by
+name."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def good_networks() -> Networks:
     return random_networks(3)
 
 
-def test_networks_are_mapped(tmp_path: Path) -> None:
+def test_open_networks_maps_files(tmp_path: Path) -> None:
     opened = open_networks(Table(write_network(tmp_path, "good", good_networks())))
     for name, written in good_networks()._asdict().items():
         found = getattr(opened, name)
@@ -76,18 +77,18 @@ def test_networks_are_mapped(tmp_path: Path) -> None:
 
 
 def is_mapped(array: NDArray[np.generic]) -> bool:
-    """Whether an array's memory is a file."""
+    """Whether an array's memory is a mapped file."""
     owner: object = array
     while isinstance(owner, np.ndarray | memoryview):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    return isinstance(owner, ctypes.Array)  # over pages of a file: see store.arrays.mapped
+    return isinstance(owner, ctypes.Array)  # over mapped pages: see store.arrays.mapped
 
 
 def test_array_in_memory_is_not_mapped() -> None:
     assert not is_mapped(np.zeros(3))
 
 
-def test_layers() -> None:
+def test_layer_sizes() -> None:
     assert [layer_sizes(row) for row in good_networks().shapes.tolist()] == [[*hidden, 5] for hidden in HIDDEN]
 
 
@@ -134,17 +135,17 @@ FLAWS: dict[str, tuple[Callable[[Networks], Networks], str]] = {
 
 
 @each("name", list(FLAWS))
-def test_flaws(tmp_path: Path, name: str) -> None:
+def test_flawed_networks_are_refused(tmp_path: Path, name: str) -> None:
     corrupt, message = FLAWS[name]
     assert find_flaw(good_networks()) == ""
     folder = write_network(tmp_path, "bad", corrupt(good_networks()))
-    if name == "shapes in columns":  # saving would put them in rows
+    if name == "shapes in columns":  # saving would turn them into rows
         np.save(folder / "shapes.npy", np.asfortranarray(good_networks().shapes))
     with pytest.raises(CorruptFileError) as caught:
         open_networks(Table(folder))
     text = str(caught.value)
     start, end = "expected networks that bgdata can read in network/bad/r1-0123abcd, found ", "; try: bgdata verify"
-    if name in ("shapes in columns", "weights of big end"):  # no array of ours is like that
+    if name in ("shapes in columns", "weights of big end"):  # our arrays never have these forms
         assert re.match(
             rf"expected a whole \.npy array in {folder}/\w+\.npy, found: {message}; try: bgdata verify", text
         )
@@ -162,7 +163,7 @@ def test_networks_of_older_inputs_are_refused(monkeypatch: pytest.MonkeyPatch) -
         open_networks(Table(folder))
 
 
-def test_missing_and_cut_arrays_are_refused(tmp_path: Path) -> None:
+def test_missing_and_truncated_arrays_are_refused(tmp_path: Path) -> None:
     folder = write_network(tmp_path, "bad", good_networks())
     (folder / "biases.npy").unlink()
     with pytest.raises(MissingTableError, match=r"expected the array .*biases\.npy, found no such file"):
@@ -186,8 +187,9 @@ def default_network() -> Table:
     return Table(folder)
 
 
-def test_the_default_network_comes_with_its_measured_scores() -> None:
-    """40,000 games, as the page of networks has them, and all three benchmarks: not the 8,000 games of its training."""
+def test_default_network_has_its_measured_scores() -> None:
+    """40,000 games, as on the page of networks, and all three benchmarks, instead of the 8,000 games of its
+    training."""
     table = default_network()
     scores = {(each.measure, each.against.partition("-")[0]): each for each in shipped_scores(table)}
     games = scores["points_per_game", "pubeval"]
@@ -212,7 +214,7 @@ def test_evaluations_quote_shipped_scores(tmp_path: Path) -> None:
     assert re.search(r", error rate \d\.\d \+/- \d\.\d in 500 contact decisions$", said)
 
 
-def test_training_is_called_training(warehouse: Warehouse) -> None:
+def test_scores_of_training_are_named_so(warehouse: Warehouse) -> None:
     table = warehouse.open("network", "tiny")
     found = table.manifest.statistics
     expected = (
@@ -237,8 +239,8 @@ def test_scores_of_the_warehouse_are_quoted(warehouse: Warehouse) -> None:
     assert "training" not in said
 
 
-def test_scores_on_a_benchmark_that_another_one_replaced(warehouse: Warehouse) -> None:
-    """The decisions of a set change with the network whose games they are from: a score of those before is none."""
+def test_scores_on_a_replaced_benchmark_are_skipped(warehouse: Warehouse) -> None:
+    """The decisions of a benchmark change with the network of its games, so older scores do not apply."""
     player = open_named_player("network/tiny", 0, warehouse)
     (benchmark,) = warehouse.current("rollout_decisions")
     table = warehouse.build(BENCHMARKS.name, ScoreParameters.on(benchmark, "network/tiny", 0, player.version))
@@ -250,7 +252,7 @@ def test_scores_on_a_benchmark_that_another_one_replaced(warehouse: Warehouse) -
 
 @pytest.mark.parametrize("lost", ["player", "version", "points_per_game"])
 def test_incomplete_manifests_are_skipped(warehouse: Warehouse, lost: str) -> None:
-    """A warehouse may come from a stranger: `verify` says what is wrong, and evaluations go on."""
+    """A warehouse may come from a stranger: `verify` reports the problem, and evaluations work."""
     player = open_named_player("network/tiny", 0, warehouse)
     table = warehouse.build("game_scores", GameParameters("network/tiny", 0, player.version, "pubeval", 0, "2", 40, 3))
     path = table.folder / "manifest.json"
@@ -261,8 +263,8 @@ def test_incomplete_manifests_are_skipped(warehouse: Warehouse, lost: str) -> No
     assert "in training" in bgdata.open_player(warehouse.root, "tiny").evaluate(START_ID).accuracy
 
 
-def test_smallest_error_is_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of what was shipped and what was measured here, whichever has the smaller error."""
+def test_score_with_the_smallest_error_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The score may be a shipped or a local measurement."""
     table = default_network()
     shipped = {each.measure: each for each in best_scores(table, "", None)}["points_per_game"]
     warehouse = bgdata.open_warehouse(tmp_path / "w")
@@ -273,7 +275,7 @@ def test_smallest_error_is_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert found == [expected or here]
 
 
-def test_the_file_is_read_and_written(tmp_path: Path) -> None:
+def test_scores_file_round_trips(tmp_path: Path) -> None:
     table = default_network()
     write_scores(tmp_path, {recorded_name(table): [points(0.25, 0.125, 8)], "network/x/r1-00000000": []})
     assert list(read_scores(tmp_path)) == [recorded_name(table)]
@@ -285,7 +287,7 @@ def test_the_file_is_read_and_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b'{"a": [{"value": 1}]}'])
-def test_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_damaged_scores_file_is_refused(tmp_path: Path, content: bytes) -> None:
     write_scores(tmp_path, {"a": [NetworkScore("points_per_game", "pubeval", 0.5, 0.01, 10, "x")]})
     (path,) = tmp_path.iterdir()
     own(path).write_bytes(content)
@@ -293,7 +295,7 @@ def test_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
         read_scores(tmp_path)
 
 
-def test_a_class_has_the_error_rate_of_its_own_benchmark() -> None:
+def test_each_class_has_the_error_rate_of_its_benchmark() -> None:
     rates = [
         NetworkScore("error_rate", f"rollout_decisions/{name}-20", value, 0.5, 20, "x")
         for name, value in (("race", 1), ("contact", 4))
@@ -323,8 +325,8 @@ def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
     assert not warehouse.root.exists()
 
 
-def test_networks_of_the_warehouse_come_first(warehouse: Warehouse) -> None:
-    """Also under the name of what comes with bgdata: it is the newest."""
+def test_network_of_the_warehouse_comes_first(warehouse: Warehouse) -> None:
+    """It replaces the default network of the same name, as it is newer."""
     player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
     assert repr(player) == f"MappedNetwork({player.label})"
@@ -337,7 +339,7 @@ def test_networks_of_the_warehouse_come_first(warehouse: Warehouse) -> None:
 
 
 def test_missing_current_version_is_refused(tmp_path: Path) -> None:
-    """Of the same name, which plays in another way."""
+    """The default network of the same name would play differently."""
     folder = tmp_path / "network" / DEFAULT_NETWORK
     folder.mkdir(parents=True)
     (folder / "current").write_text("r1-00000000\n")
@@ -345,7 +347,7 @@ def test_missing_current_version_is_refused(tmp_path: Path) -> None:
         find_network("network", bgdata.open_warehouse(tmp_path))
 
 
-def test_its_version_changes_with_weights_and_tables(warehouse: Warehouse) -> None:
+def test_version_changes_with_weights_and_tables(warehouse: Warehouse) -> None:
     versions = [open_named_player("network/tiny", 0, warehouse).version]
     assert open_named_player("network/tiny", 0, warehouse).version == versions[0]
     warehouse.build("network", replace(TINY, seed=5))
@@ -356,7 +358,7 @@ def test_its_version_changes_with_weights_and_tables(warehouse: Warehouse) -> No
     assert all(len(version) == 8 for version in versions)
 
 
-def test_it_looks_ahead(warehouse: Warehouse) -> None:
+def test_open_player_looks_ahead(warehouse: Warehouse) -> None:
     player = open_named_player("network/tiny", 1, warehouse)
     assert player.label == "tiny-1ply"
     with pytest.raises(UsageError, match="expected a ply from 0 to 3, got 4"):
@@ -384,15 +386,15 @@ def test_invalid_names_are_refused(small_root: Path, monkeypatch: pytest.MonkeyP
         open_named_player("network", 0, warehouse)
 
 
-def test_versions_of_players_follow_values_and_not_revisions() -> None:
-    """The digests of games hold them: this is who played the default corpus."""
+def test_player_version_depends_on_values_not_revisions() -> None:
+    """The digests of the default corpus contain this version of its player."""
     tables = ["taught-400/r1-15aad32f", "6x6/r1-77285ba0", "6x15/r1-9d944484", "6x15/r1-f05b6197"]
     assert version_by(map(Path, tables)) == "7f3f62c5"
     assert version_by(Path(name.replace("/r1-", "/r2-")) for name in tables) == "7f3f62c5"
     assert version_by(Path(name.replace("77285ba0", "77285ba1")) for name in tables) != "7f3f62c5"
 
 
-def test_it_plays_games_as_a_kernel_and_turn_by_turn() -> None:
+def test_network_plays_the_same_games_in_a_kernel_and_in_python() -> None:
     player = NetworkPlayer(sample_networks(0), NO_TABLES)
     assert isinstance(player, KernelPlayer)
     assert player.label == "network"
@@ -404,7 +406,7 @@ def test_it_plays_games_as_a_kernel_and_turn_by_turn() -> None:
 
 
 class Plain:
-    """A player that no kernel knows."""
+    """A player without a kernel."""
 
     label = version = "plain"
 
@@ -412,7 +414,7 @@ class Plain:
         self.choose_plays = player.choose_plays
 
 
-def test_versions_follow_the_weights() -> None:
+def test_version_changes_with_the_weights() -> None:
     networks = sample_networks(0)
     weights, biases = networks.weights.copy(), networks.biases.copy()
     weights[-1] += 1

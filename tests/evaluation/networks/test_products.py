@@ -1,5 +1,4 @@
-"""Products of whole numbers as vectors, against NumPy's in 64 bits; on processors with and without what makes them
-fast."""
+"""Integer products as vectors against NumPy's in 64 bits, on processors with and without special instructions."""
 
 from __future__ import annotations
 
@@ -33,42 +32,42 @@ Sums = NDArray[np.int32]
 
 
 @kernel()
-def rows_added(weights: Numbers, rows: Numbers, values: Numbers, n: int, before: Sums, sums: Sums) -> None:
-    """`add_rows` for Python; and so for the others."""
+def call_add_rows(weights: Numbers, rows: Numbers, values: Numbers, n: int, before: Sums, sums: Sums) -> None:
+    """`add_rows` callable from Python; the functions below do this for other intrinsics."""
     add_rows(weights, rows, values, n, before, sums)
 
 
 @kernel()
-def points_weighed(board: NDArray[np.int8], side: int, weights: Numbers, row: int) -> int:
+def call_weigh_points(board: NDArray[np.int8], side: int, weights: Numbers, row: int) -> int:
     found: int = weigh_points(board, side, weights, row)
     return found
 
 
 @kernel()
-def changes_counted(inputs: Numbers, row: int, other: int, begin: int, end: int) -> int:
+def call_count_changes(inputs: Numbers, row: int, other: int, begin: int, end: int) -> int:
     found: int = count_changes(inputs, row, other, begin, end)
     return found
 
 
 @kernel()
-def changes_collected(before: Numbers, after: Numbers, count: int, rows: Numbers, changes: Numbers) -> int:
+def call_collect_changes(before: Numbers, after: Numbers, count: int, rows: Numbers, changes: Numbers) -> int:
     found: int = collect_changes(before, after, count, rows, changes)
     return found
 
 
 @kernel()
-def shifted_down(numbers: Sums, shift: np.int32, most: np.int32, shifted: Numbers) -> None:
+def call_shift_down(numbers: Sums, shift: np.int32, most: np.int32, shifted: Numbers) -> None:
     shift_down(numbers, shift, most, shifted)
 
 
 @kernel()
-def active_gathered(hidden: Numbers, count: int, active: Numbers, gathered: Numbers) -> int:
+def call_gather_active(hidden: Numbers, count: int, active: Numbers, gathered: Numbers) -> int:
     found: int = gather_active(hidden, count, active, gathered)
     return found
 
 
 @kernel()
-def products_added(
+def call_add_products(
     lanes: int, weights: Numbers, place: int, units: int, active: Numbers, gathered: Numbers, m: int, sums: Sums
 ) -> None:
     if lanes == 1:
@@ -83,7 +82,7 @@ def whole(count: int) -> int:
 
 
 def numbers(generator: np.random.Generator, *shape: int) -> Numbers:
-    """Any numbers of 16 bits, the lowest among them."""
+    """Random int16 numbers, including the lowest."""
     found = generator.integers(-(1 << 15), 1 << 15, shape).astype(np.int16)
     found.flat[0] = -(1 << 15)
     return found
@@ -91,13 +90,13 @@ def numbers(generator: np.random.Generator, *shape: int) -> Numbers:
 
 @each("count", COUNTS)
 @each("n", [0, 2, 6])
-def test_rows(count: int, n: int) -> None:
-    """Exact sums, which start again beyond 32 bits; units that fill no vector are left alone."""
+def test_add_rows(count: int, n: int) -> None:
+    """Sums are exact modulo 2^32; units after the last whole vector stay unchanged."""
     generator = np.random.default_rng(count)
     weights, before = numbers(generator, 9 * count), generator.integers(-1000, 1000, count + 3).astype(np.int32)
     rows, values = generator.integers(0, 9, n + 1).astype(np.int16), numbers(generator, n + 1)
     sums = np.full(count, 7, np.int32)
-    rows_added(weights, rows, values, n, before, sums)
+    call_add_rows(weights, rows, values, n, before, sums)
     expected = before[:count] + values[:n].astype(np.int64) @ weights.reshape(9, count)[rows[:n]].astype(np.int64)
     reached = count - count % STEP
     assert sums[:reached].tolist() == expected[:reached].astype(np.int32).tolist()
@@ -106,26 +105,26 @@ def test_rows(count: int, n: int) -> None:
 
 @each("count", [1, STEP - 1, STEP, 196, 260])
 @each("share", [0.0, 0.1, 1.0])
-def test_changes(count: int, share: float) -> None:
-    """Every item that differs, once, in order, with the difference; a zero after them; what lies beyond is ignored."""
+def test_collect_changes(count: int, share: float) -> None:
+    """Each changed item once, in order, with the difference, then a zero; content beyond is ignored."""
     generator = np.random.default_rng(count)
     before = (numbers(generator, whole(count)) // 2).astype(np.int16)
     after = np.where(generator.random(whole(count)) < share, numbers(generator, whole(count)) // 2, before)
     after = after.astype(np.int16)
     after[count:] += 1
     rows, changes = np.full(whole(count) + STEP, 99, np.int16), np.full(whole(count) + STEP, 99, np.int16)
-    n = changes_collected(before, after, count, rows, changes)
+    n = call_collect_changes(before, after, count, rows, changes)
     expected = np.flatnonzero((before != after)[:count])
     assert rows[:n].tolist() == expected.tolist()
     assert changes[:n].tolist() == (after - before)[expected].tolist()
     assert (rows[n], changes[n]) == (0, 0)
     rows_of_inputs = np.stack([after, before, before + 1])
     for begin in {0, count - count % STEP}:
-        assert changes_counted(rows_of_inputs, 1, 0, begin, count) == (expected >= begin).sum()
+        assert call_count_changes(rows_of_inputs, 1, 0, begin, count) == (expected >= begin).sum()
 
 
-def test_weighed_points() -> None:
-    """The checkers of either side on points 1 to 24, without the bars, up to the largest sum of 16 bits."""
+def test_weigh_points() -> None:
+    """The checkers of each side on points 1 to 24, without the bars, up to the largest 16-bit sum."""
     generator = np.random.default_rng(3)
     weights = generator.integers(-40, 40, (4, 25)).astype(np.int16)
     weights[3] = 32767 // 15
@@ -133,19 +132,19 @@ def test_weighed_points() -> None:
         board = generator.integers(-3, 4, 26).astype(np.int8)
         for side, row in ((1, 0), (-1, 1), (1, 2), (-1, 2)):
             expected = np.maximum(side * board[1:25].astype(int), 0) @ weights[row, 1:]
-            assert points_weighed(board, side, weights, row) == expected
+            assert call_weigh_points(board, side, weights, row) == expected
     board = np.zeros(26, np.int8)
     board[[0, 24, 25]] = -7, 15, 9
-    assert [points_weighed(board, side, weights, 3) for side in (1, -1)] == [15 * (32767 // 15), 0]
+    assert [call_weigh_points(board, side, weights, 3) for side in (1, -1)] == [15 * (32767 // 15), 0]
 
 
 @pytest.mark.parametrize("shift", [9, 11])
 def test_shift_down(shift: int) -> None:
-    """To the nearest whole number, a half upward, between two limits; also where half a unit more is beyond 32 bits."""
+    """Results are the nearest integers, halves up, between two limits, even if adding half a unit exceeds 32 bits."""
     ends = [-(2**31), -257, -256, -1, 0, 255, 256, 767, 768, 2**21 - 257, 2**21 - 256, 2**31 - 257, 2**31 - 1]
     found = np.concatenate([ends, np.random.default_rng(1).integers(-(2**22), 2**24, 3 * STEP)]).astype(np.int32)
     shifted = np.full(len(found), -7, np.int16)
-    shifted_down(found, np.int32(shift), np.int32(4095), shifted)
+    call_shift_down(found, np.int32(shift), np.int32(4095), shifted)
     reached = len(found) - len(found) % STEP
     expected = [min(max((number + (1 << shift - 1)) >> shift, 0), 4095) for number in found.tolist()]
     assert shifted[:reached].tolist() == expected[:reached]
@@ -153,14 +152,14 @@ def test_shift_down(shift: int) -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_gathering(count: int) -> None:
-    """Every unit that is not 0 in some lane, once, in order, with its numbers; then zeros."""
+def test_gather_active(count: int) -> None:
+    """Each unit that is not 0 in some lane, once, in order, with its numbers; then zeros."""
     generator = np.random.default_rng(count)
     hidden = numbers(generator, LANES, whole(count))
     hidden[:, generator.random(whole(count)) < 0.6] = 0
     hidden[1:, generator.random(whole(count)) < 0.5] = 0
     active, gathered = np.full(whole(count) + STEP, 99, np.int16), np.full((LANES, whole(count) + STEP), 99, np.int16)
-    m = active_gathered(hidden, count, active, gathered)
+    m = call_gather_active(hidden, count, active, gathered)
     units = active[:m].tolist()
     assert units == sorted(set(units))
     assert set(np.flatnonzero(hidden[:, :count].any(axis=0)).tolist()) <= set(units) <= set(range(count))
@@ -171,8 +170,8 @@ def test_gathering(count: int) -> None:
 
 @each("lanes", [1, LANES])
 @each("units", [1, 5, 16, 17, 32, 46, 64, 65, 100])
-def test_products(lanes: int, units: int) -> None:
-    """Exact sums for any number of units, from some of those below, an odd number or none."""
+def test_add_products(lanes: int, units: int) -> None:
+    """Exact sums for any number of units, from an odd or even number of units below, or none."""
     generator = np.random.default_rng(units)
     count, width = 70, whole(units)
     weights, sums = numbers(generator, 7 + count * width), np.full((LANES, width), 3, np.int32)
@@ -185,25 +184,25 @@ def test_products(lanes: int, units: int) -> None:
         in_order[:, :, UNITS] = table
         factors = in_order.reshape(count, width)[active].astype(np.int64)
         expected[:lanes] += (gathered[:lanes, :m].astype(np.int64) @ factors).astype(np.int32)
-        products_added(lanes, weights, 7, units, listed, gathered, m, sums)
+        call_add_products(lanes, weights, 7, units, listed, gathered, m, sums)
         assert sums[:lanes, :units].tolist() == expected[:lanes, :units].tolist()
         assert sums[lanes:].tolist() == expected[lanes:].tolist()
         sums[:] = expected
 
 
-def test_units() -> None:
+def test_order_of_units() -> None:
     assert sorted(UNITS.tolist()) == list(range(STEP))
 
 
 @pytest.mark.parametrize("features", ["", "+sse2,+avx,+avx2", "+sse2,+avx,+avx2,+avx512f,+avx512bw"])
-def test_other_processors(features: str) -> None:
-    """The same tests pass in code for processors without some instructions, as far as this one can run it."""
+def test_code_for_older_processors(features: str) -> None:
+    """These tests pass in code for processors without some instructions, if this processor can run it."""
     import llvmlite.binding
 
     have = llvmlite.binding.get_host_cpu_features()
     missing = [name for name in features.replace("+", "").split(",") if name and not have.get(name)]
     if missing or "NUMBA_CPU_FEATURES" in os.environ:
-        pytest.skip(f"this processor has no {' '.join(missing)}" if missing else "within the test itself")
+        pytest.skip(f"this processor has no {' '.join(missing)}" if missing else "already in this test")
     env = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", __file__]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Sets of points, escapes and shots: every mask against the twin, the field's known counts, and all legal plays."""
+"""Sets of points, escapes and shots: every mask against a reference, known counts of the field, and all legal plays."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def points(*numbers: int) -> int:
     return sum(1 << number for number in numbers)
 
 
-def test_every_mask() -> None:
+def test_every_mask_equals_the_reference() -> None:
     counts = escape_counts()
     assert counts.shape == (MASKS,)
     for mask in range(MASKS):
@@ -57,19 +57,19 @@ def test_every_mask() -> None:
         ([], 36),
         ([8, 9, 10, 11, 12], 36),  # no block near enough
         ([1, 2, 3, 4, 5], 11),  # a 6 leaps a prime of five from its edge
-        ([1, 2, 3, 4, 5, 6], 0),  # nothing leaps six
+        ([1, 2, 3, 4, 5, 6], 0),  # no roll leaps six
         ([2, 3, 4, 5, 6, 7], 0),
         ([2, 3, 4, 5, 6], 2),  # a pip short of its edge: 61
         ([6], 18 + 2),  # seven pips or more by two dice, and 44 and 55: 33 and 66 stop on 6
     ],
 )
-def test_known_blocks(blocked: list[int], rolls: int) -> None:
+def test_escapes_over_known_blocks(blocked: list[int], rolls: int) -> None:
     mask = sum(1 << (distance - 1) for distance in blocked)
     assert escape_counts()[mask] == rolls
 
 
-def test_squares() -> None:
-    prime = points(4, 5, 6, 7, 8, 9)  # the opponent, coming up from the bar at 0, is held
+def test_fewest_escapes_by_square() -> None:
+    prime = points(4, 5, 6, 7, 8, 9)  # holds the opponent, who moves up from the bar at 0
     assert escapes_from(3, prime) == 0
     assert escapes_from(0, prime) == 0
     assert escapes_from(12, prime) == 36
@@ -80,7 +80,7 @@ def test_squares() -> None:
     assert fewest_escapes(3, lone) == (min(escapes_from(square, lone) for square in range(3, 16)),) * 2
 
 
-def test_runs() -> None:
+def test_runs_of_points() -> None:
     for numbers in ([], [1], [24], [1, 2, 3, 24], [18, 19, 20, 21, 22, 23, 24], [1, 3, 5, 7], list(range(1, 25))):
         held = points(*numbers)
         assert longest_run(held) == slow_longest_run(numbers)
@@ -111,7 +111,7 @@ def shot_counts(board: np.ndarray) -> tuple[int, int, int]:
 
 
 def board_of(own: dict[int, int], opponent: dict[int, int]) -> np.ndarray:
-    """Both by the points of the player on roll; 25 is his bar, 0 the opponent's."""
+    """A board from both sides' checkers by points of the player on roll; 25 is its bar, 0 the opponent's."""
     board = np.zeros(26, np.int8)
     for point, count in own.items():
         board[point] = count
@@ -120,29 +120,29 @@ def board_of(own: dict[int, int], opponent: dict[int, int]) -> np.ndarray:
     return board
 
 
-# the well-known table of shots at one blot 1 to 23 pips away, with nothing in the way
+# the well-known table of shots at one blot 1 to 23 pips away, without obstacles
 KNOWN = [11, 12, 14, 15, 15, 17, 6, 6, 5, 3, 2, 3, 0, 0, 1, 1, 0, 1, 0, 1, 0, 0, 0]
 
 
 @each(("away", "rolls"), list(enumerate(KNOWN, start=1)))
-def test_known_shots(away: int, rolls: int) -> None:
+def test_known_shots_at_one_blot(away: int, rolls: int) -> None:
     assert shot_counts(board_of({24: 2}, {24 - away: 1})) == (rolls, 0, rolls * (24 - away))
 
 
-def test_blocked_ways() -> None:
+def test_shots_over_blocked_points() -> None:
     # 6s, 51 and 42 by the small die first, and 33, but not 22
     assert shot_counts(board_of({20: 1}, {14: 1, 15: 2, 16: 2}))[0] == 11 + 2 + 2 + 1
     assert shot_counts(board_of({20: 1}, {8: 1, 14: 2}))[0] == 1  # 12 away: 44, neither 66 nor 33
     assert shot_counts(board_of({20: 1}, {21: 1}))[0] == 0  # behind
 
 
-def test_two_blots() -> None:
+def test_shots_at_two_blots() -> None:
     # 1s and 2s hit, the 1s first: 11 hits both
     assert shot_counts(board_of({20: 1}, {19: 1, 18: 1})) == (20, 1, 11 * 19 + 9 * 18)
     assert shot_counts(board_of({20: 2}, {19: 1, 16: 1}))[1] > shot_counts(board_of({20: 1}, {19: 1, 16: 1}))[1]
 
 
-def test_from_the_bar() -> None:
+def test_shots_from_the_bar() -> None:
     assert shot_counts(board_of({25: 1}, {24: 1}))[0] == 11
     assert shot_counts(board_of({25: 2}, {24: 1}))[0] == 11
     assert shot_counts(board_of({25: 2, 10: 1}, {9: 1}))[:2] == (1, 0)  # 11 alone leaves a move after entering both
@@ -152,8 +152,8 @@ def test_from_the_bar() -> None:
     assert shot_counts(board_of({25: 2}, {24: 1, 23: 1}))[:2] == (20, 3)  # both by 21, and by 11
 
 
-def test_against_legal_plays() -> None:
-    """Equal but for rolls that must be played in full by other checkers, which are rare and only count too many."""
+def test_shots_equal_legal_plays() -> None:
+    """The exceptions are rolls that other checkers must play in full: they are rare, and only counted too often."""
     found = np.array([shot_counts(board) for board in sample_boards()])
     expected = np.zeros_like(found)
     for die in range(1, 7):
@@ -171,7 +171,7 @@ def test_against_legal_plays() -> None:
     assert (found != expected).any(axis=1).mean() < 0.01
 
 
-def test_sets() -> None:
+def test_side_sets() -> None:
     board = board_of({3: 2, 24: 1, 25: 1}, {1: 1, 12: 3})
     board[0] = 2
     ours, theirs = side_sets(board)

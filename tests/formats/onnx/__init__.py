@@ -1,1 +1,1 @@
-"""The ONNX files that we write."""
+"""Tests of our ONNX files."""

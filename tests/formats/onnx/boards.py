@@ -1,4 +1,4 @@
-"""Boards for tests of graphs: from games, finished ones, and crowded ones that few games reach."""
+"""Boards for tests of graphs: from games, finished games, and crowded boards that are rare in games."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tests.random_games import random_game_positions
 
 
 def crowded_boards(count: int, seed: int) -> Boards:
-    """int8[count, 26]: checkers thrown on some points of each side, its bar and off among them; some sides have none
-    left, and many stand on few points."""
+    """int8[count, 26]: random checkers of each side on a few points, the bar and off; some sides have no checkers
+    left."""
     generator = np.random.default_rng(seed)
     boards = np.zeros((count, 26), np.int8)
     for board in boards:

@@ -1,4 +1,4 @@
-"""Running graphs in tests: what a graph computes for boards, by onnxruntime."""
+"""Runs graphs with onnxruntime in tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REASON = "the extra onnx is not installed"
 
 
 def opened(content: bytes, threads: int = 1) -> Callable[[Boards], np.ndarray]:
-    """A file as a function of int8[n, 26] boards."""
+    """Load a file as a function of int8[n, 26] boards."""
     onnxruntime = pytest.importorskip("onnxruntime", reason=REASON)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -24,12 +24,12 @@ def opened(content: bytes, threads: int = 1) -> Callable[[Boards], np.ndarray]:
 
 
 def computed(write: Callable[[Value], Value], boards: Boards) -> np.ndarray:
-    """What a function writes into a graph, computed for int8[n, 26] boards."""
+    """Write a graph with `write` and compute it for int8[n, 26] boards."""
     return function_of(write)(boards)
 
 
 def function_of(write: Callable[[Value], Value]) -> Callable[[Boards], np.ndarray]:
-    """What a function writes into a graph, as a function of boards."""
+    """Write a graph with `write` and load it as a function of boards."""
     onnx = pytest.importorskip("onnx", reason=REASON)
     from bgdata.formats.onnx.write import node_proto
 

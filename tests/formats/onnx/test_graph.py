@@ -1,4 +1,4 @@
-"""Arithmetic that becomes nodes."""
+"""Arithmetic that adds nodes to a graph."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.formats.onnx.boards import all_boards
 from tests.formats.onnx.runs import computed
 
 
-def test_equal_constants_are_kept_once() -> None:
+def test_equal_constants_are_stored_once() -> None:
     graph = Graph()
     value = graph.input("boards", np.int32)
     total = value + 3 - 3 + np.array([3])
@@ -21,7 +21,7 @@ def test_equal_constants_are_kept_once() -> None:
     assert value.to(np.float32).like(3).name != value.like(3).name
 
 
-def test_names_follow_the_order_of_writing() -> None:
+def test_node_names_are_numbered_in_order() -> None:
     def names() -> list[str]:
         graph = Graph()
         value = graph.input("boards", np.int32)
@@ -47,13 +47,13 @@ def test_names_follow_the_order_of_writing() -> None:
         (lambda x: -x.largest() + x.smallest(), lambda x: (x.min(1) - x.max(1))[:, None]),
     ],
 )
-def test_arithmetic_is_that_of_numpy(write: object, expected: object) -> None:
+def test_arithmetic_equals_numpy(write: object, expected: object) -> None:
     boards = all_boards(40, seed=3)
     found = computed(lambda value: write(value.to(np.int32)), boards)  # type: ignore[operator]
     np.testing.assert_array_equal(found, expected(boards.astype(np.int32)))  # type: ignore[operator]
 
 
-def test_values_of_two_types_keep_the_first() -> None:
+def test_operations_keep_the_type_of_the_first_value() -> None:
     graph = Graph()
     value = graph.input("boards", np.int8)
     assert (value.to(np.float32) * 2).dtype == np.float32

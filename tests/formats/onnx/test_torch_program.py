@@ -1,4 +1,4 @@
-"""Networks as programs of PyTorch."""
+"""Networks as PyTorch programs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.formats.onnx.boards import all_boards
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [1, RECTIFIED])
-def test_answers_are_ours(number: int) -> None:
-    """Of every set of inputs but one, for any number of boards."""
+def test_torch_program_gives_our_answers(number: int) -> None:
+    """The test has every input set except one, and different numbers of boards."""
     torch = pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.formats.onnx.torch_program import torch_bytes
 

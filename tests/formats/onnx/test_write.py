@@ -1,4 +1,4 @@
-"""Files of our networks."""
+"""ONNX files of our networks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.formats.onnx.runs import REASON, opened
 
 @pytest.fixture(scope="module")
 def write() -> Any:
-    """The module that writes files, which cannot be imported without the extra."""
+    """The module that writes files; importing it needs the extra."""
     pytest.importorskip("onnx", reason=REASON)
     return import_module("bgdata.formats.onnx.write")
 
@@ -33,7 +33,7 @@ def boards() -> Boards:
 
 @pytest.fixture(scope="module")
 def table() -> Table:
-    """The network that comes with bgdata."""
+    """The default network of the package."""
     return find_network("network", bgdata.open_warehouse("nowhere"))
 
 
@@ -42,22 +42,22 @@ def content(table: Table, write: Any) -> bytes:
     return write.onnx_bytes(open_networks(table), properties_of(table))
 
 
-def test_answers_are_ours(table: Table, content: bytes, boards: Boards) -> None:
+def test_file_gives_our_answers(table: Table, content: bytes, boards: Boards) -> None:
     expected = NetworkPlayer(open_networks(table), BearoffEvaluator().arrays).evaluate_many(boards).chances
     np.testing.assert_array_equal(opened(content)(boards), expected)
 
 
-def test_the_same_on_any_number_of_threads(content: bytes, boards: Boards) -> None:
+def test_answers_do_not_depend_on_threads(content: bytes, boards: Boards) -> None:
     few = boards[::3]
     np.testing.assert_array_equal(opened(content, 3)(few), opened(content, 1)(few))
 
 
-def test_the_same_bytes_every_time(write: Any, table: Table, content: bytes) -> None:
+def test_same_network_gives_the_same_bytes(write: Any, table: Table, content: bytes) -> None:
     assert write.onnx_bytes(open_networks(table), properties_of(table)) == content
     assert write.onnx_bytes(random_networks(1), {}) != write.onnx_bytes(random_networks(1, seed=2), {})
 
 
-def test_properties_of_a_file(table: Table, content: bytes) -> None:
+def test_file_has_properties(table: Table, content: bytes) -> None:
     import onnx
 
     model = onnx.load_from_string(content)
@@ -74,7 +74,7 @@ def test_properties_of_a_file(table: Table, content: bytes) -> None:
     assert [each.domain for each in model.opset_import] == [""]
 
 
-def test_a_file_is_no_larger_than_its_weights(table: Table, content: bytes) -> None:
-    """Weights are kept in 16 bits, and the rest is small."""
+def test_file_is_about_as_large_as_its_weights(table: Table, content: bytes) -> None:
+    """Weights have 16 bits; the rest is small."""
     networks = open_networks(table)
     assert len(content) < networks.weights.nbytes + networks.biases.nbytes + 300_000

@@ -213,7 +213,7 @@ def test_files_are_read_once(memory_path: Path, kind: str, monkeypatch: pytest.M
 
 @each("kind", [kind for kind in IMPORTED if kind != "gnubg_benchmark"])
 def test_two_files_are_imported_in_order_of_name(memory_path: Path, kind: str) -> None:
-    """Whatever order they are given in."""
+    """The order in which the files are given does not matter."""
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     files = [imports.file(f"contact-{name}", path.read_bytes()) for name in ("b", "a")]
@@ -362,7 +362,7 @@ CONTACT_ROW = "NIKOIJADCANIGOAHADBA 0.5 0 0 0 0\n"
 
 
 def test_imports_share_view_and_feed(imports: Imports) -> None:
-    """Their rows may be of different classes."""
+    """Rows of both may be of different classes."""
     mixed = imports.text("gnubg_training", CONTACT_ROW + RACE_ROW, "mixed")
     for name, text in (("contact-a", CONTACT_ROW), ("contact-b", 2 * CONTACT_ROW)):
         imports.text("gnubg_training", text, name)

@@ -1,4 +1,4 @@
-"""`bgdata benchmark`: error rates on imported benchmarks, and one line for what is missing."""
+"""Tests of `bgdata benchmark`: error rates on imported benchmarks, games, and errors."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ROWS = samples.BENCHMARK_ROWS.decode().splitlines(keepends=True)
 
 @pytest.fixture
 def imports(memory_path: Path) -> Imports:
-    """Without a benchmark yet."""
+    """Imports into an empty warehouse."""
     return Imports(memory_path)
 
 
-def test_files_are_imported_and_scored(imports: Imports) -> None:
+def test_benchmark_files_are_imported_and_scored(imports: Imports) -> None:
     files = [imports.file("contact.bm", "".join(ROWS[:2])), imports.file("race.bm", "".join(ROWS[2:5]))]
     options = [argument for path in files for argument in ("--bm", str(path))]
     result = run(imports.warehouse.root, "benchmark", "pubeval", *options, "--format", "csv")
@@ -41,7 +41,7 @@ def test_files_are_imported_and_scored(imports: Imports) -> None:
         ("pubeval", "0", "gnubg_benchmark/race", "3"),
     ]
     assert float(contact["low"]) <= float(contact["error_rate"]) <= float(contact["high"])
-    # again, of what is there, all or one set
+    # again, on all imported sets, or on one
     shown = json.loads(succeeds(imports.warehouse.root, "benchmark", "pubeval", "--format", "json"))
     assert [(row["benchmark"], row["error_rate"]) for row in shown] == [
         (row["benchmark"], pytest.approx(float(row["error_rate"]))) for row in (contact, race)
@@ -51,8 +51,7 @@ def test_files_are_imported_and_scored(imports: Imports) -> None:
     assert "percent best" in succeeds(imports.warehouse.root, "benchmark", "pubeval")
 
 
-def test_sets_by_name_and_version(imports: Imports) -> None:
-    """Two files side by side; and of two files of one name the version that is named."""
+def test_sets_are_found_by_name_and_version(imports: Imports) -> None:
     tables = [
         imports.text("gnubg_benchmark", "".join(ROWS[begin:end]), name)
         for begin, end, name in ((0, 1, "contact.bm"), (1, 3, "contact2.bm"), (2, 5, "contact.bm"))
@@ -75,8 +74,7 @@ def test_sets_by_name_and_version(imports: Imports) -> None:
     assert error.startswith(message)
 
 
-def test_a_file_of_several_classes(imports: Imports) -> None:
-    """One import, one score, and the classes of its decisions are columns."""
+def test_file_of_several_classes_is_one_set(imports: Imports) -> None:
     rows = samples.shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
     path = imports.file("all.bm", b"".join(row.split(b" ", 2)[2] for row in rows))
     (row,) = json.loads(succeeds(imports.warehouse.root, "benchmark", "random", "--bm", path, "--format", "json"))
@@ -87,7 +85,7 @@ def test_a_file_of_several_classes(imports: Imports) -> None:
         assert connection.sql("select class from benchmark_summary").fetchall() == [("contact, crashed, race",)]
 
 
-def test_games(imports: Imports) -> None:
+def test_games_print_points_and_shares(imports: Imports) -> None:
     root = imports.warehouse.root
     shown = succeeds(root, "benchmark", "pubeval", "--against", "random", "--games", "40")
     assert re.fullmatch(
@@ -100,7 +98,9 @@ def test_games(imports: Imports) -> None:
     assert (row["player"], row["opponent"], row["games"], row["ply"]) == ("random", "pubeval", 40, 0)
     assert row["points_per_game"] < -1
     entries = csv.DictReader(succeeds(root, "benchmark", "random", "--games", "40", "--format", "csv").splitlines())
-    assert [entry["percent_gammons_lost"] for entry in entries] != [str(row["percent_gammons_lost"])]  # of another seed
+    assert [entry["percent_gammons_lost"] for entry in entries] != [
+        str(row["percent_gammons_lost"])
+    ]  # the seed differs
     assert sorted(imports.warehouse.variants("game_scores")) == [
         "pubeval-0ply-against-random-0ply-40-seed-2",
         "random-0ply-against-pubeval-0ply-40-seed-2",
@@ -108,7 +108,7 @@ def test_games(imports: Imports) -> None:
     ]
 
 
-def test_games_less_luck(network_root: Path, tmp_path: Path) -> None:
+def test_luck_option_adds_luck_adjusted_result(network_root: Path, tmp_path: Path) -> None:
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)
     series = ("benchmark", "pubeval", "--against", "random", "--games", "4")
@@ -124,7 +124,7 @@ def test_games_less_luck(network_root: Path, tmp_path: Path) -> None:
     assert (row["hedged_points_per_game"], row["hedged_standard_error"]) == (None, None)
 
 
-def test_a_network_is_scored_under_its_name(imports: Imports) -> None:
+def test_network_is_scored_under_its_full_name(imports: Imports) -> None:
     name = f"network/{DEFAULT_NETWORK}"
     path = imports.file("contact.bm", "".join(ROWS[:2]))
     (row,) = csv.DictReader(
@@ -135,7 +135,7 @@ def test_a_network_is_scored_under_its_name(imports: Imports) -> None:
     assert shown.startswith(f"{name} (0-ply) against pubeval (0-ply): ")
 
 
-def test_wrong_games(imports: Imports) -> None:
+def test_invalid_game_options_are_refused(imports: Imports) -> None:
     def error(code: int, *arguments: str | Path) -> str:
         return error_of(run(imports.warehouse.root, "benchmark", *arguments), code)
 

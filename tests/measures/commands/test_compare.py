@@ -1,4 +1,4 @@
-"""`bgdata compare`: players by theme and on the same decisions, as text, as data and as a picture; and errors."""
+"""Tests of `bgdata compare`: players by theme and on the same decisions, as text, data and picture, and errors."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts(path: Path) -> set[str]:
-    """All that is written in an SVG picture."""
+    """All texts of an SVG picture."""
     return {"".join(text.itertext()) for text in ElementTree.parse(path).iter(f"{SVG}text")}
 
 
-def drawn_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[list[str], set[str]]:
-    """The lines and the texts of the picture of a command, which draws and prints the same again, building nothing."""
+def compare_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[list[str], set[str]]:
+    """(printed lines, texts of the picture); a second run builds nothing and repeats both."""
     shown = run(warehouse.root, *arguments, "--plot", path)
     assert shown.exit_code == 0, shown.output
     first = path.read_bytes()
@@ -42,8 +42,8 @@ def drawn_twice(warehouse: Warehouse, path: Path, *arguments: str) -> tuple[list
     return shown.stdout.splitlines(), texts(path)
 
 
-def test_themes_as_table_and_picture(warehouse: Warehouse, tmp_path: Path) -> None:
-    (title, heads, *rows), picture = drawn_twice(warehouse, tmp_path / "themes.svg", "compare", *PLAYERS)
+def test_themes_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> None:
+    (title, heads, *rows), picture = compare_twice(warehouse, tmp_path / "themes.svg", "compare", *PLAYERS)
     place = warehouse.open("reference_positions", "2-by-tiny-seed-1").name
     assert title == f"RMSE of cubeless_equity (points), test split of {place}"
     assert heads.split() == ["theme", "positions", "network/tiny:0", "network/tiny:1", "rollouts"]
@@ -56,7 +56,7 @@ def test_themes_as_table_and_picture(warehouse: Warehouse, tmp_path: Path) -> No
     assert (tmp_path / "themes.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_theme_rows_as_csv_and_json(warehouse: Warehouse) -> None:
+def test_theme_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
     options = ("compare", *reversed(PLAYERS), "--split", "validation", "--quantity", "lose_gammon")
     shown = json.loads(succeeds(warehouse.root, *options, "--format", "json"))
     assert [(row["player"], row["ply"]) for row in shown[:: len(GROUPS)]] == [("network/tiny", 1), ("network/tiny", 0)]
@@ -73,7 +73,7 @@ def test_theme_rows_as_csv_and_json(warehouse: Warehouse) -> None:
     assert [float(row["rmse"]) for row in rows] == [row["rmse"] for row in shown]
 
 
-def test_default_players_of_themes_are_all_asked_ones(small_root: Path) -> None:
+def test_default_players_by_theme_are_all_with_results(small_root: Path) -> None:
     heads = succeeds(small_root, "compare", "--reference", "2-by-tiny-seed-1").splitlines()[1]
     assert re.split(r"  +", heads) == ["theme", "positions", "network/tiny:0 without tables", "rollouts"]
 
@@ -82,8 +82,8 @@ def theme_row(player: str, theme: str, rmse: float, *, has_tables: bool = True) 
     return {"player": player, "ply": 0, "has_tables": has_tables, "theme": theme, "rmse": rmse, "positions": 1}
 
 
-def test_order_of_asked_players() -> None:
-    """As asked, or the best first; who has no tables is another player."""
+def test_players_are_in_given_order_or_best_first() -> None:
+    """A network without tables is a separate player."""
     rows = [theme_row("a", "all", 0.2), theme_row("b", "all", 0.1), theme_row("b", "blitz", 0.5)]
     rows += [theme_row("a", "blitz", 0.0), theme_row("b", "all", 0.3, has_tables=False)]
     found = chosen_rows(rows, [])
@@ -92,10 +92,10 @@ def test_order_of_asked_players() -> None:
     assert list(dict.fromkeys(map(label_of, chosen_rows(rows, [("a", 0), ("b", 0)])))) == ["a:0", "b:0"]
     assert chosen_rows(rows, [("a", 1)]) == []
     _, _, blitz, _ = error_lines("", chosen_rows(rows, [("a", 0), ("b", 0)]))
-    assert blitz.split() == ["blitz", "1", "0.0000", "0.5000"]  # rollouts and errors that are not known are blank
+    assert blitz.split() == ["blitz", "1", "0.0000", "0.5000"]  # missing rollouts and errors are blank
 
 
-def test_no_asked_players_is_an_error(warehouse: Warehouse, memory_path: Path) -> None:
+def test_missing_reference_scores_are_an_error(warehouse: Warehouse, memory_path: Path) -> None:
     message = error_of(run(memory_path / "none", "compare", "network"), 1)
     assert message == f"expected reference positions in {memory_path / 'none'}, found none; try: bgdata reference"
     assert not (memory_path / "none").exists()
@@ -106,10 +106,10 @@ def test_no_asked_players_is_an_error(warehouse: Warehouse, memory_path: Path) -
     assert message == f"expected players that were asked about {place}, found none; try: bgdata compare network"
 
 
-def test_error_rates_as_table_and_picture(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Of those that only choose plays too."""
+def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Players that only choose plays are included."""
     given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
-    (title, heads, *lines), picture = drawn_twice(warehouse, tmp_path / "rates.svg", *given)
+    (title, heads, *lines), picture = compare_twice(warehouse, tmp_path / "rates.svg", *given)
     assert title == (
         "error rate (thousandths of a point a decision), and difference from network/tiny:0 on the same decisions"
     )
@@ -125,7 +125,7 @@ def test_error_rates_as_table_and_picture(warehouse: Warehouse, tmp_path: Path) 
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_rows_are_those_of_the_views(warehouse: Warehouse) -> None:
+def test_rows_equal_those_of_the_views(warehouse: Warehouse) -> None:
     options = ("compare", "pubeval", "random", "network/tiny", "--on", OWN_SET)
     shown = json.loads(succeeds(warehouse.root, *options, "--format", "json"))
     assert [(row["player"], row["benchmark"]) for row in shown] == [
@@ -151,7 +151,7 @@ def test_rows_are_those_of_the_views(warehouse: Warehouse) -> None:
     assert [float(row["error_rate"]) for row in rows] == [row["error_rate"] for row in shown]
 
 
-def test_default_players_are_all_scored_ones(warehouse: Warehouse) -> None:
+def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse) -> None:
     succeeds(warehouse.root, "compare", "random", "network/tiny", "--on", OWN_SET)
     _, heads, *lines = succeeds(warehouse.root, "compare", "--benchmarks").splitlines()
     rows = json.loads(succeeds(warehouse.root, "compare", "--on", OWN_SET, "--format", "json"))
@@ -160,7 +160,7 @@ def test_default_players_are_all_scored_ones(warehouse: Warehouse) -> None:
     assert sorted(heads.split()) == ["network/tiny:0", "pubeval:0", "random:0"]
     assert len(lines) == 8
     (only,) = {line for line in lines[1:4] if line.startswith("  error rate")}
-    assert len(re.findall(r"\+/-", only)) == 1  # of pubeval, which alone was scored on that set
+    assert len(re.findall(r"\+/-", only)) == 1  # pubeval is the only player with a score on that set
     alone = succeeds(warehouse.root, "compare", "--on", "contact").splitlines()
     assert alone[0] == "error rate (thousandths of a point a decision)"
     assert len(alone) == 4
@@ -173,15 +173,14 @@ def row_of(player: str, benchmark: str, rate: float, **more: Any) -> dict[str, A
     }  # fmt: skip
 
 
-def test_the_order_of_players() -> None:
-    """Who was scored on most sets comes first, then who loses least."""
+def test_players_are_ordered_by_sets_then_error_rate() -> None:
     rows = [row_of("a", "x", 3), row_of("b", "x", 2), row_of("b", "y", 4), row_of("a", "y", 2), row_of("c", "y", 0)]
     assert best_first(rows) == [("a", 0), ("b", 0), ("c", 0)]
     assert best_first([]) == []
 
 
 def test_missing_figures_are_blank() -> None:
-    """A player that was not scored on a set, and the error of a difference on a single decision."""
+    """A set without a score, and the error of a difference on a single decision."""
     other = {"other_player": "a", "other_ply": 0, "same_choices": 7, "difference": -1.0}
     rows = [
         row_of("a", "x", 3),
@@ -223,11 +222,11 @@ def test_missing_figures_are_blank() -> None:
         (("--on", "contact", "--quantity", "win"), 2, "expected either benchmarks (--benchmarks, --on) or "),
     ],
 )
-def test_wrong_arguments(small_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(small_root: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     assert error_of(run(small_root, "compare", *arguments), code).startswith(message)
 
 
-def test_no_scored_players_is_an_error(warehouse: Warehouse, memory_path: Path) -> None:
+def test_missing_benchmark_scores_are_an_error(warehouse: Warehouse, memory_path: Path) -> None:
     message = error_of(run(memory_path / "none", "compare", "--benchmarks"), 1)
     assert message.startswith(f"expected a benchmark in {memory_path / 'none'}, found none; try: ")
     shutil.rmtree(warehouse.root / "benchmark_scores")
@@ -237,8 +236,8 @@ def test_no_scored_players_is_an_error(warehouse: Warehouse, memory_path: Path) 
     assert message == f"expected players that were scored on {table.name}, found none; try: bgdata benchmark network"
 
 
-def test_an_older_version_of_a_benchmark(warehouse: Warehouse, tmp_path: Path) -> None:
-    """SQL has no rows of it, and scores of it are of other decisions."""
+def test_older_version_of_a_benchmark_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
+    """SQL has no rows of an older version."""
     old = warehouse.open("gnubg_benchmark", "contact")
     kind = warehouse.kinds["gnubg_benchmark"]
     (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""`bgdata decisions`: a benchmark of one's own, scored on when nothing was imported, and one line for what is wrong."""
+"""Tests of `bgdata decisions`: making a benchmark, scoring on it, and errors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ROLLER = ("--network", "tiny", "--trials", "72", "--truncate", "1")
 
 @pytest.fixture
 def unscored(warehouse: Warehouse) -> Warehouse:
-    """Without anything imported."""
+    """A warehouse without imports and scores."""
     for kind in ("gnubg_benchmark", "benchmark_scores", "rollout_decisions"):
         shutil.rmtree(warehouse.root / kind)
     return bgdata.open_warehouse(warehouse.root)
 
 
-def test_a_set_is_made_and_scored_on(unscored: Warehouse) -> None:
+def test_decisions_are_made_and_scored_on(unscored: Warehouse) -> None:
     root = unscored.root
     given = ("--decisions", "2", "--plays", "3", "--until", "0.5", "--most-trials", "72")
     shown = succeeds(root, "decisions", CORPUS, *ROLLER, *given).splitlines()
@@ -46,7 +46,7 @@ def test_a_set_is_made_and_scored_on(unscored: Warehouse) -> None:
     )
     assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
     assert rows[0]["error_rate"] == rows[1]["error_rate"] == row["error_rate"]
-    # what is imported and what is made here, where nothing is said
+    # without options, imported sets and sets made here
     rows = json.loads(succeeds(root, "benchmark", "pubeval", "--format", "json"))
     assert [entry["benchmark"] for entry in rows] == ["gnubg_benchmark/contact", name]
 
@@ -61,7 +61,7 @@ def test_unreached_standard_errors_are_reported(unscored: Warehouse) -> None:
     assert unscored.variants("rollout_decisions") == ["contact-1-of-pubeval-20-seed-3-sample-1"]
 
 
-def test_one_decision_of_a_game_with_settled_plays(unscored: Warehouse) -> None:
+def test_one_per_game_and_settled_at_are_applied(unscored: Warehouse) -> None:
     given = ("--decisions", "2", "--most-trials", "72", "--one-per-game", "--settled-at", "4")
     succeeds(unscored.root, "decisions", CORPUS, *ROLLER, *given)
     table = unscored.open("rollout_decisions", "contact-2-of-pubeval-20-seed-3")
@@ -88,7 +88,7 @@ def test_invalid_arguments_are_refused(small_root: Path, code: int, arguments: t
     assert error_of(run(small_root, "decisions", *arguments), code).startswith(message)
 
 
-def test_too_few_decisions_in_a_corpus(unscored: Warehouse) -> None:
+def test_corpus_with_too_few_decisions_is_refused(unscored: Warehouse) -> None:
     result = run(unscored.root, "decisions", CORPUS, *ROLLER, "--most-trials", "72", "--class", "crashed")
     assert result.exit_code == 2
     name = unscored.open(*CORPUS.split("/")).name

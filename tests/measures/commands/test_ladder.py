@@ -1,4 +1,4 @@
-"""`bgdata ladder`: who is rated, what is played again and what is not, as text, as data and as a picture."""
+"""Tests of `bgdata ladder`: rated players, reused games, and output as text, data and picture."""
 
 from __future__ import annotations
 
@@ -21,48 +21,47 @@ FEW = ("--games", "4", "--seed", "1")
 
 @pytest.fixture
 def root(network_root: Path, tmp_path: Path) -> Path:
-    """A warehouse with the network of the package, to which games can be added. Hidden files come and go there, as
-    commands of other tests write."""
+    """A copy of the warehouse with the network of the package, without hidden files, which other tests write."""
     return Path(shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*")))
 
 
-def games_there(root: Path) -> set[str]:
-    """The versions with games of ladders."""
+def game_versions(root: Path) -> set[str]:
+    """The versions with games of ladders, in a warehouse."""
     warehouse = bgdata.open_warehouse(root)
     return {table.name for kind in ("game_scores", "cubeful_scores") for table in warehouse.versions(kind)}
 
 
-def test_a_new_player_costs_its_own_games_alone(root: Path) -> None:
+def test_new_player_adds_only_its_own_games(root: Path) -> None:
     first = succeeds(root, "ladder", "pubeval", "--alone", *FEW).splitlines()
     assert first[0].endswith(": 4 games of 1 pairings")
     assert [line.split()[1] for line in first[2:4]] == ["diverse-19", "pubeval"]
-    before = games_there(root)
+    before = game_versions(root)
     again = run(root, "ladder", *FEW)
     assert again.exit_code == 0
     assert again.stdout.splitlines() == first
-    assert games_there(root) == before
+    assert game_versions(root) == before
     more = succeeds(root, "ladder", "random", *FEW).splitlines()
     assert more[0].endswith(": 12 games of 3 pairings")
-    assert len(games_there(root) - before) == 2
-    assert before < games_there(root)
+    assert len(game_versions(root) - before) == 2
+    assert before < game_versions(root)
     assert {name for name, _ in ladder_players(bgdata.open_warehouse(root), "cubeless")} == {
         *("network/diverse-19", "pubeval", "random")
     }
 
 
-def test_more_games_are_further_parts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_games_are_added_as_new_parts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bgdata.measures.steps import ladder
 
     monkeypatch.setattr(ladder, "CUBELESS_GAMES", 4)
     succeeds(root, "ladder", "pubeval", "--alone", *FEW)
-    before = games_there(root)
+    before = game_versions(root)
     found = succeeds(root, "ladder", "--games", "12", "--seed", "1")
     assert ": 12 games of 1 pairings" in found
-    assert len(games_there(root)) == len(before) + 2
-    assert before < games_there(root)
+    assert len(game_versions(root)) == len(before) + 2
+    assert before < game_versions(root)
 
 
-def test_with_the_cube_only_those_are_rated_that_evaluate(root: Path, tmp_path: Path) -> None:
+def test_cube_ladder_leaves_out_players_without_evaluations(root: Path, tmp_path: Path) -> None:
     arguments = ("network/contact-160", "pubeval", "--alone", "--for", "money", "--for", "match-2", *FEW)
     found = run(root, "ladder", *arguments, "--plot", tmp_path / "a.svg", "--format", "csv")
     assert found.exit_code == 0, found.output
@@ -77,7 +76,7 @@ def test_with_the_cube_only_those_are_rated_that_evaluate(root: Path, tmp_path: 
     assert ">wins less losses<" in picture
 
 
-def test_a_player_far_behind_is_a_number_in_the_picture(root: Path, tmp_path: Path) -> None:
+def test_low_rating_is_written_as_a_number_in_the_picture(root: Path, tmp_path: Path) -> None:
     said = succeeds(root, "ladder", "random", "--alone", *FEW, "--plot", tmp_path / "a.svg")
     rating = next(line.split()[3] for line in said.splitlines() if " random " in line)
     assert f">← {float(rating):.2f}" in (tmp_path / "a.svg").read_text()
@@ -114,12 +113,12 @@ def test_invalid_arguments_are_refused(root: Path, arguments: tuple[str, ...], c
 
 
 @pytest.mark.parametrize(("games", "part"), [(2, 100), (5, 100), (101, 100), (122, 20)])
-def test_numbers_of_games_without_whole_parts_raise(games: int, part: int) -> None:
+def test_number_of_games_without_whole_parts_raises(games: int, part: int) -> None:
     with pytest.raises(InvalidParameterError, match=f"in parts of {part}, got {games}"):
         check_games(games, part)
 
 
-def test_each_part_of_each_pairing_has_dice_of_its_own() -> None:
+def test_each_part_of_each_pairing_has_its_own_dice() -> None:
     entrants = [Entrant("a", 0, "1"), Entrant("a", 1, "1"), Entrant("b", 0, "2")]
     pairs = list(combinations(entrants, 2))
     seeds = [dice_seed(*pair, seed, part) for pair in pairs for seed in (1, 2) for part in (0, 1)]
@@ -128,7 +127,7 @@ def test_each_part_of_each_pairing_has_dice_of_its_own() -> None:
     assert dice_seed(later[0], later[1], 1, 0) == seeds[0], "a new version plays with the dice of the one before"
 
 
-def test_a_part_is_a_recipe_of_the_games() -> None:
+def test_part_has_the_recipe_of_its_games() -> None:
     first, second = Entrant("a", 0, "1"), Entrant("b", 1, "2")
     assert vars(series_of(first, second, "match-5", 20, 3)) == {
         "player": "a", "ply": 0, "version": "1", "opponent": "b", "opponent_ply": 1, "opponent_version": "2",

@@ -1,4 +1,4 @@
-"""`bgdata referee`: a player's losses in exact bearoffs, and one line for what is missing."""
+"""Tests of `bgdata referee`: losses in exact bearoffs, and errors."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FEW = ("--decisions", "20")
 
 @pytest.fixture
 def root(memory_path: Path) -> Path:
-    """A warehouse with two tables to judge by."""
+    """A warehouse with two exact tables."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     for size in ((2, 2), (6, 4)):
         warehouse.build("bearoff_two_sided", TwoSidedParameters(*size))
     return warehouse.root
 
 
-def test_players(root: Path) -> None:
+def test_losses_of_players_are_printed(root: Path) -> None:
     shown = succeeds(root, "referee", "random", *FEW)
     lines = shown.splitlines()
     assert lines[0] == "random (0-ply) in 20 bearoff decisions judged by bearoff_two_sided/6x4:"
@@ -71,7 +71,7 @@ def test_invalid_arguments_are_refused(root: Path, arguments: tuple[str, ...], c
     assert re.fullmatch(message, error_of(run(root, "referee", *arguments), code))
 
 
-def test_a_missing_table_is_refused(memory_path: Path) -> None:
+def test_missing_table_is_refused(memory_path: Path) -> None:
     message = error_of(run(memory_path, "referee", "pubeval"), 1)
     assert message == (
         f"expected bearoff_two_sided/6x9 in {memory_path} to judge by (have: none); "
@@ -80,7 +80,6 @@ def test_a_missing_table_is_refused(memory_path: Path) -> None:
 
 
 @pytest.mark.gnubg
-def test_gnubg(root: Path) -> None:
-    """It has tables of its own."""
+def test_gnubg_uses_its_own_tables(root: Path) -> None:
     (row,) = json.loads(succeeds(root, "referee", "gnubg", *FEW, "--format", "json"))
     assert row["mean_loss"] < 1e-3

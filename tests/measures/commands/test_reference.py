@@ -1,4 +1,4 @@
-"""`bgdata reference`: reference positions, a row for each theme, and one line for what is wrong."""
+"""Tests of `bgdata reference` and `bgdata check-reference`: rows by theme, and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROLLER = ("--network", "tiny", "--trials", "72", "--truncate", "2")
 FEW = (*ROLLER, "--positions", "2", "--until", "0.5", "--most-trials", "72", "--seed", "1")
 
 
-def test_positions_of_every_theme(warehouse: Warehouse) -> None:
+def test_every_theme_has_a_row(warehouse: Warehouse) -> None:
     shown = succeeds(warehouse.root, "reference", *FEW).splitlines()
     version = warehouse.open("network", "tiny").folder.name
     table = warehouse.open("reference_positions", "2-by-tiny-seed-1")
@@ -42,7 +42,7 @@ def test_unreached_standard_errors_are_reported(warehouse: Warehouse) -> None:
     assert shown[-1].endswith(" positions after 144 trials; try: --most-trials 576")
 
 
-def test_sources_and_the_default_standard_error(warehouse: Warehouse) -> None:
+def test_sources_and_default_standard_error(warehouse: Warehouse) -> None:
     given = (
         "--positions",
         "2",
@@ -84,8 +84,8 @@ def test_too_few_positions_of_a_theme_are_refused(warehouse: Warehouse) -> None:
 CHECK = (*ROLLER, "--reference", "2-by-tiny-seed-1", "--checked", "14", "--seed", "3")
 
 
-def test_a_check_by_another_player(warehouse: Warehouse) -> None:
-    """One position of each theme rolled out again by PubEval; the rows of the view are those of the table."""
+def test_another_player_rolls_out_a_sample(warehouse: Warehouse) -> None:
+    """PubEval rolls out one position of each theme; the printed rows equal those of the view."""
     shown = succeeds(warehouse.root, "check-reference", "pubeval", *CHECK).splitlines()
     table = warehouse.open("reference_checks", "14-of-2-by-tiny-seed-1-by-pubeval-0ply-seed-3")
     assert shown[0] == str(table.folder)

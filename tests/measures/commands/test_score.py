@@ -1,4 +1,4 @@
-"""`bgdata score`: everything that can be measured, once, and one line for what cannot."""
+"""Tests of `bgdata score`: all measures, reuse of stored figures, and lines about what is left out."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
 from tests.kept import link
 
-NOTHING = ("--games", "0", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")  # but what is fast
+NOTHING = ("--games", "0", "--luck-adjusted-games", "0", "--decisions", "20", "--no-programs")  # only quick measures
 FEW = ("--games", "4", "--luck-adjusted-games", "0", "--decisions", "20")
 GNUBG = "games against gnubg: expected GNU Backgammon on this machine, found none (Debian package gnubg)"
 
 
 @pytest.fixture(scope="module")
 def warehouse(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """One for all tests, since each finds what others measured."""
+    """Shared by all tests, so that each reuses stored figures."""
     return bgdata.open_warehouse(link(small_root, tmp_path_factory.mktemp("scores") / "warehouse"))
 
 
 @pytest.fixture(autouse=True)
 def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a machine that has none: games with them would take minutes. Speeds are measured for no longer than it
-    takes to print them."""
+    """Pretend that gnubg and bgsage are missing, as their games take minutes; measure speeds only briefly."""
 
     def open_named_player(
         name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True
@@ -53,7 +52,7 @@ def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sets, "LEAST_SECONDS", 0.01)
 
 
-def test_everything_is_measured_once(warehouse: Warehouse) -> None:
+def test_everything_is_measured_only_once(warehouse: Warehouse) -> None:
     shown = run(warehouse.root, "score", "network/tiny", *FEW, "--against", "random")
     assert shown.exit_code == 0
     first, *rows = shown.stdout.splitlines()
@@ -104,12 +103,12 @@ def test_everything_is_measured_once(warehouse: Warehouse) -> None:
 
 
 def shipped() -> str:
-    """The network that comes with bgdata, as names of variants have it."""
+    """The part of variants' names for the network that comes with bgdata."""
     return full_name("network").replace("/", "-")
 
 
-def test_rows_as_csv_and_json(warehouse: Warehouse) -> None:
-    """Those of `scores`, and those about the player and somebody or something else, in the same form."""
+def test_rows_are_written_as_csv_and_json(warehouse: Warehouse) -> None:
+    """Rows of `scores` and of differences have the same columns."""
     few = ("score", "pubeval", *FEW, "--no-programs")
     shown = json.loads(succeeds(warehouse.root, *few, "--format", "json"))
     with warehouse.connect() as connection:
@@ -120,11 +119,11 @@ def test_rows_as_csv_and_json(warehouse: Warehouse) -> None:
     assert {row["against"].split()[1] for row in shown if row not in own} == {f"{shipped()}-0ply"}
     rows = list(csv.DictReader(succeeds(warehouse.root, *few, "--format", "csv").splitlines()))
     assert [row["measure"] for row in rows] == [row["measure"] for row in shown]
-    assert "points_per_game" not in {row["measure"] for row in shown}  # nobody plays himself
+    assert "points_per_game" not in {row["measure"] for row in shown}  # no player plays against itself
 
 
-def test_values_by_theme(warehouse: Warehouse) -> None:
-    """Every quantity, as plain SQL finds it: the tables of both sides have a row for each position."""
+def test_values_by_theme_equal_those_of_plain_sql(warehouse: Warehouse) -> None:
+    """Every quantity, from the rows of both tables."""
     rows = json.loads(succeeds(warehouse.root, "score", "network/tiny", *NOTHING, "--format", "json"))
     found = {(row["measure"], row["against"]): row for row in rows if row["unit"] in ("points", "chance")}
     place = "reference_positions/2-by-tiny-seed-1"
@@ -143,13 +142,13 @@ def test_values_by_theme(warehouse: Warehouse) -> None:
                     assert row["value"] == pytest.approx(expected, rel=1e-9, abs=1e-12)
                     assert row["sample_size"] == count
                     assert row["unit"] == ("points" if name == "equity" else "chance")
-                    assert (row["value_error"] is None) == (count == 1), "a single game tells no error"
+                    assert (row["value_error"] is None) == (count == 1), "a single game has no standard error"
                     assert row["source_version"].startswith("reference_scores/network-tiny-0ply-on-")
     assert len(found) == 3 * 6 * (len(THEMES) - 1)
 
 
-def test_differences_on_the_same_decisions(warehouse: Warehouse) -> None:
-    """From those who are named, without any games."""
+def test_differences_are_from_the_named_rivals(warehouse: Warehouse) -> None:
+    """On the same decisions, without any games."""
     options = ("score", "network/tiny", *NOTHING, "--against", "random", "--format", "json")
     rows = json.loads(succeeds(warehouse.root, *options))
     (own_set,) = (f"rollout_decisions/{variant}" for variant in warehouse.variants("rollout_decisions"))
@@ -168,8 +167,8 @@ def test_differences_on_the_same_decisions(warehouse: Warehouse) -> None:
     assert not [row for row in rows if row["measure"] == "points_per_game"]
 
 
-def test_a_picture(warehouse: Warehouse, tmp_path: Path) -> None:
-    """What is drawn is what the table has; the same file again."""
+def test_picture_shows_the_figures_of_the_table(warehouse: Warehouse, tmp_path: Path) -> None:
+    """A second run writes the same file."""
     picture = tmp_path / "player.svg"
     shown = run(warehouse.root, "score", "network/tiny", *NOTHING, "--plot", picture)
     assert shown.exit_code == 0, shown.output
@@ -184,8 +183,8 @@ def test_a_picture(warehouse: Warehouse, tmp_path: Path) -> None:
     assert (tmp_path / "player.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_luck_adjusted_games(network_root: Path, tmp_path: Path) -> None:
-    """Who judges luck brings his bearoff tables; what there is nothing for is left out."""
+def test_luck_adjusted_games_are_measured(network_root: Path, tmp_path: Path) -> None:
+    """The network that judges luck brings its bearoff tables; measures without inputs are left out."""
     root = tmp_path / "warehouse"
     shutil.copytree(network_root, root)
     for kind in ("bearoff_two_sided", "bearoff_one_sided", "bearoff_gammon"):
@@ -204,7 +203,7 @@ def test_luck_adjusted_games(network_root: Path, tmp_path: Path) -> None:
     assert f"left out: values by theme: {message}" in shown.stderr.splitlines()
 
 
-def test_quick(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_sets_small_amounts(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Amount] = []
 
     def build_scores(*arguments: object, programs: bool) -> None:  # noqa: ARG001
@@ -217,7 +216,7 @@ def test_quick(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [Amount(4000, 1000, 10_000), Amount(400, 40, 1000), Amount(10, 40, 1000)]
 
 
-def test_bearoffs_without_a_table(memory_path: Path) -> None:
+def test_bearoffs_are_left_out_without_a_table(memory_path: Path) -> None:
     shown = run(memory_path, "score", "random", "--games", "4", "--luck-adjusted-games", "0", "--no-programs")
     assert shown.exit_code == 0
     assert [row.split()[:2] for row in shown.stdout.splitlines()[1:]] == [
@@ -245,7 +244,7 @@ def test_bearoffs_without_a_table(memory_path: Path) -> None:
         ),
     ],
 )
-def test_measures_without_answers_are_left_out(
+def test_measures_that_a_player_lacks_are_left_out(
     warehouse: Warehouse, player: tuple[str, ...], message: str, measure: str
 ) -> None:
     shown = run(warehouse.root, "score", *player, *FEW, "--no-programs")
@@ -255,7 +254,7 @@ def test_measures_without_answers_are_left_out(
     assert ("speed: " in shown.stderr) == (player[0] != "pubeval")
 
 
-def test_opponents() -> None:
+def test_opponents_are_parsed() -> None:
     assert [opponent_of(text) for text in ("gnubg", "gnubg:2", "network/x:0")] == [
         ("gnubg", 0),
         ("gnubg", 2),
@@ -266,7 +265,7 @@ def test_opponents() -> None:
             opponent_of(wrong)
 
 
-def test_wrong_options(memory_path: Path) -> None:
+def test_invalid_options_are_refused(memory_path: Path) -> None:
     def error(code: int, *arguments: str) -> str:
         return error_of(run(memory_path / "none", "score", *arguments), code)
 
@@ -289,8 +288,8 @@ def test_wrong_options(memory_path: Path) -> None:
     assert not (memory_path / "none").exists()
 
 
-def test_versions_are_those_of_other_commands(warehouse: Warehouse) -> None:
-    """Such as `bgdata benchmark PLAYER --games`, whose games are not played again."""
+def test_versions_are_shared_with_other_commands(warehouse: Warehouse) -> None:
+    """Such as the games of `bgdata benchmark PLAYER --games`."""
     run(warehouse.root, "score", "random", *FEW, "--no-programs")
     assert warehouse.find(warehouse.kind("game_scores"), GameParameters("random", 0, "1", "pubeval", 0, "2", 4))
     shown = run(warehouse.root, "benchmark", "random", "--games", "4")

@@ -1,4 +1,4 @@
-"""Scores of players: by the definition, on decisions made by hand; and gnubg's on the published rows."""
+"""Tests of the kind `benchmark_scores`: small sets by hand, and players on the published rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ START = list(parse_key20("OAHDPAABDAOAHDPAABDA").board)
 
 
 def decisions(*losses: list[float]) -> RolledOutDecisions:
-    """The same position and roll again and again, with as many of its plays as there are losses."""
+    """Decisions with the same position and roll, and one play for each loss."""
     counts = [len(some) for some in losses]
     return RolledOutDecisions(
         boards=np.array([START] * len(losses), np.int8),
@@ -58,8 +58,8 @@ THREE = decisions([0, 0.25, 0.5], [0, 0.125], [0, 0, 1.5, 2])
         ([BOARDS[3], BOARDS[0], BOARDS[3]], [-1, 0, 3], [0.5, 0, 2]),
     ],
 )
-def test_choices_lose_what_rollouts_say(chosen: list[list[int]], ranks: list[int], losses: list[float]) -> None:
-    """One that was not rolled out costs what the last listed play does."""
+def test_choices_lose_what_their_rollouts_lose(chosen: list[list[int]], ranks: list[int], losses: list[float]) -> None:
+    """An unlisted play loses as much as the last listed one."""
     found = rank_choices(THREE, np.array(chosen, np.int8))
     assert found.tolist() == ranks
     assert losses_of(THREE, found).tolist() == losses
@@ -68,15 +68,15 @@ def test_choices_lose_what_rollouts_say(chosen: list[list[int]], ranks: list[int
 @pytest.mark.parametrize(
     ("losses", "ranks", "rate", "error", "unlisted", "best", "interval"),
     [
-        # of the sample: sqrt((0.0625 + 0 + 0 + 0.0625) / 3) / sqrt(4), in thousandths
+        # standard error: sqrt((0.0625 + 0 + 0 + 0.0625) / 3) / sqrt(4), in thousandths
         ([0, 0.25, 0.25, 0.5], [0, 1, 2, -1], 250, 102.062073, 0.25, 0.25, (49.962013, 450.037987)),
-        # cut off at 0; plays that lose nothing are best by any rank, and unlisted where nothing can be lost
+        # cut off at 0; plays that lose nothing count as best at any rank
         ([0, 0, 0.3], [3, -1, 1], 100, 100, 1 / 3, 2 / 3, (0, 295.996398)),
         ([0.2], [0], 200, 0, 0, 0, (200, 200)),
         ([], [], 0, 0, 0, 0, (0, 0)),
     ],
 )
-def test_scores_by_hand(
+def test_score_statistics_by_hand(
     losses: list[float],
     ranks: list[int],
     rate: float,
@@ -103,13 +103,13 @@ def scores(
 
 @pytest.fixture
 def imports(memory_path: Path) -> Imports:
-    """With a benchmark of two decisions."""
+    """Imports with a benchmark of two decisions."""
     found = Imports(memory_path)
     found.text("gnubg_benchmark", BENCHMARK)
     return found
 
 
-def test_scores_of_pubeval(imports: Imports) -> None:
+def test_rows_of_pubeval(imports: Imports) -> None:
     table = scores(imports)
     benchmark = imports.warehouse.open("gnubg_benchmark", "contact")
     assert table.folder.parent.name == "pubeval-0ply-imported-contact"
@@ -144,8 +144,8 @@ def test_scores_of_pubeval(imports: Imports) -> None:
     assert statistics["error_rate"] == pytest.approx(1000 * np.mean(table.array("losses")))
 
 
-def test_another_benchmark_gives_other_scores(imports: Imports) -> None:
-    """The older scores stay, name their set, and are not shown."""
+def test_new_benchmark_version_has_new_scores(imports: Imports) -> None:
+    """The old scores stay, but views do not show them."""
     first = scores(imports)
     assert scores(imports).folder == first.folder
     imports.text("gnubg_benchmark", BENCHMARK + b"# more\n" + BENCHMARK, "contact.bm")
@@ -157,8 +157,8 @@ def test_another_benchmark_gives_other_scores(imports: Imports) -> None:
         assert connection.sql("select decisions from benchmark_summary").fetchall() == [(4,)]
 
 
-def test_the_smallest_scores_are_of_the_sample(imports: Imports) -> None:
-    """Its version stands in the declaration, since scores always name one."""
+def test_smallest_parameters_name_the_sample(imports: Imports) -> None:
+    """Scores always name a version, so the declaration has that of the sample."""
     sample = Imports(imports.folder / "sample").sample("gnubg_benchmark")
     kind = imports.warehouse.kind("benchmark_scores")
     assert kind.smallest == ScoreParameters.on(sample, "pubeval", 0, "2")
@@ -176,15 +176,15 @@ def test_changed_scores_are_found(imports: Imports, name: str, found: str) -> No
         check_sample(kind, Corrupted(table, name, values), inputs, 10, np.random.default_rng(0))
 
 
-def test_no_decisions_no_score(imports: Imports) -> None:
-    """Such as a file that has nothing but rollouts."""
+def test_benchmark_without_decisions_has_no_error_rate(imports: Imports) -> None:
+    """For example a file with rollouts only."""
     imports.text("gnubg_benchmark", "#R JIGHPAABDAOAHDPAABDA 0.47 0.12 0.005 0.14 0.006\n")
     assert scores(imports).manifest.statistics["decisions"] == 0
     with imports.warehouse.connect() as connection:
         assert connection.sql("select decisions, error_rate, class from benchmark_summary").fetchall() == [(0, 0, None)]
 
 
-def test_wrong_parameters_are_refused(imports: Imports) -> None:
+def test_invalid_parameters_are_refused(imports: Imports) -> None:
     with pytest.raises(MissingTableError, match=r"no gnubg_benchmark/x in .* \(have: contact\)"):
         scores(imports, class_="x")
     for benchmark, version, message in (
@@ -220,7 +220,7 @@ def test_wrong_parameters_are_refused(imports: Imports) -> None:
 
 
 def published(imports: Imports) -> dict[str, int]:
-    """Import the 43 rows, each class by itself; how many each has."""
+    """Import the 43 rows, one file per class, and return the number of rows by class."""
     rows = samples.shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
     found = {}
     for class_ in ("contact", "race", "crashed"):
@@ -230,7 +230,7 @@ def published(imports: Imports) -> dict[str, int]:
 
 
 def test_players_on_the_published_rows(imports: Imports) -> None:
-    """pubeval is worse than nothing lost and better than random plays."""
+    """PubEval loses something, but less than random plays."""
     assert published(imports) == {"contact": 15, "race": 14, "crashed": 14}
     for class_ in ("contact", "race", "crashed"):
         pubeval, at_random = (
@@ -253,7 +253,7 @@ def test_players_on_the_published_rows(imports: Imports) -> None:
     ],
 )
 def test_gnubg_on_the_published_rows(imports: Imports, ply: int, expected: dict[str, float]) -> None:
-    """As computed by an independent script: this pins the scoring, with gnubg 1.07."""
+    """Compares with figures of gnubg 1.07 that an independent script computed."""
     if not gnubg_version().startswith("1.07"):
         pytest.skip(f"the figures are of gnubg 1.07, this is {gnubg_version()}")
     published(imports)

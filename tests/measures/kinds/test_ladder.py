@@ -1,4 +1,4 @@
-"""The ladder: ratings by hand and of repeated experiments, from games to rows, in SQL, and what is refused."""
+"""Tests of the kind `ladder`: ratings by hand and in simulations, rows, SQL and errors."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ TRUE = (0.0, 0.04, -0.6, -3.5, 0.01)
 
 
 def simulated(generator: np.random.Generator, scale: float, error: float) -> list[Pairing]:
-    """All pairings of TRUE with normal errors."""
+    """All pairings of players rated TRUE, with normal errors."""
     return [
         Pairing(a, b, expected_points(TRUE[a] - TRUE[b], scale) + error * float(generator.normal()), error)
         for a, b in combinations(range(len(TRUE)), 2)
     ]
 
 
-def test_exact_results_give_the_ratings_back() -> None:
+def test_exact_results_reproduce_the_ratings() -> None:
     pairings = [each._replace(error=0.01) for each in simulated(np.random.default_rng(0), 3.0, 0.0)]
     found = fit_ratings(len(TRUE), 0, pairings, 3.0)
     assert found.values == pytest.approx(TRUE, abs=1e-7)
@@ -48,11 +48,11 @@ def test_exact_results_give_the_ratings_back() -> None:
     ("points", "error", "scale", "rating", "rating_error"),
     [
         (0.5, 0.1, 1.0, -math.atanh(0.5), 0.1 / (1 - 0.25)),
-        (0.5, 0.1, 1.0, -math.log(0.75 / 0.25) / 2, None),  # Bradley and Terry: 75 of 100 matches are half the log odds
-        (0.0, 0.0, 3.0, 0.0, LEAST_ERROR),  # players that play alike do not outweigh all others
+        (0.5, 0.1, 1.0, -math.log(0.75 / 0.25) / 2, None),  # Bradley-Terry: half the log odds of 75 of 100 matches
+        (0.0, 0.0, 3.0, 0.0, LEAST_ERROR),  # identical players do not outweigh all others
     ],
 )
-def test_two_players_by_hand(
+def test_ratings_of_two_players_by_hand(
     points: float, error: float, scale: float, rating: float, rating_error: float | None
 ) -> None:
     found = fit_ratings(2, 0, [Pairing(0, 1, points, error)], scale)
@@ -61,19 +61,21 @@ def test_two_players_by_hand(
     assert rating_error is None or found.covariances[1][1] ** 0.5 == pytest.approx(rating_error, rel=1e-6)
 
 
-def test_errors_are_those_of_repeated_experiments() -> None:
+def test_standard_errors_equal_the_spread_of_simulations() -> None:
     generator, error = np.random.default_rng(3), 0.02
     fits = [fit_ratings(len(TRUE), 0, simulated(generator, 3.0, error), 3.0) for _ in range(300)]
     values = np.array([fit.values for fit in fits])
-    told = np.array([np.sqrt(np.diagonal(fit.covariances)) for fit in fits]).mean(axis=0)
+    reported = np.array([np.sqrt(np.diagonal(fit.covariances)) for fit in fits]).mean(axis=0)
     spread = values.std(axis=0)
     assert values.mean(axis=0) == pytest.approx(TRUE, abs=0.01)
-    assert spread[1:] == pytest.approx(told[1:], rel=0.2)  # told errors are a little larger: never deflated
+    assert spread[1:] == pytest.approx(
+        reported[1:], rel=0.2
+    )  # reported errors are a little larger, as they are never reduced
     assert np.mean([fit.chi_square for fit in fits]) == pytest.approx(6, rel=0.15)
 
 
 def test_contradicting_results_widen_intervals() -> None:
-    """Stone, paper, scissors."""
+    """Rock, paper, scissors."""
     circle = [Pairing(0, 1, 0.5, 0.01), Pairing(1, 2, 0.5, 0.01), Pairing(2, 0, 0.5, 0.01)]
     found = fit_ratings(3, 0, circle, 3.0)
     assert found.values == pytest.approx([0, 0, 0], abs=1e-9)
@@ -81,20 +83,20 @@ def test_contradicting_results_widen_intervals() -> None:
     assert found.covariances[1][1] ** 0.5 > 0.3
 
 
-def test_losses_beyond_the_scale_stay_within_bounds() -> None:
+def test_loss_beyond_the_scale_gives_a_bounded_rating() -> None:
     found = fit_ratings(2, 0, [Pairing(0, 1, 3.1, 0.1)], 3.0)
     assert -MOST_RATING <= found.values[1] < -6
     assert found.covariances[1][1] > 1
 
 
-def test_matches_that_one_side_always_won() -> None:
+def test_one_sided_matches_give_a_bounded_rating() -> None:
     pairs = ((1, 0), (2, 0), (3, 0), (3, 1), (2, 3), (4, 0), (1, 4), (4, 2))
     found = fit_ratings(5, 0, [Pairing(winner, loser, 1.0, 0.0) for winner, loser in pairs], 1.0)
     assert found.values[0] == 0
     assert all(2 < value <= MOST_RATING for value in found.values[1:])
 
 
-def test_pairings_must_lead_everywhere() -> None:
+def test_unconnected_pairings_raise() -> None:
     with pytest.raises(UsageError, match="lead from every player to player 0, none leads from 2"):
         fit_ratings(4, 0, [Pairing(0, 1, 0.1, 0.1), Pairing(2, 3, 0.1, 0.1)], 3.0)
 
@@ -106,7 +108,7 @@ def test_infinite_results_raise(points: float, error: float) -> None:
 
 
 def ladder_of(warehouse: Warehouse, *series: GameParameters) -> LadderParameters:
-    """A ladder of these games, built first."""
+    """Parameters of a ladder of these games, which are built first."""
     names = [warehouse.build("game_scores", each).name for each in series]
     return LadderParameters(sources=tuple(sorted(map(VersionRef.parse, names), key=str)))
 
@@ -117,7 +119,7 @@ def games(player: str, opponent: str, seed: int = 1, count: int = 8) -> GamePara
     return GameParameters(player, 0, versions[player], opponent, 0, versions[opponent], count, seed)
 
 
-def test_the_smallest_ladder(small_root: Path) -> None:
+def test_rows_of_the_smallest_ladder(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, "cubeless")
     played = warehouse.open("game_scores", SMALL.sources[0].variant)
@@ -141,7 +143,7 @@ def test_the_smallest_ladder(small_root: Path) -> None:
     }  # fmt: skip
 
 
-def test_parts_of_a_pairing_are_one_result_whoever_is_named_first(warehouse: Warehouse) -> None:
+def test_parts_of_a_pairing_are_joined_in_either_order(warehouse: Warehouse) -> None:
     swapped = replace(games("random", "pubeval", 2))
     parameters = ladder_of(warehouse, games("pubeval", "random", 1), swapped)
     table = warehouse.build(DATASET.name, parameters)
@@ -151,14 +153,14 @@ def test_parts_of_a_pairing_are_one_result_whoever_is_named_first(warehouse: War
     assert table.array("points").tolist() == [np.concatenate([first, -second]).mean()]
 
 
-def test_the_same_dice_are_counted_once(warehouse: Warehouse) -> None:
-    """Eight games of a seed are the first of its twelve."""
+def test_parts_with_the_same_dice_are_refused(warehouse: Warehouse) -> None:
+    """The eight games of a seed are the first of its twelve."""
     parameters = ladder_of(warehouse, games("pubeval", "random", 1), games("pubeval", "random", 1, count=12))
     with pytest.raises(InvalidParameterError, match="expected other dice in each part of a pairing, got game_scores/"):
         warehouse.build(DATASET.name, parameters)
 
 
-def test_ladders_side_by_side(warehouse: Warehouse) -> None:
+def test_view_joins_ladders_by_play(warehouse: Warehouse) -> None:
     with warehouse.connect() as connection:
         found = connection.sql(
             "select player_name, cubeless_rating, money_rating, match_length from ladder_by_play"
@@ -167,7 +169,7 @@ def test_ladders_side_by_side(warehouse: Warehouse) -> None:
     assert found == [("pubeval", 0.0, None, None), ("random", rating[0], None, None)]
 
 
-def test_other_ratings_are_found(small_root: Path) -> None:
+def test_changed_ratings_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = Table(warehouse.open(DATASET.name, "cubeless").folder)
     table._arrays = {**table.arrays(), "ratings": np.asarray(table.array("ratings")) + 0.01}
@@ -176,14 +178,14 @@ def test_other_ratings_are_found(small_root: Path) -> None:
         check_sample(DATASET, table, inputs, 5, np.random.default_rng(0))
 
 
-def test_games_that_are_gone(warehouse: Warehouse) -> None:
+def test_missing_games_skip_the_check(warehouse: Warehouse) -> None:
     table = warehouse.build(DATASET.name, ladder_of(warehouse, games("pubeval", "random")))
     shutil.rmtree(warehouse.root / "game_scores")
     with pytest.raises(CheckSkippedError, match="the games of a pairing are gone: no game_scores/"):
         check_sample(DATASET, table, {}, 5, np.random.default_rng(0))
 
 
-def test_a_player_has_one_version(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_versions_of_a_player_are_refused(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     before = warehouse.build("game_scores", games("pubeval", "random")).name
     monkeypatch.setattr(PubEval, "version", "3")
     after = warehouse.build("game_scores", replace(games("pubeval", "random", 2), version="3")).name
@@ -192,13 +194,13 @@ def test_a_player_has_one_version(warehouse: Warehouse, monkeypatch: pytest.Monk
         warehouse.build(DATASET.name, LadderParameters(sources=sources))
 
 
-def test_who_is_rated_0_plays(warehouse: Warehouse) -> None:
+def test_missing_games_of_the_zero_player_are_refused(warehouse: Warehouse) -> None:
     parameters = replace(ladder_of(warehouse, games("random", "random")), zero="pubeval")
     with pytest.raises(InvalidParameterError, match=r"expected games of pubeval \(0-ply\), which is rated 0"):
         warehouse.build(DATASET.name, parameters)
 
 
-def test_pairings_connect_all(warehouse: Warehouse) -> None:
+def test_ladder_of_unconnected_pairings_is_refused(warehouse: Warehouse) -> None:
     version = open_named_player("network/tiny", 0, warehouse).version
     alone = GameParameters("network/tiny", 0, version, "network/tiny", 0, version, 4, 1)
     parameters = ladder_of(warehouse, games("pubeval", "random"), alone)
@@ -221,12 +223,12 @@ def test_pairings_connect_all(warehouse: Warehouse) -> None:
         ({"sources": (VersionRef("selfplay", "x", "r1-01234567"),)}, "expected sources game_scores/VARIANT/VERSION"),
     ],
 )
-def test_wrong_parameters(warehouse: Warehouse, change: dict[str, object], message: str) -> None:
+def test_invalid_parameters_are_refused(warehouse: Warehouse, change: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         warehouse.build(DATASET.name, replace(SMALL, **change))  # type: ignore[arg-type]
 
 
-def test_games_of_another_play(warehouse: Warehouse) -> None:
+def test_games_of_another_play_are_refused(warehouse: Warehouse) -> None:
     kind = warehouse.kind("cubeful_scores")
     played = VersionRef.parse(warehouse.open(kind.name, kind.slug(kind.smallest)).name)
     with pytest.raises(InvalidParameterError, match="expected games of money, got cubeful_scores/"):

@@ -1,4 +1,4 @@
-"""Series of games, without the cube and with it, as dataset kinds: what is played, its result, and what is refused."""
+"""Tests of the kinds `game_scores` and `cubeful_scores`: games, statistics, verification and errors."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SMALL_MATCHES = CUBEFUL.smallest
 
 
 def network_parameters(warehouse: Warehouse) -> GameParameters:
-    """The tiny network against PubEval."""
+    """Parameters of the tiny network against PubEval."""
     version = open_named_player("network/tiny", 0, warehouse).version
     return GameParameters("network/tiny", 0, version, "pubeval", 0, "2", 40)
 
 
-def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
+def test_rows_and_statistics_equal_the_games(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     games = play_games(PubEval(), RandomPlayer(), SMALL.games, SMALL.seed)
@@ -60,7 +60,7 @@ def test_rows_and_result_are_those_of_the_games(small_root: Path) -> None:
 
 @pytest.mark.parametrize("luck", [False, True])
 def test_statistics_by_hand(luck: bool) -> None:
-    """Shares add up to the points as chances do, a gammon includes backgammons; hedged results are of pairs."""
+    """Gammons include backgammons; hedged results are of pairs."""
     outcomes, lucks = np.array([1, 1, 2, -3, 3, -1, -2, -2], np.int8), np.array([0.5, -0.5, 0, 0, 1, 0, -2, -2])
     arrays: dict[str, Any] = {"outcomes": outcomes, "turns": np.full(8, 50, np.int32), "lucks": lucks}
     found = DATASET.computation.statistics(Computed(replace(SMALL, luck=luck), arrays))
@@ -78,14 +78,14 @@ def test_statistics_by_hand(luck: bool) -> None:
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory, network_root: Path) -> Path:
-    """Folder of a warehouse with four games and their luck, judged by the default network and its tables."""
+    """A warehouse with four games, whose luck the default network and its tables judged."""
     root = tmp_path_factory.mktemp("judged") / "warehouse"
     shutil.copytree(network_root, root, ignore=shutil.ignore_patterns(".*"))
     bgdata.open_warehouse(root).build(DATASET.name, JUDGED)
     return root
 
 
-def test_luck_is_that_of_the_judge(judged: Path) -> None:
+def test_luck_equals_that_of_the_judge(judged: Path) -> None:
     warehouse = bgdata.open_warehouse(judged)
     table = warehouse.open(DATASET.name, "pubeval-0ply-against-random-0ply-4-seed-2-luck")
     judge = open_named_player("network", 0, warehouse)
@@ -114,7 +114,7 @@ def test_changed_luck_is_found(judged: Path) -> None:
         check_sample(DATASET, Corrupted(table, "lucks", values), inputs, 4, np.random.default_rng(0))
 
 
-def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) -> None:
+def test_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) -> None:
     parameters = network_parameters(warehouse)
     table = warehouse.build(DATASET.name, parameters)
     games = play_games(open_named_player("network/tiny", 0, warehouse), PubEval(), 40, parameters.seed)
@@ -123,7 +123,7 @@ def test_a_network_plays_with_the_tables_of_the_warehouse(warehouse: Warehouse) 
     check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
 
 
-def test_unknown_players(memory_path: Path) -> None:
+def test_unknown_players_are_refused(memory_path: Path) -> None:
     warehouse = bgdata.open_warehouse(memory_path)
     with pytest.raises(UnknownPlayerError, match=r"expected a player among random, pubeval, .*, got nobody"):
         warehouse.build(DATASET.name, replace(SMALL, player="nobody"))
@@ -131,8 +131,8 @@ def test_unknown_players(memory_path: Path) -> None:
         warehouse.build(DATASET.name, replace(SMALL, player="network/x"))
 
 
-def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> None:
-    """Such as after a table came or went, or the network was trained anew."""
+def test_games_of_a_changed_player_are_not_replayed(warehouse: Warehouse) -> None:
+    """A player changes with its tables, or when it is trained again."""
     built = warehouse.build(DATASET.name, network_parameters(warehouse))
     table = Corrupted(built, "turns", np.array(built.array("turns")) + 1)
     shutil.rmtree(warehouse.root / "bearoff_two_sided" / "6x6")
@@ -140,7 +140,7 @@ def test_games_of_another_version_are_not_played_again(warehouse: Warehouse) -> 
         check_sample(DATASET, table, {}, 40, np.random.default_rng(0))
 
 
-def test_cubeful_rows_are_those_of_the_games(warehouse: Warehouse) -> None:
+def test_cubeful_rows_equal_the_games(warehouse: Warehouse) -> None:
     version = open_named_player("network/contact-160", 0, warehouse, tables=False).version
     parameters = replace(SMALL_MATCHES, length=0, games=6, opponent="network/contact-160", opponent_version=version)
     table = warehouse.build(CUBEFUL.name, parameters)
@@ -156,10 +156,10 @@ def test_cubeful_rows_are_those_of_the_games(warehouse: Warehouse) -> None:
         (outcome, 1, turns, None)
         for outcome, turns in zip(points.tolist(), found.column("turns").tolist(), strict=True)
     ]
-    assert table.manifest.statistics["points_per_game"] == points.mean() < 0  # tiny has learned next to nothing
+    assert table.manifest.statistics["points_per_game"] == points.mean() < 0  # the tiny network is weak
 
 
-def test_matches_are_won_or_lost(small_root: Path) -> None:
+def test_match_results_are_plus_or_minus_one(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(CUBEFUL.name, CUBEFUL.slug(SMALL_MATCHES))
     outcomes = np.asarray(table.array("outcomes"))
     assert set(outcomes.tolist()) <= {1, -1}
@@ -167,8 +167,8 @@ def test_matches_are_won_or_lost(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [0, 3])
-def test_luck_with_the_cube_is_subtracted(network_root: Path, tmp_path: Path, length: int) -> None:
-    """Of a player against itself nothing is left of a pair."""
+def test_luck_of_cubeful_games_is_subtracted(network_root: Path, tmp_path: Path, length: int) -> None:
+    """For a player against itself, the results of a pair cancel."""
     shutil.copytree(network_root, tmp_path / "warehouse", ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     player = open_named_player("network/contact-160", 0, warehouse)

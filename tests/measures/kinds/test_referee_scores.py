@@ -1,4 +1,4 @@
-"""The exact referee: which decisions it asks, what choices lose, against a recursive twin, and its dataset kind."""
+"""Tests of the exact referee: its decisions, losses against a recursive twin, and the kind `referee_scores`."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def decisions(tables: BearoffArrays) -> Decisions:
     return exact_decisions(tables, COUNT, seed=5)
 
 
-def test_decisions_are_all_that_games_reach(
+def test_decisions_are_all_covered_turns_of_games(
     tables: BearoffArrays, decisions: Decisions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the order of the games, however many are played at a time."""
-    games = self_play(PubEval().chooser, 400, seed=5)  # rarely as far as that
+    """They are in the order of the games, for any number played at a time."""
+    games = self_play(PubEval().chooser, 400, seed=5)  # more than the decisions need
     several = play_counts(games.boards, games.dice) > 1
     covered = [covered_by(board, (POINTS, CHECKERS), 0, 0) == EXACT for board in games.boards.tolist()]
     rows = np.flatnonzero(several & np.array(covered))
@@ -75,7 +75,7 @@ def test_decisions_are_all_that_games_reach(
 
 
 @pytest.mark.parametrize("player", [RandomPlayer(3), PubEval()])
-def test_losses_are_those_of_the_twin(
+def test_losses_equal_those_of_the_twin(
     tables: BearoffArrays, decisions: Decisions, player: RandomPlayer | PubEval
 ) -> None:
     chosen = player.choose_plays(decisions.boards, decisions.rolls)
@@ -92,8 +92,8 @@ def test_losses_are_those_of_the_twin(
     assert 0 < wrong < COUNT / 2
 
 
-def test_the_best_plays_lose_nothing_and_the_others_something(tables: BearoffArrays, decisions: Decisions) -> None:
-    """Every play of every decision: the twin's ranks follow from the losses."""
+def test_only_best_plays_lose_nothing(tables: BearoffArrays, decisions: Decisions) -> None:
+    """For every play of every decision, ranks follow from the losses of the twin."""
     offsets, after_play = batch_plays(decisions.boards, decisions.rolls)
     every = np.repeat(np.arange(COUNT), np.diff(offsets))
     asked = Decisions(decisions.boards[every], decisions.rolls[every], decisions.games[every])
@@ -108,15 +108,15 @@ def test_the_best_plays_lose_nothing_and_the_others_something(tables: BearoffArr
     assert not judged["ranks"].any()
 
 
-def test_the_last_checker_goes_off(tables: BearoffArrays) -> None:
-    """6 and 1 with checkers on points 4 and 1: off with both wins, off with one of them may not."""
+def test_bearing_off_the_last_checker_is_judged(tables: BearoffArrays) -> None:
+    """6 and 1 with checkers on points 4 and 1: bearing off both wins at once."""
     board = np.zeros((1, 26), np.int8)
     board[0, [1, 4, 24]] = 1, 1, -1
     roll = np.array([[6, 1]], np.int8)
     _, after = batch_plays(board, roll)
     found = verdicts(tables, Decisions(board.repeat(2, 0), roll.repeat(2, 0), np.arange(2)), flip_boards(after))
-    assert sorted(found["losses"]) == [0, 2]  # the opponent is off with any roll
-    assert not found["best"].clip(max=0).any()  # nothing of his is left
+    assert sorted(found["losses"]) == [0, 2]  # the opponent bears off with any roll
+    assert not found["best"].clip(max=0).any()  # no checker of the player is left
 
 
 def test_invalid_choices_and_counts_raise(tables: BearoffArrays, decisions: Decisions) -> None:
@@ -135,7 +135,7 @@ def test_invalid_choices_and_counts_raise(tables: BearoffArrays, decisions: Deci
         exact_decisions(NO_TABLES, 1, seed=1)
 
 
-def test_decisions_are_in_contact_and_have_a_choice() -> None:
+def test_contact_decisions_have_contact_and_a_choice() -> None:
     found = contact_decisions(all_layouts(2), 500, seed=7)
     assert len(found.boards) == len(found.rolls) == 500
     for board, roll in zip(found.boards.tolist(), found.rolls.tolist(), strict=True):
@@ -152,7 +152,7 @@ def test_decisions_are_in_contact_and_have_a_choice() -> None:
         contact_decisions(all_layouts(2), 0, seed=7)
 
 
-def test_sides_that_passed_are_left_out() -> None:
+def test_layouts_that_passed_are_not_in_contact() -> None:
     layouts = all_layouts(1)
     found = referee.is_in_contact(layouts)
     assert found[13, 13]
@@ -162,7 +162,7 @@ def test_sides_that_passed_are_left_out() -> None:
     assert not found[:, 0].any()
 
 
-def test_contact_losses_equal_those_of_the_rules(tmp_path: Path) -> None:
+def test_contact_losses_equal_those_of_legal_plays(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
     table = EndgameTable(warehouse.build("contact_endgame", EndgameParameters(2)))
     decisions = contact_decisions(all_layouts(2), 200, seed=3)
@@ -220,8 +220,8 @@ def test_rows_and_summary(small_root: Path) -> None:
     assert {**names, "seed": 1, "decisions": 20}.items() <= found.items()
 
 
-def test_network_with_tables_is_perfect(warehouse: Warehouse) -> None:
-    """Without them it is another version; that it then errs is shown in `tests/measures/commands/test_referee.py`."""
+def test_network_with_tables_loses_nothing(warehouse: Warehouse) -> None:
+    """`tests/measures/commands/test_referee.py` has its losses without tables."""
     means, versions = [], set()
     for tables in (True, False):
         version = open_named_player("network/tiny", 0, warehouse, tables=tables).version

@@ -1,4 +1,4 @@
-"""Reference positions rolled out again by others; the contract tests build them."""
+"""Tests of the kind `reference_checks`; the contract tests build its smallest version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
-def test_positions_of_all_themes_are_taken() -> None:
+def test_sampled_rows_cover_all_themes() -> None:
     themes = np.repeat(np.arange(14), 20).astype(np.uint8)
     for count, least, most in ((200, 14, 15), (14, 1, 1), (5, 0, 1), (280, 20, 20), (1000, 20, 20)):
         rows = sampled_rows(themes, count)
@@ -34,7 +34,7 @@ def test_positions_of_all_themes_are_taken() -> None:
     assert np.bincount(few[sampled_rows(few, 133)], minlength=14).tolist() == [3] + [10] * 13
 
 
-def test_differences_are_from_the_reference(warehouse: Warehouse) -> None:
+def test_differences_equal_those_from_the_reference(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, DATASET.slug(DATASET.smallest))
     reference = warehouse.open("reference_positions", DATASET.smallest.reference.variant)
     rows = np.asarray(table.array("rows"))
@@ -57,8 +57,8 @@ def test_differences_are_from_the_reference(warehouse: Warehouse) -> None:
     assert all(abs(rest or 0) < 1e-9 for _, rest in found_rows)
 
 
-def test_the_dice_are_others_by_the_seed_of_the_reference_too(warehouse: Warehouse) -> None:
-    """The same player with as many games: differences are those of the dice, as the standard errors say."""
+def test_dice_differ_from_the_reference_for_the_same_seed(warehouse: Warehouse) -> None:
+    """With the same player and number of games, differences are as large as the standard errors."""
     shared = ("network", "trials", "until", "most_trials", "turns", "seed")
     same = {name: getattr(REFERENCES.smallest, name) for name in shared}
     version = open_network_player("network/tiny", 0, warehouse).version
@@ -70,8 +70,8 @@ def test_the_dice_are_others_by_the_seed_of_the_reference_too(warehouse: Warehou
     assert (np.abs(differences[uncertain]) > errors[uncertain] / 100).all()
 
 
-def test_errors_of_rounding_count_as_zero() -> None:
-    """Where tables end every game, equities differ by roundings, of which no z-score says anything."""
+def test_rounding_errors_count_as_zero() -> None:
+    """If tables end every game, equities differ only by rounding, and have no z-score."""
     arrays = {
         "boards": np.zeros((4, 26), np.int8),
         "themes": np.zeros(4, np.uint8),
@@ -100,11 +100,11 @@ def test_errors_of_rounding_count_as_zero() -> None:
         ({"trials": 50}, "expected a multiple of 36 trials"),
     ],
 )
-def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
         DATASET.check_parameters(replace(DATASET.smallest, **changes))
 
 
-def test_another_version_of_the_player(warehouse: Warehouse) -> None:
+def test_another_version_of_the_player_is_refused(warehouse: Warehouse) -> None:
     with pytest.raises(InvalidParameterError, match="expected version 2 of pubeval, as it plays here, got 1"):
         warehouse.build(DATASET.name, replace(DATASET.smallest, version="1"))

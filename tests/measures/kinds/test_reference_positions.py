@@ -1,4 +1,4 @@
-"""Reference positions: samples by theme, rows, digests, what is refused, and what verify finds."""
+"""Tests of the kind `reference_positions`: samples by theme, rows, digests, errors and verification."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ STARTS = (NUMBERS % len(Start)).astype(np.int8)
 
 
 def judged(boards: Boards) -> np.ndarray:
-    """Chances by a network that knows pips alone."""
+    """Chances by a network that sees only pip counts."""
     return evaluations(pips_networks(), NO_TABLES, boards).chances
 
 
@@ -77,7 +77,7 @@ def are_same(one: Positions, other: Positions) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in Positions._fields)
 
 
-def test_every_theme_has_as_many(sample: Positions) -> None:
+def test_every_theme_has_equally_many_positions(sample: Positions) -> None:
     check_legal_boards(sample.boards)
     assert np.array_equal(position_themes(sample.boards), sample.themes)
     assert Counter(sample.themes.tolist()) == {int(theme): COUNT for theme in Theme}
@@ -87,7 +87,7 @@ def test_every_theme_has_as_many(sample: Positions) -> None:
 
 
 def test_positions_are_distinct_undecided_and_from_all_sources(sample: Positions) -> None:
-    """No source has more than twice its share; known bearoffs and decided races are left out."""
+    """No source has more than twice its share; small bearoffs and decided races are left out."""
     assert len(np.unique(position_hashes(sample.boards))) == len(sample.boards)
     pairs = list(zip(sample.themes.tolist(), sample.games.tolist(), strict=True))
     assert pairs == sorted(set(pairs))
@@ -101,7 +101,7 @@ def test_positions_are_distinct_undecided_and_from_all_sources(sample: Positions
 
 
 @pytest.mark.parametrize("size", [7, 100])
-def test_the_sample_does_not_depend_on_rounds(sample: Positions, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+def test_sample_does_not_depend_on_rounds(sample: Positions, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(reference_positions, "ROUND", size)
     told: list[int] = []
     again = sample_positions(sample_sources(), COUNT, SEED, 10_000, told.append)
@@ -110,15 +110,15 @@ def test_the_sample_does_not_depend_on_rounds(sample: Positions, monkeypatch: py
 
 
 def test_positions_are_drawn_from_their_games(sample: Positions) -> None:
-    """They are there when some games are played alone."""
+    """Replaying some games alone finds their positions."""
     rows = np.flatnonzero(sample.themes == Theme.CRASHED)
     drawn = draw_positions(sample_sources(), SEED, sample.games[rows])
     found = drawn.rows(np.flatnonzero(drawn.themes == Theme.CRASHED))
     assert are_same(found, sample.rows(rows))
 
 
-def test_one_position_of_each_theme_is_drawn_in_a_game() -> None:
-    """From any of its turns, not the first or the last one."""
+def test_game_gives_one_position_of_each_theme() -> None:
+    """It is not always from the first or last turn."""
     games = np.arange(11 * 4 * 20)
     drawn = draw_positions(sample_sources(), SEED, games)
     pairs = list(zip(drawn.games.tolist(), drawn.themes.tolist(), strict=True))
@@ -127,7 +127,7 @@ def test_one_position_of_each_theme_is_drawn_in_a_game() -> None:
     assert len(set(drawn.turns[drawn.themes == Theme.OPENING].tolist())) >= 4
 
 
-def test_games_take_turns_in_sources_starts_and_perturbations() -> None:
+def test_games_alternate_sources_starts_and_perturbations() -> None:
     plan = game_plan(np.arange(4 * 44), 4)
     combinations = Counter(zip(plan.sources.tolist(), plan.starts.tolist(), plan.perturbed.tolist(), strict=True))
     assert len(combinations) == 4 * len(Start) * 2
@@ -142,7 +142,7 @@ def test_games_take_turns_in_sources_starts_and_perturbations() -> None:
         *((count, "expected an even number of positions of each theme, at least 2, got") for count in (0, 1, 3)),
     ],
 )
-def test_impossible_counts_raise(count: int, message: str) -> None:
+def test_invalid_counts_raise(count: int, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         sample_positions(sample_sources(), count, SEED, 44)
 
@@ -151,35 +151,34 @@ def network() -> Chooser:
     return pips_player().chooser
 
 
-def played(
+def play_games(
     first: Chooser, second: Chooser, numbers: np.ndarray = NUMBERS, seed: int = 7, changed: bool = False
 ) -> SourceGames:
     return source_games((first, second), seed, numbers, STARTS[numbers], np.full(len(numbers), changed))
 
 
-def test_the_same_on_any_threads_and_in_any_batch() -> None:
+def test_games_do_not_depend_on_threads_or_batches() -> None:
     with threads(1):
-        alone = played(network(), PUBEVAL)
+        alone = play_games(network(), PUBEVAL)
     with threads(2):
-        together = played(network(), PUBEVAL)
-    some = played(network(), PUBEVAL, NUMBERS[[3, 17]])
+        together = play_games(network(), PUBEVAL)
+    some = play_games(network(), PUBEVAL, NUMBERS[[3, 17]])
     assert np.array_equal(alone.boards, together.boards)
     assert np.array_equal(alone.offsets, together.offsets)
     rows = np.r_[slice(*alone.offsets[3:5].tolist()), slice(*alone.offsets[17:19].tolist())]
     assert np.array_equal(some.boards, alone.boards[rows])
-    assert not np.array_equal(played(network(), PUBEVAL, seed=8).boards[:100], alone.boards[:100])
+    assert not np.array_equal(play_games(network(), PUBEVAL, seed=8).boards[:100], alone.boards[:100])
 
 
-def test_games_begin_where_they_should() -> None:
-    found = played(PUBEVAL, PUBEVAL)
+def test_games_begin_from_their_start() -> None:
+    found = play_games(PUBEVAL, PUBEVAL)
     for start in Start:
         assert np.array_equal(found.boards[found.offsets[int(start)]], begun(start, int(start) + 1)[int(start)])
 
 
-def test_games_go_on_to_the_end() -> None:
-    """Every position follows from the one before by the play that a player chooses for some roll, up to one that can
-    end the game."""
-    found = played(PUBEVAL, PUBEVAL)
+def test_games_are_legal_to_the_end() -> None:
+    """Every position follows from the one before by a player's play for some roll; the last one can end the game."""
+    found = play_games(PUBEVAL, PUBEVAL)
     rolls = np.array([(roll.high, roll.low) for roll in ROLLS], np.int8)
     check_legal_boards(found.boards)
     assert (game_outcomes(found.boards) == 0).all()
@@ -203,8 +202,8 @@ def test_openings_begin_with_two_different_dice() -> None:
 
 
 def test_either_player_begins() -> None:
-    """With the same dice, games of two players begin as those of the one with itself, or as those of the other one."""
-    mixed, pubeval, random = played(PUBEVAL, RANDOM), played(PUBEVAL, PUBEVAL), played(RANDOM, RANDOM)
+    """With the same dice, a game of two players begins like a game of one of them against itself."""
+    mixed, pubeval, random = play_games(PUBEVAL, RANDOM), play_games(PUBEVAL, PUBEVAL), play_games(RANDOM, RANDOM)
     begins = [
         [np.array_equal(mixed.boards[mixed.offsets[game] + 1], each.boards[each.offsets[game] + 1]) for game in NUMBERS]
         for each in (pubeval, random)
@@ -214,9 +213,9 @@ def test_either_player_begins() -> None:
     assert 3 < sum(begins[1]) < 22
 
 
-def test_perturbed_positions() -> None:
-    """One or two checkers of a position are elsewhere, nothing else is changed, and none comes off or onto the bar."""
-    plain, changed = played(network(), network()), played(network(), network(), changed=True)
+def test_perturbed_positions_have_one_or_two_moved_checkers() -> None:
+    """Nothing else changes, and no checker moves to the bar or is borne off."""
+    plain, changed = play_games(network(), network()), play_games(network(), network(), changed=True)
     assert np.array_equal(plain.offsets, changed.offsets)
     check_legal_boards(changed.boards)
     assert (game_outcomes(changed.boards) == 0).all()
@@ -231,16 +230,16 @@ def test_perturbed_positions() -> None:
     assert (moved == 2).sum() > 50
 
 
-def test_wrong_numbers() -> None:
+def test_numbers_out_of_range_raise() -> None:
     with pytest.raises(UsageError, match="from 0 to 2"):
-        played(PUBEVAL, PUBEVAL, seed=-1)
+        play_games(PUBEVAL, PUBEVAL, seed=-1)
 
 
 def small_table(warehouse: Warehouse) -> Table:
     return warehouse.open(DATASET.name, DATASET.slug(SMALL))
 
 
-def test_rows_are_rollouts(small_root: Path) -> None:
+def test_rows_equal_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = small_table(warehouse)
     chooser = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
@@ -268,7 +267,7 @@ def test_rows_are_rollouts(small_root: Path) -> None:
     assert {source for *_, source in kinds} <= set(SMALL.sources)
 
 
-def test_statistics(small_root: Path) -> None:
+def test_statistics_by_theme(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
     found, errors = table.manifest.statistics, np.asarray(table.array("equity_standard_errors"))
     rows = np.asarray(table.array("themes")) == Theme.BACK_GAME_ON_ROLL
@@ -281,7 +280,7 @@ def test_statistics(small_root: Path) -> None:
     assert found["back_game_on_roll_source_games"] == table.array("games")[rows].max() + 1
 
 
-def test_positions_are_kept_from_training(small_root: Path) -> None:
+def test_training_leaves_positions_out(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     assert small_table(warehouse).name in benchmark_versions(warehouse)
     with pytest.raises(
@@ -309,8 +308,8 @@ def test_verify_samples_and_rolls_out_again(small_root: Path, monkeypatch: pytes
     assert said == f"5 of {ROWS} positions drawn from their games again, 1 rolled out again"
 
 
-def test_a_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
-    """As the one that rolls out, and as another source."""
+def test_network_version_of_the_warehouse_plays(warehouse: Warehouse) -> None:
+    """It rolls out, and is a source."""
     version, small = warehouse.open("network", "tiny").folder.name, small_table(warehouse)
     table = warehouse.build(DATASET.name, replace(SMALL, network_version=version))
     assert np.array_equal(table.array("chances"), small.array("chances"))

@@ -1,4 +1,4 @@
-"""What players say of reference positions: rows, figures by theme, what is resumed, refused and found by verify."""
+"""Tests of the kind `reference_scores`: rows, figures by theme, resuming, errors and verification."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def references(warehouse: Warehouse) -> Table:
 
 
 def recipe_of(warehouse: Warehouse, ply: int = 0) -> ReferenceScoreParameters:
-    """Of the tiny network as it plays, with the bearoff tables of the warehouse."""
+    """Parameters of the tiny network with the bearoff tables of the warehouse."""
     version = open_named_evaluator("network/tiny", ply, warehouse).version
     return ReferenceScoreParameters.on(references(warehouse), "network/tiny", ply, version)
 
 
-def test_rows_are_chances_of_the_player(small_root: Path) -> None:
+def test_rows_equal_the_chances_of_the_player(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     boards = np.ascontiguousarray(references(warehouse).array("boards"))
     expected = open_named_evaluator("network/tiny", 0, warehouse, tables=False).evaluate_many(boards).chances
@@ -81,8 +81,7 @@ Figures = dict[str, float | None]
 
 
 def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str, str], tuple[Figures, Figures]]:
-    """Every figure of the manifest, and the standard errors that the view has besides, by split, theme and quantity,
-    worked out row by row in Python."""
+    """(figures, standard errors) by split, theme and quantity, computed row by row in Python."""
     columns = [f"{side}.{name}" for side in ("s", "r") for name in QUANTITIES]
     errors = ["r.standard_error", *(f"r.{name}_standard_error" for name in CHANCES)]
     with warehouse.connect() as connection:
@@ -108,7 +107,7 @@ def expected_figures(warehouse: Warehouse, variant: str) -> dict[tuple[str, str,
     return found
 
 
-def test_figures_of_the_manifest(small_root: Path) -> None:
+def test_figures_of_the_manifest_equal_those_of_rows(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     statistics = small_table(warehouse).manifest.statistics
     expected: dict[str, float | None] = {}
@@ -117,11 +116,11 @@ def test_figures_of_the_manifest(small_root: Path) -> None:
             expected |= {statistic_name(split, theme, name): figure for name, figure in figures.items()}
     assert statistics == pytest.approx({name: figure for name, figure in expected.items() if figure is not None})
     assert statistics["test_all_positions"] == ROWS / 2
-    assert "test_blitz_rmse_standard_error" not in statistics, "a single position tells no error"
+    assert "test_blitz_rmse_standard_error" not in statistics, "a single position has no standard error"
 
 
 def test_the_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
-    """Of two players at once, one of which has bearoff tables."""
+    """Two players at once, one of them with bearoff tables."""
     other = warehouse.build(DATASET.name, recipe_of(warehouse, 1))
     with warehouse.connect() as connection:
         relation = connection.sql("from reference_errors")
@@ -144,7 +143,7 @@ def test_the_view_has_every_quantity_by_theme(warehouse: Warehouse) -> None:
 
 
 def test_scores_on_another_version_are_left_out(warehouse: Warehouse) -> None:
-    """Its positions have other rows."""
+    """Their rows are other positions."""
     old = references(warehouse)
     other = warehouse.build(REFERENCE.name, replace(REFERENCE.smallest, trials=144))
     assert other.manifest.variant == old.manifest.variant
@@ -155,7 +154,7 @@ def test_scores_on_another_version_are_left_out(warehouse: Warehouse) -> None:
             assert connection.sql("select count(*) from reference_errors").fetchall() == [(count,)]
 
 
-def test_a_theme_without_positions_has_no_figures(small_root: Path) -> None:
+def test_theme_without_positions_has_no_figures(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
     kept = np.asarray(table.array("themes")) != THEMES.index("blitz")
     arrays = {name: np.asarray(values)[kept] for name, values in table.arrays().items()}
@@ -164,8 +163,8 @@ def test_a_theme_without_positions_has_no_figures(small_root: Path) -> None:
     assert found["test_all_positions"] == ROWS / 2 - 1
 
 
-def test_verify_asks_again(small_root: Path) -> None:
-    """Chances from which the same equity follows are found to be others."""
+def test_verify_finds_changed_chances(small_root: Path) -> None:
+    """Even if they give the same equity."""
     warehouse = bgdata.open_warehouse(small_root)
     table, inputs = small_table(warehouse), {"reference": references(warehouse)}
     values = np.array(table.array("chances"))
@@ -178,8 +177,8 @@ def test_verify_asks_again(small_root: Path) -> None:
         check_sample(DATASET, corrupted, inputs, ROWS, np.random.default_rng(0))
 
 
-def test_verify_skips_a_player_that_has_changed(warehouse: Warehouse) -> None:
-    """Such as a network whose bearoff tables are others now."""
+def test_verify_skips_a_changed_player(warehouse: Warehouse) -> None:
+    """For example a network with other bearoff tables."""
     table = warehouse.build(DATASET.name, recipe_of(warehouse))
     inputs = {"reference": references(warehouse)}
     assert check_sample(DATASET, table, inputs, ROWS, np.random.default_rng(0)) == f"all {ROWS} rows"
@@ -222,7 +221,7 @@ def test_verify_skips_a_player_that_has_changed(warehouse: Warehouse) -> None:
         ),
     ],
 )
-def test_wrong_parameters_are_refused(
+def test_invalid_parameters_are_refused(
     warehouse: Warehouse, changes: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     before = sorted(table.name for table in warehouse.versions())

@@ -1,4 +1,4 @@
-"""Benchmarks made here: which decisions, what their plays are worth, digests, what is resumed, refused and exported."""
+"""Tests of the kind `rollout_decisions`: decisions, plays, digests, resuming, errors and export."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def small_table(root: Path) -> Table:
     return bgdata.open_warehouse(root).open(DATASET.name, SLUG)
 
 
-def brain_of(warehouse: Warehouse) -> Chooser:
+def network_chooser(warehouse: Warehouse) -> Chooser:
     return open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
 
 
@@ -64,10 +64,10 @@ def test_decisions_are_turns_of_test_games(small_root: Path) -> None:
     assert {row[7] for row in rows} == {f"network/tiny/{warehouse.open('network', 'tiny').folder.name}"}
 
 
-def test_plays_are_rollouts(small_root: Path) -> None:
-    """As anyone can roll them out again, from the board, the roll and the seed."""
+def test_plays_equal_rollouts(small_root: Path) -> None:
+    """Rollouts need only the board, the roll and the seed."""
     warehouse = bgdata.open_warehouse(small_root)
-    brain, arrays = brain_of(warehouse), small_table(small_root).arrays()
+    brain, arrays = network_chooser(warehouse), small_table(small_root).arrays()
     how, window, limits = RolloutSettings("exact", 2), Window(0.16, 2, 4), Limits(72, 0.02, 144)
     with warehouse.connect() as connection:
         for row in range(3):
@@ -95,7 +95,7 @@ def test_plays_are_rollouts(small_root: Path) -> None:
                 assert found[12:] == (len(plays), expected.n_plays)
 
 
-def test_plays_are_legal_and_statistics_are_of_them(small_root: Path) -> None:
+def test_plays_are_legal_and_counted_in_statistics(small_root: Path) -> None:
     table = small_table(small_root)
     arrays, found, errors = table.arrays(), table.manifest.statistics, table.array("plays_standard_errors")
     assert (found["plays"], found["games"]) == (len(errors), table.array("plays_trials").sum())
@@ -110,9 +110,9 @@ def test_plays_are_legal_and_statistics_are_of_them(small_root: Path) -> None:
         assert {tuple(board) for board in flip_boards(plays).tolist()} <= legal
 
 
-def test_something_is_at_stake(small_root: Path) -> None:
+def test_some_play_of_each_decision_loses(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
-    arrays, brain = small_table(small_root).arrays(), brain_of(warehouse)
+    arrays, brain = small_table(small_root).arrays(), network_chooser(warehouse)
     for board, roll in zip(arrays["decisions_boards"], arrays["decisions_dice"].tolist(), strict=True):
         decision = roll_out_decision(
             board, tuple(roll), brain, 0, RolloutSettings("exact", 1), Window(3, 1, 1000), Limits(72)
@@ -121,7 +121,7 @@ def test_something_is_at_stake(small_root: Path) -> None:
         assert ((losses >= 0.001) & (losses <= 0.16)).any()
 
 
-def test_a_larger_set_begins_with_a_smaller_one(warehouse: Warehouse) -> None:
+def test_larger_set_begins_with_the_smaller_one(warehouse: Warehouse) -> None:
     small = warehouse.open(DATASET.name, SLUG).arrays()
     large = warehouse.build(DATASET.name, replace(SMALL, decisions=4)).arrays()
     for name, values in small.items():
@@ -131,15 +131,15 @@ def test_a_larger_set_begins_with_a_smaller_one(warehouse: Warehouse) -> None:
     assert not np.array_equal(other["decisions_boards"], small["decisions_boards"])
 
 
-def test_a_standard_error_that_is_not_reached_is_kept(warehouse: Warehouse) -> None:
+def test_unreached_standard_error_is_stored(warehouse: Warehouse) -> None:
     table = warehouse.build(DATASET.name, replace(SMALL, until=1e-30, decisions=1))
     assert table.array("plays_trials").tolist() == [144] * 4
     assert table.manifest.statistics["reached_share"] < 1
 
 
-def test_one_decision_of_each_game(warehouse: Warehouse) -> None:
-    """The first of each, in the same order; and no more than there are games."""
-    corpus, brain = inputs_of(warehouse, DATASET, SMALL)["games"], brain_of(warehouse)
+def test_one_per_game_takes_one_decision_of_each_game(warehouse: Warehouse) -> None:
+    """It is the first of its game; a corpus with too few games is refused."""
+    corpus, brain = inputs_of(warehouse, DATASET, SMALL)["games"], network_chooser(warehouse)
     every = rollout_decisions.sample_turns(replace(SMALL, decisions=5000), corpus, brain)
     with pytest.raises(InvalidParameterError, match=rf"in the test games of {corpus.name}, found {len(every.seeds)};"):
         rollout_decisions.sample_of(replace(SMALL, decisions=len(every.seeds) + 1), corpus, brain)
@@ -157,7 +157,7 @@ def test_one_decision_of_each_game(warehouse: Warehouse) -> None:
         rollout_decisions.sample_of(replace(wanted, decisions=len(games) + 1), corpus, brain)
 
 
-def test_verify_counts_games(warehouse: Warehouse) -> None:
+def test_verify_finds_two_decisions_of_one_game(warehouse: Warehouse) -> None:
     wanted = replace(SMALL, one_per_game=True, decisions=2)
     table = warehouse.build(DATASET.name, wanted)
     rollout_decisions.check_games(wanted, table)
@@ -171,7 +171,7 @@ def test_verify_counts_games(warehouse: Warehouse) -> None:
 
 
 def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
-    """And come out the same when they are rolled out again, and when nothing is settled."""
+    """Verify reproduces them; a threshold that no play reaches changes nothing."""
     parameters = replace(SMALL, until=1e-30, most_trials=288, decisions=2)
     equal = warehouse.build(DATASET.name, parameters)
     found = warehouse.build(DATASET.name, replace(parameters, settled_at=15.0))
@@ -186,8 +186,8 @@ def test_settled_plays_get_fewer_games(warehouse: Warehouse) -> None:
     assert unsettled.manifest.digest == equal.manifest.digest
 
 
-def test_default_recipe() -> None:
-    """Parameters that came later are left out of recipes at their defaults."""
+def test_default_recipe_is_unchanged() -> None:
+    """Recipes leave out newer parameters at their defaults."""
     parameters = DecisionParameters()
     assert (parameters.until, parameters.position_class) == (0.005, "contact")
     assert not {"one_per_game", "settled_at"} & set(parameters.to_json())
@@ -196,8 +196,8 @@ def test_default_recipe() -> None:
     assert "network" not in DATASET.inputs(replace(parameters, network="mine", network_version="r1-00000000"))
 
 
-def test_sets_that_come_with_the_package_are_large() -> None:
-    """Enough to tell players apart, and independent of one another."""
+def test_shipped_sets_are_large_and_independent() -> None:
+    """Large enough to distinguish players, with one decision per game."""
     assert {each.position_class: each.decisions for each in DATASET.defaults} == {
         "contact": 500, "crashed": 150, "race": 150
     }  # fmt: skip
@@ -211,7 +211,7 @@ def test_sets_that_come_with_the_package_are_large() -> None:
         *(("decisions_boards", (1, 6)), ("decisions_dice", (1, 0)), ("decisions_seeds", 1)),
     ],
 )
-def test_verify_rolls_out_again_and_reads_the_corpus(warehouse: Warehouse, name: str, place: Any) -> None:
+def test_verify_finds_changed_arrays(warehouse: Warehouse, name: str, place: Any) -> None:
     parameters = replace(SMALL, decisions=1) if name.startswith("plays") else SMALL
     table, rows = warehouse.build(DATASET.name, parameters), parameters.decisions
     inputs = inputs_of(warehouse, DATASET, SMALL)
@@ -231,8 +231,8 @@ def corrupt(table: Table, name: str, place: Any) -> None:
     np.save(own(path), values)
 
 
-def test_it_is_written_as_a_benchmark_file(warehouse: Warehouse, tmp_path: Path) -> None:
-    """And read back: the same decisions, plays, losses and chances, so the same scores."""
+def test_exported_benchmark_file_imports_equal(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Decisions, plays, losses and chances are the same, and so are scores."""
     table, path = warehouse.open(DATASET.name, SLUG), tmp_path / "contact.bm"
     write_text(table, "gnubg-benchmark", path)
     arrays, found = table.arrays(), parse_gnubg_benchmark(read_bytes(path))
@@ -263,8 +263,7 @@ def test_it_is_written_as_a_benchmark_file(warehouse: Warehouse, tmp_path: Path)
     assert nulls == [(0, 0, 0, True)]
 
 
-def test_scores(warehouse: Warehouse) -> None:
-    """Of pubeval, as on the same decisions imported."""
+def test_scores_equal_those_on_the_imported_file(warehouse: Warehouse) -> None:
     table = warehouse.open(DATASET.name, SLUG)
     own = ScoreParameters("pubeval", 0, VersionRef("rollout_decisions", SLUG, table.folder.name), "2")
     scores = warehouse.build("benchmark_scores", own)

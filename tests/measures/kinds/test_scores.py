@@ -1,4 +1,4 @@
-"""How good a player is, as a dataset kind: figures of other versions, and who they are of."""
+"""Tests of the kind `scores`: figures from other versions, and their players."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def smallest(root: Path, kind: Dataset[Any]) -> Table:
     return bgdata.open_warehouse(root).open(kind.name, kind.slug(kind.smallest))
 
 
-def of_versions(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
-    """The scores of PubEval from the smallest versions of some kinds."""
+def smallest_scores(root: Path, kinds: list[Dataset[Any]]) -> ScoresParameters:
+    """Parameters of PubEval's scores from the smallest versions of some kinds."""
     return ScoresParameters(
         sources=tuple(VersionRef.parse(name) for name in sorted(smallest(root, kind).name for kind in kinds))
     )
 
 
-def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
+def test_rows_equal_the_figures_of_the_sources(warehouse: Warehouse) -> None:
     found = [smallest(warehouse.root, kind).manifest.statistics for kind in SOURCES]
     benchmark, games, referee, self_play = found
-    table = warehouse.build(DATASET.name, of_versions(warehouse.root, SOURCES))
+    table = warehouse.build(DATASET.name, smallest_scores(warehouse.root, SOURCES))
     with warehouse.connect() as connection:
         rows = connection.sql("select measure, against, value, value_error, sample_size from scores").fetchall()
         same = connection.sql(
@@ -83,7 +83,7 @@ def test_rows_are_the_figures_of_the_sources(warehouse: Warehouse) -> None:
     check_sample(DATASET, table, {}, 5, np.random.default_rng(0))
 
 
-def test_hedged_results_are_a_measure_of_their_own() -> None:
+def test_luck_adjusted_points_are_a_separate_measure() -> None:
     recipe = {"opponent": "gnubg", "opponent_ply": 1, "luck": True}
     found = {"points_per_game": 1.0, "standard_error": 0.5, "hedged_points_per_game": 0.9, "hedged_standard_error": 0.1}
     assert game_measures(recipe, found) == [("hedged_points_per_game", "gnubg-1ply", 0.9, 0.1, 0, "")]
@@ -97,18 +97,20 @@ def test_hedged_results_are_a_measure_of_their_own() -> None:
         (6, 0, 0.125, [("bearoff_loss_without_tables", "bearoff_two_sided/6x3")]),
         (25, 1, 0.125, [("contact_loss", "contact_endgame/3")]),
         (25, 0, 0.125, [("contact_loss_without_tables", "contact_endgame/3")]),
-        (6, 1, nan, []),  # of decisions that are all of one game
+        (6, 1, nan, []),  # all decisions are from one game
     ],
 )
-def test_losses_by_judge_and_tables(points: int, tables: int, error: float, expected: list[tuple[str, str]]) -> None:
+def test_loss_measures_by_judge_and_tables(
+    points: int, tables: int, error: float, expected: list[tuple[str, str]]
+) -> None:
     recipe = {"tables": tables, "points": points, "checkers": 3}
     found = referee_measures(recipe, {"mean_loss": 0.25, "standard_error": error})
     assert [each[:2] for each in found] == expected
     assert {each.measure for each in found} <= set(UNITS)
 
 
-def test_values_by_theme_are_those_of_the_test_split() -> None:
-    """With as many positions as the theme has; without a standard error there is no figure."""
+def test_values_by_theme_are_from_the_test_split() -> None:
+    """Themes without a standard error have no figure."""
     recipe = {"tables": True, "reference": {"variant": "x"}}
     found = {"test_blitz_rmse": 0.5, "test_blitz_positions": 1.0, "validation_all_rmse": 0.75}
     found |= {"test_all_rmse": 0.25, "test_all_rmse_standard_error": 0.125, "test_all_positions": 7.0}
@@ -123,8 +125,8 @@ def test_values_by_theme_are_those_of_the_test_split() -> None:
     }
 
 
-def test_values_are_figures_of_their_player(warehouse: Warehouse) -> None:
-    """A row for each figure, and its own number of positions."""
+def test_values_are_rows_of_their_player(warehouse: Warehouse) -> None:
+    """Each figure is a row with its number of positions."""
     player = open_named_player("network/tiny", 0, warehouse)
     reference = smallest(warehouse.root, reference_positions.DATASET)
     recipe = reference_scores.ReferenceScoreParameters.on(reference, "network/tiny", 0, player.version)
@@ -146,14 +148,14 @@ def test_values_are_figures_of_their_player(warehouse: Warehouse) -> None:
         warehouse.build(DATASET.name, replace(parameters, version="0123abcd"))
 
 
-def test_errors_of_shares() -> None:
-    """Never nothing; of many games that of a binomial distribution."""
+def test_standard_errors_of_shares() -> None:
+    """Never 0, and binomial for many games."""
     assert share_error(0.0, 98) == pytest.approx((0.01 * 0.99 / 98) ** 0.5)
     assert share_error(0.25, 1_000_000) == pytest.approx((0.25 * 0.75 / 1_000_000) ** 0.5, rel=1e-5)
 
 
-def test_a_network_without_tables_is_scored_under_its_version(warehouse: Warehouse) -> None:
-    """Without them it says another version of itself."""
+def test_network_without_tables_is_scored_under_its_version(warehouse: Warehouse) -> None:
+    """Without tables a network reports another version."""
     versions = {}
     sources = []
     for tables in (True, False):
@@ -183,7 +185,7 @@ def test_a_network_without_tables_is_scored_under_its_version(warehouse: Warehou
         ("selfplay/x/r1-01234567", "no selfplay/x/r1-01234567 in "),
     ],
 )
-def test_wrong_sources(memory_path: Path, sources: str, message: str) -> None:
+def test_invalid_sources_are_refused(memory_path: Path, sources: str, message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises((InvalidParameterError, MissingTableError), match=f"^{message}"):
         warehouse.build(DATASET.name, SMALL.with_texts({"sources": sources}))
@@ -192,8 +194,8 @@ def test_wrong_sources(memory_path: Path, sources: str, message: str) -> None:
     assert not warehouse.variants(DATASET.name)
 
 
-def test_sources_of_somebody_else(warehouse: Warehouse) -> None:
-    parameters = of_versions(warehouse.root, [game_scores.DATASET])
+def test_sources_of_another_player_are_refused(warehouse: Warehouse) -> None:
+    parameters = smallest_scores(warehouse.root, [game_scores.DATASET])
     name = re.escape(str(parameters.sources[0]))
     for changes, who in (
         ({"version": "3"}, r"pubeval \(0-ply\) 3"),
@@ -205,7 +207,7 @@ def test_sources_of_somebody_else(warehouse: Warehouse) -> None:
             warehouse.build(DATASET.name, replace(parameters, **changes))
 
 
-def test_one_source_a_measure(warehouse: Warehouse) -> None:
+def test_two_sources_of_one_measure_are_refused(warehouse: Warehouse) -> None:
     names = [
         warehouse.build("game_scores", replace(game_scores.DATASET.smallest, games=games)).name for games in (4, 6)
     ]
@@ -227,8 +229,8 @@ def test_changed_figures_are_found(small_root: Path, name: str) -> None:
         check_sample(DATASET, Corrupted(table, name, values), inputs, 0, np.random.default_rng(0))
 
 
-def test_figures_whose_source_is_gone_are_not_read_again(warehouse: Warehouse) -> None:
-    built = warehouse.build(DATASET.name, of_versions(warehouse.root, [game_scores.DATASET]))
+def test_missing_source_skips_the_check(warehouse: Warehouse) -> None:
+    built = warehouse.build(DATASET.name, smallest_scores(warehouse.root, [game_scores.DATASET]))
     table = Corrupted(built, "sizes", np.array(built.array("sizes")) + 1)
     shutil.rmtree(warehouse.root / "game_scores")
     with pytest.raises(CheckSkippedError, match="a source of the figures is gone: no game_scores/"):

@@ -1,4 +1,4 @@
-"""Names of players in parameters and variants."""
+"""Tests of the names of players in parameters and variants."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from bgdata.store.names import is_name
         (f"{'long-' * 30}.onnx", f"onnx-{'long-' * 8}1ply"),
     ],
 )
-def test_players(name: str, slug: str) -> None:
+def test_player_slugs(name: str, slug: str) -> None:
     check_player_name(name)
     assert player_slug(name, 1) == slug
     assert is_name("variant", slug)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "../x", "two\nlines.onnx", "x.onnx\n", "x.onnx/y", "network/x.onnx/r1"])
-def test_names_that_no_player_has(name: str) -> None:
+def test_invalid_player_names_raise(name: str) -> None:
     with pytest.raises(InvalidParameterError, match="expected the name of a player, got "):
         check_player_name(name)

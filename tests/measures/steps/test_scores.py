@@ -1,4 +1,4 @@
-"""Figures about players as lines of text: their order, their digits, and what is not known."""
+"""Tests of figures about players as text: order, digits and missing values."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def row_of(
         ("equity_bias", 0.5, 0.25, "+0.50 +/- 0.25"),
     ],
 )
-def test_figures_have_errors_of_two_digits(measure: str, value: float, error: float | None, text: str) -> None:
-    """And a sign where they may be below 0; a figure without an error has four digits."""
+def test_standard_errors_have_two_digits(measure: str, value: float, error: float | None, text: str) -> None:
+    """Figures that may be negative have a sign; a figure without an error has four digits."""
     assert figure_text(row_of(measure, "", value, error)) == text
 
 
-def test_a_difference_follows_what_it_is_of() -> None:
+def test_difference_follows_its_error_rate() -> None:
     names = ["bearoff_loss", "error_rate_difference", "error_rate", "points_per_game"]
     rows = [row_of(name, against, 0.0) for name in names for against in ("b", "a")]
     found = [(row["measure"], row["against"]) for row in sorted(rows, key=scores._place)]
     assert found == [(name, against) for name in reversed(names) for against in ("a", "b")]
 
 
-def test_values_are_by_set_and_theme() -> None:
-    """In the order of themes, whatever that of the rows; figures of other things are left out."""
+def test_values_are_grouped_by_set_and_theme() -> None:
+    """In the order of themes, not of rows; other measures are left out."""
     rows = [
         row_of("equity_rmse", REFERENCE, 0.5),
         row_of("win_bias", f"{REFERENCE} race", 0.25, unit="chance"),
@@ -58,8 +58,8 @@ def test_values_are_by_set_and_theme() -> None:
     assert found[REFERENCE]["race"] == {"win_bias": rows[1]}
 
 
-def test_what_is_not_known_is_left_blank() -> None:
-    """A figure that is missing, and the error of a theme whose positions are all from one game; chances go without."""
+def test_missing_figures_are_blank() -> None:
+    """A missing figure, and a missing error of a theme; chances have no errors."""
     rows = [
         row_of("equity_rmse", f"{REFERENCE} blitz", 0.5, 0.25),
         row_of("equity_bias", REFERENCE, -0.25),

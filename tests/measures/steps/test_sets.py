@@ -1,4 +1,4 @@
-"""Reference positions that are there, what players say of them, and how their speed is measured."""
+"""Tests of finding and scoring reference positions, and of measuring players' speed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from bgdata.kernel import thread_count, threads
 from bgdata.measures.kinds.reference_positions import DATASET as REFERENCE
 from bgdata.measures.steps import sets
 from bgdata.measures.steps.sets import (
+    available_references,
     build_reference_scores,
     find_references,
     positions_per_second,
-    references_there,
     spread,
     workers_text,
 )
@@ -33,35 +33,35 @@ BOARDS = np.zeros((28, 26), np.int8)
 
 
 class Clock:
-    """Time that passes while an evaluator is asked: some seconds to start, and some for each position."""
+    """A fake evaluator and clock: seconds to start, and seconds for each position."""
 
     def __init__(self, start_seconds: float, position_seconds: float) -> None:
         self.start_seconds, self.position_seconds = start_seconds, position_seconds
         self.now, self.asked = 0.0, list[int]()
 
     def evaluate_many(self, boards: np.ndarray) -> None:
-        """Take the time."""
+        """Advance the clock."""
         self.asked.append(len(boards))
         self.now += self.start_seconds + self.position_seconds * len(boards)
 
 
-def rate_of(clock: Clock, monkeypatch: pytest.MonkeyPatch, boards: np.ndarray = BOARDS) -> float:
-    """The measured speed."""
+def measured_speed(clock: Clock, monkeypatch: pytest.MonkeyPatch, boards: np.ndarray = BOARDS) -> float:
+    """Speed by the fake clock, in positions per second."""
     monkeypatch.setattr(sets, "perf_counter", lambda: clock.now)
     return positions_per_second(clock, boards)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("start", "each"), [(0.0, 1e-5), (0.001, 0.001), (1.0, 0.01)])
-def test_speed_without_the_start(monkeypatch: pytest.MonkeyPatch, start: float, each: float) -> None:
+def test_speed_excludes_the_start(monkeypatch: pytest.MonkeyPatch, start: float, each: float) -> None:
     clock = Clock(start, each)
-    assert rate_of(clock, monkeypatch) == pytest.approx(1 / each)
+    assert measured_speed(clock, monkeypatch) == pytest.approx(1 / each)
     assert clock.asked[-3] == clock.asked[-1] > 28
 
 
 def test_speed_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run during which the machine was busy does not count."""
+    """A run on a busy machine does not count."""
     clock = Clock(0.0, 0.25)
-    delays = iter([0.0] * 3 + [90.0, 0.0])  # of two questions about the start, and of three runs
+    delays = iter([0.0] * 3 + [90.0, 0.0])  # two warm-up calls, then three runs
     ask = clock.evaluate_many
 
     def delayed(boards: np.ndarray) -> None:
@@ -69,11 +69,11 @@ def test_speed_is_the_median(monkeypatch: pytest.MonkeyPatch) -> None:
         clock.now += next(delays)
 
     clock.evaluate_many = delayed  # type: ignore[method-assign]
-    assert rate_of(clock, monkeypatch) == pytest.approx(4.0)
+    assert measured_speed(clock, monkeypatch) == pytest.approx(4.0)
 
 
-def test_a_program_starts_its_processes_before_it_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A first question about several positions starts several, which takes seconds."""
+def test_processes_are_started_before_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first call with several positions starts several processes, which takes seconds."""
     clock = Clock(0.0, 0.001)
     ask = clock.evaluate_many
     started = 0
@@ -85,12 +85,12 @@ def test_a_program_starts_its_processes_before_it_is_measured(monkeypatch: pytes
         started = max(started, min(thread_count(), len(boards)))
 
     clock.evaluate_many = starting  # type: ignore[method-assign]
-    assert rate_of(clock, monkeypatch) == pytest.approx(1000)
+    assert measured_speed(clock, monkeypatch) == pytest.approx(1000)
     assert clock.asked[-1] > 100
 
 
-def test_speed_is_that_of_evaluating_anew() -> None:
-    """Who looks ahead remembers positions, but is not asked with what it remembers."""
+def test_speed_excludes_cached_evaluations() -> None:
+    """An evaluator that looks ahead caches positions; the cache is cleared."""
     inner = Scrambled()
     player = LookaheadPlayer(inner, 1)
     boards = np.array([play.next_position.board for play in legal_plays(Position("start"), "31")], np.int8)
@@ -101,8 +101,8 @@ def test_speed_is_that_of_evaluating_anew() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 10, 28, 3024])
-def test_positions_are_spread_evenly(n: int) -> None:
-    """Each is taken once; of any part every third of them has a third, give or take two."""
+def test_spread_rows_are_even(n: int) -> None:
+    """Each row occurs once; each third of the rows has a third of any prefix, within two."""
     found = spread(np.arange(n))
     assert sorted(found.tolist()) == list(range(n))
     for begin, end in ((0, n // 2), (n // 3, n), (n // 5, n // 4)):
@@ -110,8 +110,8 @@ def test_positions_are_spread_evenly(n: int) -> None:
         assert np.abs(counts - (end - begin) / 3).max() <= 2
 
 
-def test_no_position_is_asked_for_again_before_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that remembers what it has answered would seem fast."""
+def test_all_positions_are_evaluated_before_any_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that caches its answers would seem fast."""
     seen: list[int] = []
     clock = Clock(0.0, 0.05)
 
@@ -120,19 +120,19 @@ def test_no_position_is_asked_for_again_before_all_others(monkeypatch: pytest.Mo
         Clock.evaluate_many(clock, boards)
 
     clock.evaluate_many = ask  # type: ignore[method-assign]
-    rate_of(clock, monkeypatch, np.repeat(np.arange(40, dtype=np.int8)[:, None], 26, axis=1))
+    measured_speed(clock, monkeypatch, np.repeat(np.arange(40, dtype=np.int8)[:, None], 26, axis=1))
     assert len(seen) > 20
     assert len(set(seen[:40])) == min(len(seen), 40)
 
 
-def test_who_computes() -> None:
+def test_workers_text_by_player() -> None:
     with threads(1):
         assert workers_text("network/tiny") == "1 thread"
         assert workers_text("gnubg") == "1 process"
     assert workers_text("bgsage") == "threads of its own"
 
 
-def test_the_set_with_the_most_positions() -> None:
+def test_default_references_are_the_largest_set() -> None:
     sizes = {"a": 28, "b": 56, "c": 56}
     tables = [SimpleNamespace(manifest=SimpleNamespace(variant=name, rows=rows)) for name, rows in sizes.items()]
     warehouse = SimpleNamespace(current=lambda _kind: iter(tables), open=lambda *place: place)
@@ -141,13 +141,13 @@ def test_the_set_with_the_most_positions() -> None:
         assert find_references(warehouse, name) == ("reference_positions", "a")  # type: ignore[arg-type]
 
 
-def test_references_that_are_not_there(small_root: Path, memory_path: Path) -> None:
-    assert [table.manifest.variant for table in references_there(bgdata.open_warehouse(small_root))] == [SMALL]
+def test_missing_references_raise(small_root: Path, memory_path: Path) -> None:
+    assert [table.manifest.variant for table in available_references(bgdata.open_warehouse(small_root))] == [SMALL]
     with pytest.raises(MissingTableError, match=f"no {REFERENCE.name}/none in "):
         find_references(bgdata.open_warehouse(small_root), "none")
     empty = bgdata.open_warehouse(memory_path / "none")
     with pytest.raises(MissingTableError, match=r"expected reference positions in .*, found none; try: bgdata ref"):
-        references_there(empty)
+        available_references(empty)
 
 
 def test_reference_scores_are_built_once(warehouse: Warehouse) -> None:

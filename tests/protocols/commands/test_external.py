@@ -1,4 +1,4 @@
-"""`bgdata external`: what it prints and saves of a conversation, and where it cannot listen."""
+"""`bgdata external`: what it prints and saves, and ports where it cannot listen."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_exchanges_are_printed_and_saved(capsys: pytest.CaptureFixture[str]) -> 
     assert lines[:2] == ["", "money: gnubg 0, root 0"]
     assert lines[2].startswith("  41: ")
     assert lines[3] == "  Error: expected a line that begins with 'board:', got 'nonsense'"
-    assert lines[-1] == "gnubg has gone after 3 questions"
+    assert lines[-1] == "gnubg left after 3 questions"
     assert printed.err == "error: expected gnubg to end its last line, found it gone after 'board:half'\n"
     first, wrong, _ = map(json.loads, record.getvalue().splitlines())
     assert (first["asked"], first["roll"], first["position_id"]) == ("play", "41", "4HPwATDgc/ABMA")
     assert wrong["line"] == "nonsense"
 
 
-def test_a_port_that_is_taken(player_root: Path) -> None:
+def test_used_port_is_refused(player_root: Path) -> None:
     with socket.create_server(("localhost", 0)) as taken:
         number = taken.getsockname()[1]
         result = run(player_root, "external", "--port", str(number))
@@ -58,14 +58,14 @@ def test_a_port_that_is_taken(player_root: Path) -> None:
     assert lines[-1].startswith(f"error: expected a port to listen on, got {number}: ")
 
 
-# games that are saved
+# saved games
 
 SECOND_GAME = GOOD.replace(b"root:0:0:0:", b"root:0:0:2:")
 
 
 @contextmanager
 def started(root: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """The command as a process of its own, and the port that it says."""
+    """The command as a separate process, and the port that it prints."""
     command = [sys.executable, "-m", "bgdata", "--warehouse", str(root), "external", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -77,8 +77,8 @@ def started(root: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str]
             process.kill()
 
 
-def test_games_that_are_over_are_saved_before_the_next(player_root: Path, tmp_path: Path) -> None:
-    """The score of the second question says that gnubg has won; nothing is left to a process that is killed then."""
+def test_finished_game_is_saved_before_the_next(player_root: Path, tmp_path: Path) -> None:
+    """The score of the second question shows that gnubg has won; the game is on disk before a kill."""
     saved = tmp_path / "games.mat"
     with (
         started(player_root, "--save", str(saved)) as (process, port),
@@ -86,15 +86,15 @@ def test_games_that_are_over_are_saved_before_the_next(player_root: Path, tmp_pa
     ):
         connection.sendall(GOOD + SECOND_GAME + SECOND_GAME)
         lines = connection.makefile()
-        assert all(lines.readline() for _ in range(3))  # the third is answered after the second is kept
+        assert all(lines.readline() for _ in range(3))  # the third is answered only after the second was saved
         process.kill()
     first, second = replay_file(parse_mat(read_bytes(saved))).matches[0].games
     assert (first.winner, first.points, len(first.turns)) == (1, 2, 1)
     assert (second.score, second.winner) == ((0, 2), None)
 
 
-def test_a_connection_that_is_cut_off_and_the_next_one(player_root: Path, tmp_path: Path) -> None:
-    """What was played is saved each time, in one file; half a line is told, and does not end the command."""
+def test_games_of_several_connections_are_saved_in_one_file(player_root: Path, tmp_path: Path) -> None:
+    """A connection that ends within a line prints an error, and the command goes on."""
     saved, record = tmp_path / "games.mat", tmp_path / "games.jsonl"
     with started(player_root, "--save", str(saved), "--record", str(record)) as (process, port):
         for data in (GOOD + b"board:half", SECOND_GAME):
@@ -109,9 +109,9 @@ def test_a_connection_that_is_cut_off_and_the_next_one(player_root: Path, tmp_pa
     assert len(record.read_text().splitlines()) == 2
 
 
-def test_games_that_cannot_be_saved_are_played_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is said after every game, and is an error at the end."""
-    (tmp_path / f".games.mat.{os.getpid()}.partial").mkdir()  # where it is written aside
+def test_play_continues_when_saving_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each failure is printed; the last is the error of the command."""
+    (tmp_path / f".games.mat.{os.getpid()}.partial").mkdir()  # blocks the temporary file
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(GOOD + SECOND_GAME + SECOND_GAME)
@@ -121,10 +121,10 @@ def test_games_that_cannot_be_saved_are_played_on(tmp_path: Path, capsys: pytest
             serve(ours, ExternalPlayer(Decisions(LookaheadPlayer(Scrambled()))), 30, None, saver)
     printed = capsys.readouterr()
     assert printed.err.startswith("not saved yet: expected to write ")
-    assert printed.out.endswith("\ngnubg has gone after 3 questions\n")
+    assert printed.out.endswith("\ngnubg left after 3 questions\n")
 
 
-def test_a_place_where_nothing_can_be_saved_is_refused_at_once(tmp_path: Path) -> None:
+def test_unwritable_save_path_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"cannot write .*games\.mat: no such file or directory"):
         Saver(tmp_path / "none" / "games.mat")
     with pytest.raises(StorageError, match="file name too long"):
@@ -133,8 +133,8 @@ def test_a_place_where_nothing_can_be_saved_is_refused_at_once(tmp_path: Path) -
 
 @needs_gnubg_tool("gnubg")
 @pytest.mark.slow
-def test_the_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
-    """The whole way: gnubg connects to the process, plays three games at 1-ply, and goes; then it ends by itself."""
+def test_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
+    """gnubg connects to the process and plays three games at 1-ply; then the command ends."""
     saved, record = tmp_path / "games.mat", tmp_path / "games.jsonl"
     arguments = ["--once", "--ply", "1", "--jacoby", "--save", str(saved), "--record", str(record)]
     with started(player_root, *arguments) as (process, port):
@@ -142,8 +142,8 @@ def test_the_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
         printed, said = process.communicate(timeout=60)
         assert process.returncode == 0
     rows = [json.loads(line) for line in record.read_text().splitlines()]
-    assert printed.endswith(f"\ngnubg has gone after {len(rows)} questions\n")
-    assert f"saved {saved}" in said.splitlines()  # what was compiled may be said after it
+    assert printed.endswith(f"\ngnubg left after {len(rows)} questions\n")
+    assert f"saved {saved}" in said.splitlines()  # a line about compilation may follow
     assert {row["asked"] for row in rows} >= {"play", "turn"}
     assert not any(row["reply"].startswith("Error") for row in rows)
     (ours,), (theirs,) = parse_mat(read_bytes(saved)).matches, parse_sgf(read_bytes(tmp_path / "match.sgf")).matches

@@ -1,4 +1,4 @@
-"""`bgdata fibs`: whole matches with the stand-in of the server, saved whatever happens."""
+"""`bgdata fibs`: whole matches with a fake server, which are always saved."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder for what is saved, the password, and no time between connections."""
+    """Set a working folder and the password; reconnect without a pause."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BGDATA_FIBS_PASSWORD", PASSWORD)
     monkeypatch.setattr("bgdata.protocols.commands.fibs.PAUSE_SECONDS", 0)
@@ -46,7 +46,7 @@ def play(root: Path, server: FibsServer, *arguments: str) -> Result:
     return CliRunner().invoke(main, ["fibs", USER, "--opponent", OPPONENT, *place, *arguments])
 
 
-def test_a_match_is_played_and_saved(root: Path) -> None:
+def test_match_is_played_and_saved(root: Path) -> None:
     with FibsServer(1) as server:
         result = play(root, server, "--invite", "--length", "1")
     assert result.exit_code == 0, result.output
@@ -62,7 +62,7 @@ def test_a_match_is_played_and_saved(root: Path) -> None:
     assert PASSWORD not in result.output
 
 
-def test_a_lost_connection_is_made_again(root: Path) -> None:
+def test_lost_connection_is_made_again(root: Path) -> None:
     with FibsServer(2, faults={6: "die", 12: "half"}) as server:
         result = play(root, server, "--invite", "--length", "1", "--save", "match.mat")
     assert result.exit_code == 0, result.output
@@ -73,7 +73,7 @@ def test_a_lost_connection_is_made_again(root: Path) -> None:
     assert len(file.matches[0].games[0].turns) == len(server.plays)
 
 
-def test_a_connection_is_lost_too_often(root: Path) -> None:
+def test_too_many_lost_connections_end_the_command(root: Path) -> None:
     with FibsServer(2, faults={6: "die"}) as server:
         result = play(root, server, "--invite", "--length", "1", "--save", "match.mat", "--reconnect", "0")
     assert result.exit_code == 1
@@ -81,7 +81,7 @@ def test_a_connection_is_lost_too_often(root: Path) -> None:
     assert parse_mat(read_bytes("match.mat")).matches[0].games[0].turns
 
 
-def test_a_server_that_cheats(root: Path) -> None:
+def test_illegal_play_of_the_server_ends_the_command(root: Path) -> None:
     with FibsServer(3, faults={9: "illegal play"}) as server:
         result = play(root, server, "--invite", "--length", "3", "--save", "match.mat")
     assert result.exit_code == 1
@@ -94,7 +94,7 @@ def test_a_server_that_cheats(root: Path) -> None:
     assert game.turns
 
 
-def test_a_match_longer_than_the_table_is_refused(root: Path) -> None:
+def test_match_longer_than_the_table_is_refused(root: Path) -> None:
     with FibsServer(4) as server:
         result = play(root, server, "--invite", "--length", "15")
         assert result.exit_code == 2
@@ -102,7 +102,7 @@ def test_a_match_longer_than_the_table_is_refused(root: Path) -> None:
         assert not server.heard
 
 
-def test_refusals_and_servers_that_are_not_there(root: Path) -> None:
+def test_refused_invitation_and_missing_server(root: Path) -> None:
     with FibsServer(4, refuses="** mary is refusing games.") as server:
         result = play(root, server, "--invite", "--length", "3")
     assert result.exit_code == 1
@@ -124,7 +124,9 @@ def test_refusals_and_servers_that_are_not_there(root: Path) -> None:
         ([USER, "--opponent", "mary 7"], "x", "expected a name of letters and underscores, got 'mary 7'"),
     ],
 )
-def test_wrong_words(arguments: list[str], password: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_arguments_are_refused(
+    arguments: list[str], password: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BGDATA_FIBS_PASSWORD", password)
     result = CliRunner().invoke(main, ["fibs", *arguments])
     assert result.exit_code == 2
@@ -132,8 +134,8 @@ def test_wrong_words(arguments: list[str], password: str, words: str, monkeypatc
     assert "two words" not in result.stderr
 
 
-def test_an_interrupted_match_is_saved(root: Path) -> None:
-    """As by Ctrl-C, while the server keeps it waiting."""
+def test_interrupted_match_is_saved(root: Path) -> None:
+    """Ctrl-C comes while it waits for the server."""
     with FibsServer(5, faults={8: "hang"}) as server, started(root, server, "--length", "3") as process:
         wait_for(process, b"game 1")
         while server.faults:
@@ -143,8 +145,8 @@ def test_an_interrupted_match_is_saved(root: Path) -> None:
     assert parse_mat(read_bytes("match.mat")).matches[0].games
 
 
-def test_games_that_are_over_are_saved_before_the_next(root: Path) -> None:
-    """Nothing is left to a process that is killed: what it has saved, it has saved before."""
+def test_finished_game_is_saved_before_the_next(root: Path) -> None:
+    """The game is on disk when the process is killed."""
     with FibsServer(6) as server, started(root, server, "--length", "0") as process:
         wait_for(process, b"game 2")
         process.kill()
@@ -155,9 +157,9 @@ def test_games_that_are_over_are_saved_before_the_next(root: Path) -> None:
     assert (game.winner, game.points) == server.results[0]
 
 
-def test_a_match_that_cannot_be_saved_is_played_on(root: Path, tmp_path: Path) -> None:
-    """It is said after every game, and the command fails at the end."""
-    (tmp_path / f".match.mat.{os.getpid()}.partial").mkdir()  # where it is written aside
+def test_play_continues_when_saving_fails(root: Path, tmp_path: Path) -> None:
+    """Each failure is printed, and the command fails at the end."""
+    (tmp_path / f".match.mat.{os.getpid()}.partial").mkdir()  # blocks the temporary file
     with FibsServer(1) as server:
         result = play(root, server, "--invite", "--length", "1", "--save", str(tmp_path / "match.mat"))
     assert result.exit_code == 1
@@ -169,7 +171,7 @@ def test_a_match_that_cannot_be_saved_is_played_on(root: Path, tmp_path: Path) -
 
 @contextmanager
 def started(root: Path, server: FibsServer, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of its own that invites, and saves into match.mat."""
+    """A process that invites the opponent and saves into match.mat."""
     command = [sys.executable, "-m", "bgdata", "fibs", USER, "--opponent", OPPONENT, "--invite", *arguments]
     place = ["--host", "localhost", "--port", str(server.port), "--warehouse", str(root), "--met", MET]
     process = subprocess.Popen([*command, *place, "--save", "match.mat"], stdout=subprocess.PIPE, env=os.environ)
@@ -181,6 +183,6 @@ def started(root: Path, server: FibsServer, *arguments: str) -> Iterator[subproc
 
 
 def wait_for(process: subprocess.Popen[bytes], words: bytes) -> None:
-    """Read what it prints up to a line with these words."""
+    """Read the output up to a line with these words."""
     assert process.stdout
     assert any(words in line for line in process.stdout)

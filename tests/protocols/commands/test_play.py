@@ -1,4 +1,4 @@
-"""`bgdata play`: whole games, what a person can say, with the cube too, and that a game is decided by its seed."""
+"""`bgdata play`: whole games, every command, cube actions; and games that depend only on the seed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.protocols.test_fibs import Whims
 from tests.protocols.test_session import check_replay
 from tests.together import each
 
-SEED = 3  # the other side begins
+SEED = 3  # the program begins
 MONEY, MET = Money(is_jacoby=False), "published-12"
 
 
@@ -53,7 +53,7 @@ def cube_root(shared_folder: SharedFolder) -> Path:
 
 
 def talk(root: Path, *answers: str, seed: int = SEED, options: tuple[str, ...] = ()) -> str:
-    """What a game prints whose answers come from a pipe."""
+    """The output of a game with these answers from a pipe."""
     text = "".join(f"{answer}\n" for answer in answers)
     arguments = ["--warehouse", str(root), "play", "--network", "random", "--seed", str(seed), *options]
     result = CliRunner().invoke(main, arguments, input=text, catch_exceptions=False)
@@ -65,12 +65,12 @@ Ask = Callable[[str], str]
 
 
 def dialogue(player: LookaheadPlayer, seed: int, ask: Ask = lambda _: "quit") -> Dialogue:
-    """A game without the cube."""
+    """A dialogue without the cube."""
     return Dialogue(Session(seed, ("You", player.label)), Program(player), player, ask)
 
 
 def your_plays(seed: int, player: LookaheadPlayer) -> list[str]:
-    """The plays that you have at your first decision."""
+    """Your legal plays at your first decision."""
     session = Session(seed, ("You", player.label))
     if session.now.side:
         session.make(player.best_play(session.now.position, session.roll).play)
@@ -84,7 +84,7 @@ def roll_of_turn(seed: int, turn: int) -> str:
     return str(session.roll)
 
 
-def test_a_game_that_is_left_at_the_end_of_the_input(player_root: Path, player: LookaheadPlayer) -> None:
+def test_end_of_input_leaves_the_game(player_root: Path, player: LookaheadPlayer) -> None:
     shown = talk(player_root)
     assert shown.startswith("You are X, random-0ply is O; the dice are those of seed 3.\n  8/5 6/5   your play;")
     rolled = roll_of_turn(SEED, 0)
@@ -95,7 +95,7 @@ def test_a_game_that_is_left_at_the_end_of_the_input(player_root: Path, player: 
     )
 
 
-def test_a_transcript_reads_like_the_dialogue(player_root: Path, player: LookaheadPlayer) -> None:
+def test_transcript_of_every_command(player_root: Path, player: LookaheadPlayer) -> None:
     mine = your_plays(SEED, player)[0]
     roll = roll_of_turn(SEED, 1)
     shown = talk(player_root, "hint", "nonsense", "1/25", "9/1", "", "BOARD", mine, "undo", "undo", mine, "exit")
@@ -108,17 +108,15 @@ def test_a_transcript_reads_like_the_dialogue(player_root: Path, player: Lookahe
     assert f"\nYou roll {roll}: BOARD\nPosition ID: " in shown
     assert shown.count(f"\nYou roll {roll}: {mine}\n") == 2
     assert shown.count(": undo\n") == 2
-    assert shown.count(": undo\nnothing to take back yet\n") == 1
-    # the other side answers the same play with the same
+    assert shown.count(": undo\nnothing to undo yet\n") == 1
+    # the program answers the same play in the same way
     replies = re.findall(r"random-0ply rolls \d\d: .*", shown)
     assert len(replies) == 3
     assert replies[1] == replies[2]
     assert "left after 3 rolls; " in shown
 
 
-def test_illegal_plays_are_answered_with_all_legal_ones(
-    player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_illegal_play_lists_all_legal_ones(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     for seed in range(12):
         talked = dialogue(player, seed)
         session = talked.session
@@ -136,8 +134,8 @@ def test_illegal_plays_are_answered_with_all_legal_ones(
         assert (session.now.position, session.now.rolls) == (plays[0].next_position, 1)
 
 
-def test_whole_games_end_in_their_result(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """The person asks for a hint, plays one of the plays it shows, and takes every seventh play back."""
+def test_whole_game_ends_with_its_result(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The person asks for hints, plays one of the hinted plays, and undoes every seventh."""
     winners = set()
     for seed in range(5):
         asked = 0
@@ -156,8 +154,8 @@ def test_whole_games_end_in_their_result(player: LookaheadPlayer, capsys: pytest
     assert winners == {"You", "random-0ply"}
 
 
-def test_only_plays_are_made_without_asking(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """A checker on the bar against a closed board, and one that has one way."""
+def test_only_play_is_made_without_asking(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """A checker on the bar against a closed board, and one with a single legal play."""
     closed_out = Position([0, 0, 0, 0, 0, 0, 2, *[0] * 12, -2, -2, -2, -2, -2, -2, 1])
     forced = Position([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, *[0] * 10, -1, 0])
     for position, said in ((closed_out, "no play"), (forced, " is the only play")):
@@ -171,7 +169,7 @@ def test_only_plays_are_made_without_asking(player: LookaheadPlayer, capsys: pyt
         assert (now.rolls, now.side, talked.session.is_left, talked.session.decisions) == (2, 1, False, [])
 
 
-def test_interrupted_games_are_left(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_interrupted_game_is_left(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupt(_: str) -> str:
         raise KeyboardInterrupt
 
@@ -179,8 +177,8 @@ def test_interrupted_games_are_left(player: LookaheadPlayer, capsys: pytest.Capt
     assert capsys.readouterr().out.endswith("\n\nleft after 1 roll; the same dice again: bgdata play --seed 3\n")
 
 
-def test_questions_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is echoed, as the terminal does; the end of the input leaves."""
+def test_prompt_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Answers are not echoed there, and the end of the input leaves the game."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda prompt: f"{prompt}8/5")
     assert playing.ask("> ") == "> 8/5"
@@ -194,7 +192,7 @@ def test_questions_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert capsys.readouterr().out == "\n"
 
 
-def test_a_seed_is_drawn_when_none_is_given(player_root: Path) -> None:
+def test_seed_is_random_by_default(player_root: Path) -> None:
     heads = {
         succeeds(player_root, "play", "--network", "random", "--watch", "random").splitlines()[0] for _ in range(2)
     }
@@ -205,7 +203,7 @@ def test_a_seed_is_drawn_when_none_is_given(player_root: Path) -> None:
 
 
 class Scripted(Decisions):
-    """Doubles where it says so, and answers by the next word; it accepts gammons."""
+    """A program that doubles always or never, answers with the next word of a list, and accepts gammons."""
 
     doubling, words = False, ("take",)
 
@@ -215,13 +213,13 @@ class Scripted(Decisions):
 
     def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:
         """The next word."""
-        super().answer(position, stakes, by_roller=by_roller)  # it is asked for what it can answer
+        super().answer(position, stakes, by_roller=by_roller)  # raises for stakes it cannot answer
         first = self.words[0]
         object.__setattr__(self, "words", (*self.words[1:], first))
         return Answer(first)
 
     def accepts(self, position: Position, stakes: Stakes, size: int, roll: object = None) -> bool:  # noqa: ARG002
-        """Gammons, and more."""
+        """Gammons and backgammons."""
         return size > 1
 
 
@@ -234,7 +232,7 @@ def cube_talk(
     score: Money | MatchScore = MONEY,
     has_beavers: bool = False,
 ) -> Dialogue:
-    """A dialogue with a program that does as it is told, after these answers; then you leave."""
+    """A dialogue with a scripted program: these answers, then you leave."""
     program = Scripted(player, CubeRules(has_beavers=has_beavers))
     object.__setattr__(program, "doubling", doubling)
     object.__setattr__(program, "words", words)
@@ -242,12 +240,12 @@ def cube_talk(
     session = Session(seed, ("You", player.label), score, has_beavers=has_beavers)
     talked = Dialogue(session, Program(player, program), player, echoed(lambda _: next(left, "quit")))
     talked.run()
-    assert not list(left), "all answers were asked for"
+    assert not list(left), "not all answers were asked for"
     return talked
 
 
 def echoed(answer: Ask) -> Ask:
-    """As `playing.ask` prints what comes from a pipe."""
+    """Echo answers as `playing.ask` does for a pipe."""
 
     def ask(prompt: str) -> str:
         said = answer(prompt)
@@ -266,13 +264,13 @@ def test_you_double(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str])
     roll = roll_of_turn(SEED, 1)
     assert "\n  double    offer the cube " in shown
     assert "beaver" not in shown
-    assert shown.count("cube 1, money\n") == 3, "the board is shown once a turn, and where one goes back to another"
+    assert shown.count("cube 1, money\n") == 3, "the board is shown once per turn, and after undo"
     assert re.search(r"\nEnter to roll, or double: hint\n[a-z, ]+\n\n +equity +change\nno double +[+-]\d\.\d{4}", shown)
     for text in ("13/7", "take"):
         assert f": {text}\nexpected roll or double, got '{text}'; help lists the commands\n" in shown
     assert "\nEnter to roll, or double: double\nrandom-0ply takes\n" in shown
     assert f"\nYou roll {roll}: double\nno double: the opponent owns the cube\n" in shown
-    assert f"\nYou roll {roll}: undo\nEnter to roll, or double: undo\nnothing to take back yet\n" in shown
+    assert f"\nYou roll {roll}: undo\nEnter to roll, or double: undo\nnothing to undo yet\n" in shown
     assert f": ROLL\nYou roll {roll}: double\nno double: the dice are rolled\n" in shown
     assert shown.endswith("quit\nleft after 1 roll; the same dice again: bgdata play --money --seed 3\n")
     assert [turn.kind for turn in talked.session.record.games[0].turns] == [
@@ -289,7 +287,7 @@ def test_you_double_and_the_program_passes(player: LookaheadPlayer, capsys: pyte
     assert (talked.session.is_over, talked.session.points) == (True, (1, 0))
 
 
-def test_the_program_doubles(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_program_doubles(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     mine = your_plays(SEED, player)[0]
     answers = ("", mine, "hint", "", "beaver", "resign", "board", "undo", mine, "take", "undo", "t", "board", "p")
     talked = cube_talk(player, *answers, doubling=True)
@@ -314,7 +312,7 @@ def test_the_program_doubles(player: LookaheadPlayer, capsys: pytest.CaptureFixt
     assert talked.session.points == (0, 1)
 
 
-def test_beavers_of_either_side(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_beavers_of_both_sides(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
     mine = your_plays(SEED, player)[0]
     talked = cube_talk(player, "double", "hint", "beaver", "pass", words=("beaver",), has_beavers=True)
     shown = capsys.readouterr().out
@@ -349,8 +347,8 @@ def test_resignations(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str
     assert talked.session.points == (0, 2)
 
 
-def test_the_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
-    """What it does is what `Decisions` says, at the score."""
+def test_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
+    """The program acts as `Decisions` says at the score."""
     rules = CubeRules()
     decisions = Decisions(player, rules)
     for seed in range(12):
@@ -373,10 +371,10 @@ def test_the_program_decides_by_its_own_equity(player: LookaheadPlayer) -> None:
                 assert said == decisions.answer(now.position, now.stakes)
 
 
-def test_nobody_is_asked_to_double_in_the_crawford_game(
+def test_no_double_prompt_when_doubling_is_not_allowed(
     player: LookaheadPlayer, cube_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor where the cube is dead, nor before the first roll."""
+    """Doubling is not allowed in the Crawford game, with a dead cube, and before the first roll."""
     begins = next(seed for seed in range(9) if Session(seed, ("You", "it")).now.side == 0)
     shown = talk(cube_root, "double", seed=begins, options=("--match-length", "3", "--met", MET))
     assert "game 1 to 3 points: You 0, random-0ply 0\n" in shown
@@ -404,7 +402,7 @@ def test_nobody_is_asked_to_double_in_the_crawford_game(
 
 
 def somebody(capsys: pytest.CaptureFixture[str], told: list[str]) -> Ask:
-    """A person who asks for hints, plays one of the plays that it shows, doubles now and then, and takes mostly."""
+    """A person who asks for hints, plays one of them, sometimes doubles, and mostly takes."""
     asked = 0
 
     def answer(prompt: str) -> str:
@@ -423,14 +421,14 @@ def somebody(capsys: pytest.CaptureFixture[str], told: list[str]) -> Ask:
 
 
 @pytest.mark.parametrize("options", [("--match-length", "3"), ("--money", "--jacoby", "--beavers")], ids=" ".join)
-def test_saved_matches_are_read_back(
+def test_saved_matches_round_trip(
     cube_root: Path,
     player: LookaheadPlayer,
     options: tuple[str, ...],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Whole matches and money games: every act is in the file, and `analyze` and `luck` judge them."""
+    """The file has every act of matches and money games, and `analyze` and `luck` accept it."""
     kinds: set[TurnKind] = set()
     rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
     for seed in range(3):
@@ -464,17 +462,17 @@ def test_saved_matches_are_read_back(
 
 
 def read(path: Path) -> Match:
-    """The one match of a file, every line of it understood."""
+    """Read the only match of a file, without unparsed lines."""
     found = parse_mat(path.read_bytes())
     assert not found.rejects
     (match,) = found.matches
     return match
 
 
-def test_played_turns_are_saved_after_any_end(
+def test_turns_are_saved_however_the_session_ends(
     player: LookaheadPlayer, cube_root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After every game, and when you leave, press Ctrl-C, or anything fails."""
+    """Turns are saved after every game, when you leave, at Ctrl-C, and at an exception."""
     rules = CubeRules(met=find_met(bgdata.open_warehouse(cube_root), MET))
     for error in (None, KeyboardInterrupt, RuntimeError):
         session = Session(SEED, ("You", player.label), MatchScore(5, 5))
@@ -532,17 +530,17 @@ def test_played_turns_are_saved_after_any_end(
         (("--money", "--save", "/nowhere/x.mat"), 1, "cannot write /nowhere/x.mat: no such file or directory"),
     ],
 )
-def test_wrong_options(cube_root: Path, options: tuple[str, ...], code: int, said: str) -> None:
+def test_invalid_options_are_refused(cube_root: Path, options: tuple[str, ...], code: int, said: str) -> None:
     assert re.fullmatch(said, error_of(run(cube_root, "play", "--network", "random", *options), code))
 
 
-def test_a_match_needs_a_match_equity_table(player_root: Path) -> None:
+def test_match_needs_a_match_equity_table(player_root: Path) -> None:
     said = error_of(run(player_root, "play", "--network", "random", "--match-length", "3"), 1)
     assert said.startswith("no match equity table is built in ")
 
 
-def test_watching_with_the_cube(cube_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the command, which saves it."""
+def test_watch_command_saves_a_match(cube_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two programs with the cube."""
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda _: LookaheadPlayer(Whims()))
     path = tmp_path / "watched.mat"
     words = f"play --network random --seed 4 --watch any.onnx --match-length 3 --met {MET} --save {path}"

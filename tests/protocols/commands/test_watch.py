@@ -1,4 +1,4 @@
-"""Programs in the terminal: games to watch, without the cube and with it, and how they are told."""
+"""Games between programs to watch, with and without the cube, and their output."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def player(player_root: Path) -> LookaheadPlayer:
 
 
 class Engine(Whims):
-    """Another program: it says what positions are worth, and chooses plays as it likes."""
+    """Another program: it evaluates positions and chooses plays arbitrarily."""
 
     label = "engine"
 
@@ -63,8 +63,8 @@ class Engine(Whims):
 
 
 @pytest.mark.parametrize("name", ["pubeval", "random"])
-def test_watching_a_game(player_root: Path, player: LookaheadPlayer, name: str) -> None:
-    """Every play is legal, in turns, with the dice of the seed; and the same every time."""
+def test_watched_game_is_legal_and_repeatable(player_root: Path, player: LookaheadPlayer, name: str) -> None:
+    """Sides alternate with the dice of the seed."""
     arguments = ("play", "--network", "random", "--seed", "11", "--watch", name)
     shown = succeeds(player_root, *arguments)
     assert succeeds(player_root, *arguments) == shown
@@ -93,7 +93,7 @@ def test_watching_a_game(player_root: Path, player: LookaheadPlayer, name: str) 
 
 
 def test_random_plays_depend_on_game_and_turn() -> None:
-    """As in recorded games: otherwise the same position and roll would always have the same play."""
+    """Otherwise a position and roll would always have the same play, unlike in recorded games."""
     chooser, boards, rolls = RandomPlayer().chooser, np.array([START.board], np.int8), np.array([(3, 1)], np.int8)
     plays = set()
     for game, turn in product(range(1, 4), range(5)):
@@ -114,7 +114,7 @@ def test_random_plays_depend_on_game_and_turn() -> None:
 
 
 @pytest.mark.parametrize("other", [PubEval(), RandomPlayer()], ids=lambda player: player.label)
-def test_a_player_without_evaluations_cannot_handle_the_cube(other: PubEval | RandomPlayer) -> None:
+def test_player_without_evaluations_cannot_handle_the_cube(other: PubEval | RandomPlayer) -> None:
     said = f"expected a player that evaluates positions, got {other.label}, which only chooses plays"
     with pytest.raises(UsageError, match=said):
         Program.of(other, CubeRules())
@@ -122,7 +122,7 @@ def test_a_player_without_evaluations_cannot_handle_the_cube(other: PubEval | Ra
 
 
 def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: MatchEquity) -> None:
-    """A network chooses plays by their value with the cube, another program as it does always."""
+    """A network chooses plays by cubeful equity, another program by its own method."""
     rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4))
     network, engine = Program.of(player, rules), Program.of(Engine(), rules)
     assert network.decisions == Decisions(player, rules)
@@ -139,8 +139,8 @@ def test_each_program_decides_by_its_own_chances(player: LookaheadPlayer, met: M
     assert differ
 
 
-def test_acts_are_carried_out_and_printed(player: LookaheadPlayer) -> None:
-    """By two that turn the cube whenever they may."""
+def test_acts_are_executed_and_printed(player: LookaheadPlayer) -> None:
+    """Both programs double whenever they may."""
     wild = Wild(player, CubeRules(has_beavers=True))
     programs = Program(player, wild), Program(player, wild)
     said = set()
@@ -165,10 +165,10 @@ def test_acts_are_carried_out_and_printed(player: LookaheadPlayer) -> None:
 
 
 @pytest.mark.parametrize("score", [Money(is_jacoby=True), MatchScore(3, 3)], ids=str)
-def test_watching_with_the_cube(
+def test_output_of_a_watched_session_matches_its_record(
     player: LookaheadPlayer, met: MatchEquity, score: Money | MatchScore, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is printed is what the record has, act by act."""
+    """Act by act, with the cube."""
     kinds = set()
     for seed in range(3):
         rules = CubeRules(met=met)
@@ -198,8 +198,8 @@ def test_watching_with_the_cube(
     assert {TurnKind.DOUBLE, TurnKind.TAKE} <= kinds
 
 
-def test_worth_of_a_position(player: LookaheadPlayer, met: MatchEquity) -> None:
-    """To side 1, whoever is on roll."""
+def test_value_of_a_position_is_to_side_1(player: LookaheadPlayer, met: MatchEquity) -> None:
+    """The value does not depend on which side is on roll."""
     rules, stakes = CubeRules(met=met), Stakes(MatchScore(2, 4), Cube(2, CubeOwner.ON_ROLL))
     money = Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT))
     for side in (0, 1):
@@ -207,12 +207,12 @@ def test_worth_of_a_position(player: LookaheadPlayer, met: MatchEquity) -> None:
         assert describe_worth(Moment(START, side, stakes), player, rules) == f"{100 * (mwc if side else 1 - mwc):.2f} %"
         equity = player.decide_cube(START, money, rules).equity
         assert describe_worth(Moment(START, side, money), player, rules) == f"{equity if side else -equity:+.3f}"
-    lost = Position([0, 1, *[0] * 24])  # the opponent has borne off everything
+    lost = Position([0, 1, *[0] * 24])  # the opponent has borne off all checkers
     assert describe_worth(Moment(lost, 1, money), player, rules) == "-1.000"
     assert describe_worth(Moment(lost, 0, stakes), player, rules) == f"{100 * met.mwc(2, 2):.2f} %"
 
 
-def test_scores_and_results() -> None:
+def test_descriptions_of_scores_and_results() -> None:
     session = Session(3, ("You", "it"), MatchScore(4, 4))
     assert describe_score(session) == "game 1 to 4 points: You 0, it 0"
     for side, size, said in ((1, 3, "You win a backgammon, 3 points"), (0, 1, "it wins a single game, 1 point")):
@@ -244,15 +244,15 @@ def test_scores_and_results() -> None:
         (MatchScore(5, 5), False, " --match-length 5"),
     ],
 )
-def test_the_command_for_the_same_dice_names_the_rules(
+def test_command_for_the_same_dice_has_the_rules(
     score: MatchScore | Money | None, has_beavers: bool, options: str
 ) -> None:
     session = Session(3, ("You", "program"), score, has_beavers=has_beavers)
     assert describe_leaving(session).endswith(f"; the same dice again: bgdata play{options} --seed 3")
 
 
-def test_a_watched_game_can_be_left(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
-    """By Ctrl-C; what was played stays in the record."""
+def test_watched_game_can_be_interrupted(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str]) -> None:
+    """The record keeps what was played."""
 
     class Stops(Engine):
         def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:  # noqa: ARG002

@@ -163,7 +163,7 @@ def test_verification_plays_again(root: Path) -> None:
         check_sample(DATASET, table, found, 4, np.random.default_rng(0))
         turns = np.array(table.array("turns"))
         turns[:, 5] += 1
-        with pytest.raises(CheckFailedError, match=r"^expected the turns of match \d of .* as it is played again, fo"):
+        with pytest.raises(CheckFailedError, match=r"^expected the turns of match \d of .* to equal their replay, fo"):
             check_sample(DATASET, Corrupted(table, "turns", turns), found, 2, np.random.default_rng(0))
 
 

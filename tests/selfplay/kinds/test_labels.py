@@ -34,8 +34,8 @@ from bgdata.selfplay.kinds.labels_compute import LABEL_SOURCES, TABLE_SOURCES, c
 from bgdata.selfplay.kinds.lookahead_labels import DATASET as LOOKAHEADS
 from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.selfplay import DATASET as SELFPLAY
-from bgdata.selfplay.kinds.shared.games_compute import places_of
-from bgdata.selfplay.kinds.shared.rollouts import find_source, source_input
+from bgdata.selfplay.kinds.shared.games_compute import distinct_places
+from bgdata.selfplay.kinds.shared.rollouts import find_source, position_count, source_input
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.dataset import Context
 from bgdata.store.parameters import Given, VersionRef
@@ -59,7 +59,7 @@ def test_rows_are_positions_of_the_source(small_root: Path) -> None:
         shown = connection.sql("select distinct network from lookahead_labels").fetchall()
         sample = connection.sql("select game, turn, position_id, board, class, split from position_sample").fetchall()
     assert shown == [(f"network/tiny/{warehouse.open('network', 'tiny').folder.name}",)]
-    assert [row[0] for row in rows] == list(range(len(source.array("boards"))))
+    assert [row[0] for row in rows] == list(range(position_count(source)))
     assert [(*row[1:6], row[-1]) for row in rows] == sample
     chances, static = table.array("chances"), table.array("static_chances")
     assert [row[6:11] for row in rows] == [tuple(row) for row in chances.tolist()]
@@ -102,7 +102,7 @@ def test_positions_that_change_too_little_are_left_out(warehouse: Warehouse) -> 
 
 def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> None:
     source = warehouse.open(*CORPUS.split("/"))
-    places = places_of(source)
+    places = distinct_places(source, range(position_count(source)))
     boards = source.array("turn_boards")
     assert np.array_equal(boards[places.rows], places.boards)
     first: dict[Any, Any] = {}
@@ -117,7 +117,7 @@ def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> 
 
 def test_lists_are_split_by_position(warehouse: Warehouse) -> None:
     source = warehouse.open("positions", "sample")
-    places = places_of(source)
+    places = distinct_places(source, range(position_count(source)))
     assert places.games.tolist() == places.turns.tolist() == [-1, -1]
     assert np.array_equal(places.splits, splits_of_hashes(position_hashes(source.array("boards"))))
     table = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=VersionRef("positions", "sample")))
@@ -128,7 +128,7 @@ def test_lists_are_split_by_position(warehouse: Warehouse) -> None:
 
 def test_records_of_matches_are_split_by_game(warehouse: Warehouse) -> None:
     source = next(warehouse.versions("matches"))
-    places = places_of(source)
+    places = distinct_places(source, range(position_count(source)))
     assert np.array_equal(places.splits, splits_of_games(0, places.games))
     assert np.array_equal(source.array("turn_boards")[places.rows], places.boards)
 
@@ -250,7 +250,7 @@ def test_answers_of_a_program(warehouse: Warehouse, program: Program) -> None:
     win, win_gammon, _, lose_gammon, _ = chances.T
     assert (win_gammon <= win).all()
     assert (lose_gammon <= np.float32(1) - win).all()
-    for name, values in places_of(source)._asdict().items():
+    for name, values in distinct_places(source, range(position_count(source)))._asdict().items():
         assert np.array_equal(table.array(name), values)
     with warehouse.connect() as connection:
         query = f"from engine_labels where variant = '{table.folder.parent.name}'"

@@ -22,7 +22,8 @@ from bgdata.game.position import Position
 from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
 from bgdata.selfplay.kinds.play_sample import DATASET as PLAYS
 from bgdata.selfplay.kinds.position_sample import DATASET as POSITIONS
-from bgdata.selfplay.kinds.shared.games_compute import board_hashes, chosen_rows
+from bgdata.selfplay.kinds.shared import games_compute
+from bgdata.selfplay.kinds.shared.games_compute import board_hashes, sample_rows
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.parameters import VersionRef
 from bgdata.warehouse import Warehouse
@@ -60,8 +61,10 @@ def test_rows_are_positions_of_the_corpus(small_root: Path) -> None:
     assert [row[4] for row in found] == [SPLITS[split] for split in splits_of_games(3, np.array([r[3] for r in found]))]
 
 
-def test_each_position_once_and_first() -> None:
+@pytest.mark.parametrize("at_once", [7, 1 << 20])
+def test_each_position_once_and_first(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
     """By plain Python: the lowest hashes of each class, each where the position comes first."""
+    monkeypatch.setattr(games_compute, "SAMPLED_AT_ONCE", at_once)
     seen: dict[tuple[int, ...], int] = {}
     classes = position_classes(random_games().boards).astype(np.uint8)
     for row, board in enumerate(random_games().boards.tolist()):
@@ -73,8 +76,8 @@ def test_each_position_once_and_first() -> None:
         for wanted in ({10}, {9}, {4, 6, 8}):
             boards = [board for board, row in seen.items() if classes[row] in wanted]
             expected += [seen[board] for board in sorted(boards, key=hashes.__getitem__)[:most]]
-        assert chosen_rows(random_games().boards, classes, most).tolist() == sorted(expected)
-    assert chosen_rows(random_games().boards[:0], classes[:0], 5).tolist() == []
+        assert sample_rows(random_games().boards, classes, most).tolist() == sorted(expected)
+    assert sample_rows(random_games().boards[:0], classes[:0], 5).tolist() == []
 
 
 def test_hashes_are_spread() -> None:

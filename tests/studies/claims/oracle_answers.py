@@ -1,4 +1,4 @@
-"""What answers the oracles of `oracles/*.toml`, besides what answers claims."""
+"""Functions that answer the oracles of `oracles/*.toml`, in addition to those of claims."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from bgdata.studies.claims.cube import DRIFTING, jump_point
 from bgdata.studies.claims.definitions import Found
 from bgdata.studies.claims.dropped import exact_equities, filtered_equities, keeps_pips, plays_of, solved_rolls
 
-GNUBG_STEPS = 32767.5  # of gnubg's equities
+GNUBG_STEPS = 32767.5  # gnubg's steps per point of equity
 SMALL_JUMPS = (0.03, 0.06)  # mean sizes
-SAME = 1e-7  # means that differ by less are the same
-CHANGED = 1e-12  # equities that differ by less are the same: sums of float64 are right to 1e-15
+SAME = 1e-7  # smaller differences of means count as equal
+CHANGED = 1e-12  # smaller differences of equities count as equal
 
 
 def hypergammon_bytes(checkers: int) -> int:
@@ -50,13 +50,13 @@ def escape_patterns() -> int:
 
 
 def smallest_jump_point(mean_win: float, mean_loss: float, jumps: str, name: str) -> float:
-    """Where a decision changes by solved jumps as their size goes to zero: on a straight line through SMALL_JUMPS."""
+    """Decision point of solved jumps in the limit of size 0, extrapolated linearly from SMALL_JUMPS."""
     small, large = (jump_point(mean_win, mean_loss, size, jumps, name) for size in SMALL_JUMPS)
     return small - (large - small) * SMALL_JUMPS[0] / (SMALL_JUMPS[1] - SMALL_JUMPS[0])
 
 
 def drifting_equity(mean_win: float, mean_loss: float, points: int, name: str) -> float:
-    """Equity at an even chance if the chance drifts, of a cube in DRIFTING; the number of intervals is even."""
+    """Equity at a chance of 1/2 if the chance drifts, for a cube in DRIFTING; `points` is even."""
     return float(drifting_money(mean_win, mean_loss, points)[DRIFTING[name], points // 2])
 
 
@@ -67,8 +67,7 @@ def one_sided_equity(tables: Tables, on_roll: Sequence[int], opponent: Sequence[
 
 
 def extreme_difference(tables: Tables, points: int, checkers: int, what: str) -> Found:
-    """The largest or smallest difference of one-sided minus exact equity, over all pairs of 6 points and up to 9
-    checkers in which neither side has more than `checkers`."""
+    """The largest or smallest one-sided minus exact equity, over all pairs with at most `checkers` a side."""
     rows = layout_count(points, checkers) - 1
     differences = open_table(tables, f"bearoff_error/{points}x*").array("difference")[:rows, :rows]
     extreme = differences.max() if what == "largest" else differences.min()
@@ -76,12 +75,11 @@ def extreme_difference(tables: Tables, points: int, checkers: int, what: str) ->
 
 
 def gnubg_two_sided_error(tables: Tables, pattern: str, checkers: int) -> Found:
-    """The largest difference between the equities of gnubg, for up to this many checkers, and those of a table of
-    ours."""
+    """The largest difference between the equities of gnubg and our table, for up to `checkers` checkers."""
     table = open_table(tables, pattern)
     ours, rows = TwoSidedTable(table), layout_count(6, checkers)
     codes, worst = gnubg_codes(ours.points, checkers), 0.0
-    for row in range(rows):  # all at once take gigabytes
+    for row in range(rows):  # all rows at once take gigabytes
         differences = codes[row] / GNUBG_STEPS - 1 - ours.decode(ours.stored[row, :rows])
         worst = max(worst, float(np.abs(differences).max()))
     return Found(worst, bound=stated_error(table))
@@ -94,8 +92,7 @@ def gnubg_rows_off(tables: Tables, pattern: str, by: float) -> int:
 
 
 def truncated_difference(tables: Tables, points: int, checkers: int, terms: int, what: str) -> float:
-    """A figure of one-sided minus exact equity if each layout keeps only its `terms` likeliest chances, scaled to sum
-    to one."""
+    """A figure of one-sided minus exact equity, if layouts keep only their `terms` largest chances, scaled to 1."""
     two_sided = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
     return truncated_figures(open_table(tables, "bearoff_one_sided/6x15"), two_sided, terms)[what]
 
@@ -104,7 +101,7 @@ def truncated_difference(tables: Tables, points: int, checkers: int, terms: int,
 def truncated_figures(one_sided: Table, two_sided: Table, terms: int) -> dict[str, float]:
     """The `figures` of `truncated_difference`."""
     exact = TwoSidedTable(two_sided)
-    differences = one_sided_equities(cut_short(RaceTable(one_sided).chances_matrix(len(exact.stored))[1:], terms))
+    differences = one_sided_equities(truncated(RaceTable(one_sided).chances_matrix(len(exact.stored))[1:], terms))
     differences -= exact.decode(exact.stored[1:, 1:, 0])
     return figures(differences)
 
@@ -128,7 +125,7 @@ def corrected_figures(one_sided: Table, two_sided: Table) -> dict[str, float]:
     return figures(differences)
 
 
-def cut_short(chances: NDArray[np.float64], terms: int) -> NDArray[np.float64]:
+def truncated(chances: NDArray[np.float64], terms: int) -> NDArray[np.float64]:
     """The chances with all but the `terms` largest of each row set to 0, and each row scaled to sum to one."""
     kept = chances.copy()
     np.put_along_axis(kept, np.argsort(-kept, axis=1, kind="stable")[:, terms:], 0, axis=1)
@@ -136,24 +133,24 @@ def cut_short(chances: NDArray[np.float64], terms: int) -> NDArray[np.float64]:
 
 
 def dropped_results(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
-    """Legal results, over all layouts and rolls, that such a generator does not have."""
+    """Number of legal results, over all layouts and rolls, that the generator drops."""
     return int((~keeps_pips(points, checkers)).sum())
 
 
 def changed_means(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
-    """Layouts whose mean rolls change when such results are dropped."""
+    """Number of layouts whose mean rolls change without the dropped results."""
     before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
     return int((after - before > SAME).sum())
 
 
 def largest_mean_change(tables: Tables, points: int, checkers: int) -> float:  # noqa: ARG001
-    """The most rolls that it costs a layout."""
+    """The largest increase of a layout's mean rolls."""
     before, after = (solved_rolls(points, checkers, is_filtered).means for is_filtered in (False, True))
     return float((after - before).max())
 
 
 def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found:
-    """The largest error of an equity if neither side had the plays that are dropped."""
+    """The largest error of an equity without the dropped plays."""
     table = open_table(tables, f"bearoff_two_sided/{points}x{checkers}")
     exact = TwoSidedTable(table)
     changes = np.abs(filtered_equities(points, checkers) - exact.decode(exact.stored[1:, 1:, 0]))
@@ -161,7 +158,7 @@ def largest_filtered_change(tables: Tables, points: int, checkers: int) -> Found
 
 
 def changed_pairs(tables: Tables, points: int, checkers: int) -> int:  # noqa: ARG001
-    """Pairs of layouts, none empty, whose equity changes if neither side has the plays that waste pips."""
+    """Number of pairs of layouts, none empty, whose equity changes without plays that waste pips."""
     changes = exact_equities(plays_of(points, checkers)[0])
     changes -= filtered_equities(points, checkers)
     return int((np.abs(changes, out=changes) > CHANGED).sum())

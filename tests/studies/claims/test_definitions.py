@@ -1,4 +1,4 @@
-"""Definitions of claims: what was published as numbers, and files that are no definitions."""
+"""Tests of definitions of claims: published numbers, and invalid files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ query = "pairs(1, 1)"
         ("mostly", 0.75, 0.25),
     ],
 )
-def test_published_numbers(text: str, number: float, half: float) -> None:
+def test_published_numbers_are_parsed(text: str, number: float, half: float) -> None:
     found = parse_published(text)
     assert found is not None
     assert found == (pytest.approx(number, rel=1e-15), pytest.approx(half))
@@ -72,11 +72,11 @@ def test_published_numbers(text: str, number: float, half: float) -> None:
         "1/2/3 to 1",
     ],
 )
-def test_words_are_not_numbers(text: str) -> None:
+def test_words_are_not_parsed_as_numbers(text: str) -> None:
     assert parse_published(text) is None
 
 
-def test_a_group_is_a_table(tmp_path: Path) -> None:
+def test_rows_of_a_group_become_claims(tmp_path: Path) -> None:
     (tmp_path / "A2.toml").write_text(
         '[values]\nrow = "[1, 2]"\n'
         '[[group]]\nclaim = "A2.pairs-{points}x{checkers}"\nsource = "s"\nsubject = "{points} points of {row}"\n'
@@ -167,7 +167,7 @@ def test_a_group_is_a_table(tmp_path: Path) -> None:
         ("[[group]]", "[[group", "expected a file of claims, got .*A1.toml: "),
     ],
 )
-def test_damaged_definitions(tmp_path: Path, before: str, after: str, message: str) -> None:
+def test_invalid_definitions_are_refused(tmp_path: Path, before: str, after: str, message: str) -> None:
     assert before in ONE
     (tmp_path / "A1.toml").write_text(ONE.replace(before, after))
     with pytest.raises(CorruptFileError, match=message) as error:
@@ -183,18 +183,18 @@ def test_missing_or_binary_definitions_are_refused(tmp_path: Path) -> None:
         read_definitions(tmp_path)
 
 
-def test_names_are_unique(tmp_path: Path) -> None:
+def test_duplicate_names_are_refused(tmp_path: Path) -> None:
     (tmp_path / "A1.toml").write_text(ONE + ONE)
     with pytest.raises(CorruptFileError, match=r"expected claims of different names in .*, got A1.one twice"):
         read_definitions(tmp_path)
 
 
-def test_the_register_is_whole() -> None:
+def test_register_has_all_parts() -> None:
     claims = read_definitions()
     assert part_names() == [f"A{number}" for number in range(1, 14)]
     assert {claim.part for claim in claims} == set(part_names())
     assert len(claims) > 500
-    assert len([claim for claim in claims if claim.claim.startswith("A8.full-")]) == 66  # of which the diagonal is none
+    assert len([claim for claim in claims if claim.claim.startswith("A8.full-")]) == 66  # the diagonal has no claims
     twice = {claim.claim: claim.restates for claim in claims if claim.kind == "published_twice"}
     assert len([name for name in twice if name.startswith("A8.mwc-")]) == 66
     names = {claim.claim for claim in claims}
@@ -203,7 +203,7 @@ def test_the_register_is_whole() -> None:
     assert set(documents) == set(DOCUMENTS)
     assert min(documents.values()) > 10
     assert {claim.kind for claim in claims if claim.published.startswith(("more than 0", "mostly"))} == {"statement"}
-    assert not any("ndependent" in claim.source for claim in claims)  # what nobody printed is a test
+    assert not any("ndependent" in claim.source for claim in claims)  # unprinted facts are tests
     assert FOLDER.is_dir()
     for claim in claims:
         for pattern in claim.needs:

@@ -1,4 +1,4 @@
-"""Solving with and without plays that waste pips, against exact fractions; and how self-play is averaged."""
+"""Tests of solving with and without plays that waste pips, and of averages over self-play."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.studies.claims import oracle_answers
 
 
 def exact_by_fractions(plays: Plays) -> list[list[Fraction]]:
-    """Cubeless equities of all pairs of layouts, none empty, by the rules alone."""
+    """Cubeless equities of all pairs of layouts, none empty, as exact fractions."""
     weights = [Fraction(2 if roll < NON_DOUBLES else 1, 36) for roll in range(ROLL_COUNT)]
 
     @cache
@@ -36,27 +36,27 @@ def exact_by_fractions(plays: Plays) -> list[list[Fraction]]:
 
 
 @pytest.mark.parametrize("is_filtered", [False, True])
-def test_equities_are_those_of_exact_fractions(is_filtered: bool) -> None:
+def test_equities_equal_exact_fractions(is_filtered: bool) -> None:
     plays = dropped.filtered_plays(4, 3) if is_filtered else dropped.plays_of(4, 3)[0]
     expected = np.array([[float(each) for each in row] for row in exact_by_fractions(plays)])
     assert np.abs(dropped.exact_equities(plays) - expected).max() < 1e-15
 
 
-def test_changed_pairs_are_counted_by_fractions() -> None:
+def test_changed_pairs_equal_those_of_fractions() -> None:
     legal, filtered = (exact_by_fractions(plays) for plays in (dropped.plays_of(6, 3)[0], dropped.filtered_plays(6, 3)))
     changed = sum(a != b for row, other in zip(legal, filtered, strict=True) for a, b in zip(row, other, strict=True))
     assert 0 < changed < (len(all_layouts(6, 3)) - 1) ** 2
     assert oracle_answers.changed_pairs({}, 6, 3) == changed
 
 
-def test_chances_cut_short() -> None:
+def test_truncated_chances() -> None:
     chances = np.array([[0, 0.1, 0.4, 0.3, 0.2], [0, 1, 0, 0, 0]])
-    assert oracle_answers.cut_short(chances, 2) == pytest.approx(np.array([[0, 0, 4 / 7, 3 / 7, 0], [0, 1, 0, 0, 0]]))
-    assert oracle_answers.cut_short(chances, 5) == pytest.approx(chances)
+    assert oracle_answers.truncated(chances, 2) == pytest.approx(np.array([[0, 0, 4 / 7, 3 / 7, 0], [0, 1, 0, 0, 0]]))
+    assert oracle_answers.truncated(chances, 5) == pytest.approx(chances)
 
 
-def test_figures_with_the_mean_excess_taken_off(tmp_path: Path) -> None:
-    """Against the table that is built of the same."""
+def test_figures_less_the_mean_excess(tmp_path: Path) -> None:
+    """Compared with the table `bearoff_error`."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build("bearoff_error", ErrorParameters(6, 4, "corrected"))
     names = ("bearoff_one_sided/6x15", "bearoff_two_sided/6x4")
@@ -76,12 +76,12 @@ def test_figures_with_the_mean_excess_taken_off(tmp_path: Path) -> None:
         oracle_answers.corrected_difference(tables, 6, 4, "colour")
 
 
-def test_means_by_game_have_the_error_of_games() -> None:
-    """Three games of one, two and one values: the error is that of a ratio of their sums."""
+def test_standard_error_treats_games_as_observations() -> None:
+    """For three games of one, two and one values it is the error of a ratio of sums."""
     found = play.mean_by_game(np.array([1.0, 2.0, 4.0, 5.0]), np.array([0, 1, 1, 2]), 3)
     assert found[:3] == (3, pytest.approx(np.sqrt((1 - 3) ** 2 + (6 - 6) ** 2 + (5 - 3) ** 2) / 4), 3)
 
 
-def test_windows_are_near_take_and_cash_points() -> None:
+def test_windows_are_near_cube_points() -> None:
     chances = np.array([0.1, 0.21, 0.34, 0.36, 0.5, 0.66, 0.79, 0.81])
     assert play.is_near_a_cube_point(chances).tolist() == [False, True, True, False, False, True, True, False]

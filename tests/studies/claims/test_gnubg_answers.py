@@ -1,4 +1,4 @@
-"""Claims that the installed gnubg answers: its match equity tables, and what it says of the start position."""
+"""Tests of claims that the installed gnubg answers: match equity tables and the start position."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from bgdata.studies.claims.register import Judged, judge
 from tests.oracles import needs_gnubg_tool
 from tests.studies.claims.test_oracles import ORACLES
 
-RCPPS_ERROR = 1.5 * 2**-12  # of the approximate reciprocal in gnubg, by which processors may differ
+RCPPS_ERROR = 1.5 * 2**-12  # error of gnubg's approximate reciprocal, which differs between processors
 INSTALLED = Path("/usr/share/gnubg/met")  # of Debian's gnubg-data
 FILES = [INSTALLED / name for name in ("mec26.xml", "g11.xml", "Kazaross-XG2.xml", "woolsey.xml")]
 
 
 def answers(name: str, tables: Sequence[Table]) -> list[Judged]:
-    """The claims whose names begin so, answered from some tables."""
+    """The claims whose names begin with `name`, answered from tables."""
     claims = [claim for claim in (*read_definitions(), *read_definitions(ORACLES)) if claim.claim.startswith(name)]
     named = {"/".join(table.folder.parts[-3:-1]): table for table in tables}
     with connect_tables(all_kinds(), tables) as connection:
@@ -34,7 +34,7 @@ def answers(name: str, tables: Sequence[Table]) -> list[Judged]:
 
 
 @pytest.mark.skipif(not INSTALLED.is_dir(), reason=f"no {INSTALLED} (Debian package gnubg-data)")
-def test_differences_from_gnubgs_match_equity_tables(tmp_path: Path) -> None:
+def test_match_equity_differences_equal_published_ones(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     published = warehouse.build("match_equity", MATCH_EQUITY.default("published-12"))
     kind = warehouse.kinds["met_xml"]
@@ -52,8 +52,8 @@ def test_differences_from_gnubgs_match_equity_tables(tmp_path: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_the_start_position(tmp_path: Path) -> None:
-    """gnubg's networks are newer than those of 2011, so its chances are near the published ones, and not the same."""
+def test_chances_of_the_start_position(tmp_path: Path) -> None:
+    """gnubg's networks are newer than in 2011, so its chances are only close to the published ones."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     path = tmp_path / "start.csv"
     path.write_text("position_id\n4HPwATDgc/ABMA\n")

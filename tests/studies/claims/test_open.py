@@ -1,4 +1,4 @@
-"""What stays open says what experiment would decide it and why that is not done here; and there is little of it."""
+"""Tests that open claims are few, and explain their experiment and obstacle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bgdata.studies.kinds.published_luck import DATASET as LUCK
 from tests.studies.claims.test_register import HEAVY
 
 LEAST_WORDS = 4
-OPEN = {"A3.smaller", "A10.parts-by-k-means"}  # words that no number settles
+OPEN = {"A3.smaller", "A10.parts-by-k-means"}  # words that no number can confirm
 BY_OTHER_PLAYERS = (
     *("A6.against-", "A6.statistics-", "A7.volatility-", "A8.post-crawford-", "A8.gammon-rate-", "A8.backgammon-"),
     *("A9.length-", "A10.self-play-", "A11.start-"),
@@ -24,14 +24,14 @@ BY_OTHER_PLAYERS = (
 
 
 def is_explained(claim: Claim) -> bool:
-    """Whether both texts are there, say something, and say two things."""
+    """Whether experiment and obstacle are both given, meaningful and different."""
     texts = {claim.experiment, claim.obstacle}
     return len(texts) == 2 and all(len(re.findall(r"[A-Za-z]{2,}", text)) >= LEAST_WORDS for text in texts)
 
 
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
-    """Every claim that is quick to answer: from what comes with the package, from its record, or by a formula."""
+    """Every claim that is quick to answer: from shipped data, its record or a formula."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("warehouse"))
     tables = [warehouse.build(STUDIES.name, study) for study in STUDIES.defaults]
     tables += [warehouse.build(LUCK.name, LUCK.defaults[0])]
@@ -47,7 +47,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> list[Judged]:
 
 
 def needed(claim: Claim) -> tuple[str, ...]:
-    """What an answer needs: what is on record, only what comes by default."""
+    """Variants that an answer needs; a recorded claim needs only default variants."""
     return claim.needs if claim.recorded else (*claim.needs, *claim.wants)
 
 
@@ -59,7 +59,7 @@ def test_open_claims_name_an_experiment(answered: list[Judged]) -> None:
         assert each.explanation.endswith(f"{DECIDES}{each.claim.experiment}. {OBSTACLE}{each.claim.obstacle}")
 
 
-def test_what_disagrees_says_why(answered: list[Judged]) -> None:
+def test_claims_that_disagree_have_an_explanation(answered: list[Judged]) -> None:
     found = [each for each in answered if each.status == "disagrees"]
     assert found
     for each in found:
@@ -67,8 +67,8 @@ def test_what_disagrees_says_why(answered: list[Judged]) -> None:
         assert len(each.claim.explanation.split()) > LEAST_WORDS
 
 
-def test_claims_that_another_player_answers_name_an_experiment() -> None:
-    """One rule for players whose weights nobody has: our answer is another player's, and the row says so."""
+def test_claims_answered_by_another_player_name_an_experiment() -> None:
+    """If a player's weights are unpublished, another player answers, and the row says so."""
     for claim in read_definitions():
         if claim.claim.startswith(BY_OTHER_PLAYERS) and (claim.needs or claim.wants) and claim.source != "bgsage":
             assert is_explained(claim), claim.claim
@@ -78,6 +78,6 @@ def test_claims_that_another_player_answers_name_an_experiment() -> None:
 @pytest.mark.parametrize(
     "texts", [("", ""), ("games", "time"), ("more games of both", "more games of both"), ("- - - -", "a b c d e")]
 )
-def test_empty_words_explain_nothing(texts: tuple[str, str]) -> None:
+def test_empty_or_equal_texts_are_not_an_explanation(texts: tuple[str, str]) -> None:
     claim = Claim("A1.one", "A1", "somebody", "a number", "1", experiment=texts[0], obstacle=texts[1])
     assert not is_explained(claim)

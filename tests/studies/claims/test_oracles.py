@@ -1,7 +1,7 @@
-"""Figures that nobody published: computed by independent programs, or what could not come out otherwise.
+"""Tests of unpublished figures, which independent programs computed or which follow from definitions.
 
-They are written as claims are, in `oracles/*.toml`. Tables and formulas of the register, and those of `oracle_answers`,
-have to reproduce each.
+They have the form of claims, in `oracles/*.toml`. Tables, the register's formulas and `oracle_answers` must reproduce
+them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _more_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @functools.cache
 def without_tables() -> dict[str, Claim]:
-    """Those that formulas and solvers answer."""
+    """Oracles that formulas and solvers answer, by name."""
     return {
         claim.claim: claim
         for claim in read_definitions(ORACLES)
@@ -44,7 +44,7 @@ def without_tables() -> dict[str, Claim]:
 
 
 @each("claim", without_tables)
-def test_figures_that_need_no_table(claim: Claim) -> None:
+def test_figures_without_tables(claim: Claim) -> None:
     (found,) = judge([claim], {}, lambda _: ())
     assert found.status == "reproduced", found
 

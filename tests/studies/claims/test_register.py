@@ -1,4 +1,4 @@
-"""How claims are judged, and every claim of the register that needs no table."""
+"""Tests of judging claims, and of every claim that needs no table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ from tests.studies.claims.oracle_answers import drifting_equity, smallest_jump_p
 from tests.together import each
 
 CLAIM = Claim("A1.one", "A1", "somebody", "a number", "0.50", query="select one", explanation="so")
-HEAVY = {"filtered_difference", "legal_difference", "gnubg_sha256", "gnubg_bytes", "gnubg_rolls"}  # solve tables
+HEAVY = {
+    "filtered_difference",
+    "legal_difference",
+    "gnubg_sha256",
+    "gnubg_bytes",
+    "gnubg_rolls",
+}  # solve tables
 
 
 @functools.cache
@@ -76,7 +82,7 @@ def judged(claim: Claim, *values: Any, tables: dict[str, Any] | None = None) -> 
         ({"published": "mostly"}, 0.49, "disagrees"),
     ],
 )
-def test_statuses(change: dict[str, Any], answer: Any, status: str) -> None:
+def test_status_of_an_answer(change: dict[str, Any], answer: Any, status: str) -> None:
     assert judged(replace(CLAIM, **change), answer) == (round_answer(answer), status, "so")
 
 
@@ -88,14 +94,14 @@ def test_statuses(change: dict[str, Any], answer: Any, status: str) -> None:
         ({"published": "0.5"}, (0.579, 0.01), "reproduced", 0.08),
         ({"published_error": 0.04}, (0.654, 0.03), "reproduced", 0.155),
         ({"published_error": 0.04}, (0.656, 0.03), "disagrees", 0.155),
-        ({"published_games": 400}, (0.654, 0.04, 225), "reproduced", 0.155),  # theirs 0.03
+        ({"published_games": 400}, (0.654, 0.04, 225), "reproduced", 0.155),  # their standard error is 0.03
         ({"published_games": 400}, (0.656, 0.04, 225), "disagrees", 0.155),
         ({"correction": "0.70"}, (0.73, 0.01), "corrected", 0.035),
         ({"correction": "0.70"}, (0.64, 0.01), "disagrees", 0.035),
         ({"published": "none"}, ("none",), "reproduced", nan),
     ],
 )
-def test_samples_may_be_off_by_three_standard_errors(
+def test_samples_may_deviate_by_three_standard_errors(
     change: dict[str, Any], values: tuple[Any, ...], status: str, tolerance: float
 ) -> None:
     claim = replace(CLAIM, **change)
@@ -112,7 +118,7 @@ def test_samples_may_be_off_by_three_standard_errors(
         ({"published_error": 0.01}, (0.5, 0.0401, 100)),
     ],
 )
-def test_small_samples_answer_nothing(change: dict[str, Any], values: tuple[Any, ...]) -> None:
+def test_small_samples_that_agree_are_open(change: dict[str, Any], values: tuple[Any, ...]) -> None:
     why = "so; 100 games of ours are too few beside what was published"
     assert judged(replace(CLAIM, **change), *values) == (None, "open", why)
     assert judged(replace(CLAIM, published="0.7", correction="0.50", **change), *values) == (None, "open", why)
@@ -125,17 +131,17 @@ def test_small_samples_answer_nothing(change: dict[str, Any], values: tuple[Any,
     [
         ({"published_games": 1_000_000}, (0.7, 0.01, 100), (0.7, "disagrees")),
         ({"published_error": 0.01}, (0.95, 0.0401, 100), (0.95, "disagrees")),
-        ({"published_games": 1_000_000}, (0.0, 0.0, 100), (None, "open")),  # no game of 100: its error is not known
+        ({"published_games": 1_000_000}, (0.0, 0.0, 100), (None, "open")),  # none of 100 games: the error is unknown
         ({"published_games": 1_000_000}, (0.52, 0.01, 100), (None, "open")),
     ],
 )
 def test_small_samples_that_disagree_are_shown(change: dict[str, Any], values: tuple[Any, ...], shown: Any) -> None:
-    """Too few games withhold agreement, which they would have with anything; a disagreement by many errors is news."""
+    """A small sample agrees with nearly anything, but may disagree by many errors."""
     assert judged(replace(CLAIM, **change), *values)[:2] == shown
 
 
-def test_rounding_of_printed_figures_counts() -> None:
-    """What a formula is told in quotes was printed, and may be off by half of its last digit."""
+def test_rounding_of_printed_arguments_widens_the_tolerance() -> None:
+    """Arguments in quotes are printed figures, uncertain by half of their last digit."""
     claim = replace(CLAIM, published="2.74", query="average_cube(['12.3', '61.0', '21.2', '4.5', '0.8', '0.1', '0.0'])")
     (found,) = judge([claim], {}, lambda _: ())
     assert (found.answer, found.bound) == (pytest.approx(2.711), pytest.approx(127 * 0.0005))
@@ -146,7 +152,7 @@ def test_rounding_of_printed_figures_counts() -> None:
     assert register.answer_with_bound(lambda *given: len(given), ["linear", 2]) == (2, 0, 0, 0)
 
 
-def test_claims_without_an_answer() -> None:
+def test_claims_with_missing_tables_are_open() -> None:
     assert judged(replace(CLAIM, query="", status="unreachable"), 0.5) == (None, "unreachable", "so")
     wanting = replace(CLAIM, needs=("a/b",), wants=("c/*",))
     assert judged(wanting, 0.5) == (None, "open", "so; not computed, as there is no a/b, no c/*")
@@ -175,8 +181,8 @@ def test_claim_without_query_is_answered_from_its_record() -> None:
     assert judged(replace(claim, published="0.60")) == (0.6, "reproduced", why)
 
 
-def test_record_answers_where_tables_are_missing() -> None:
-    """A record answers where what it was measured with is missing, as a query would: with its error and its games."""
+def test_record_answers_if_tables_are_missing() -> None:
+    """The answer has the recorded standard error and number of games."""
     claim = replace(CLAIM, needs=("a/b",), wants=("c/*",), recorded=(0.534, 0.01, 400), recorded_with="gnubg 1.07")
     why = "so; as measured with gnubg 1.07, as there is no c/*"
     assert judged(claim, 0.6, tables={"a/b": None}) == (0.534, "reproduced", why)
@@ -205,7 +211,7 @@ def test_invalid_queries_are_refused(query: str, message: str) -> None:
 
 
 def test_missing_table_is_not_an_invalid_query(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its error is a KeyError too, as is that of a query that names what there is not."""
+    """Both errors are KeyErrors."""
 
     def missing(*_: object) -> None:
         raise MissingTableError("no bearoff_two_sided/6x6 in warehouse")
@@ -216,7 +222,7 @@ def test_missing_table_is_not_an_invalid_query(monkeypatch: pytest.MonkeyPatch) 
         judged(replace(CLAIM, query=f"{name}()"), None)
 
 
-def test_answers_keep_nine_digits() -> None:
+def test_answers_are_rounded_to_nine_digits() -> None:
     assert round_answer(1 / 3) == 0.333333333
     assert (round_answer(10**19), round_answer("n-1")) == (10**19, "n-1")
     assert (str(round_answer(-2.8e-17)), round_answer(1.8e-4 / 3)) == ("0.0", 6e-5)
@@ -232,20 +238,20 @@ OPEN = {"A3.smaller"}  # words
 
 
 @each("claim", quick)
-def test_claims_that_need_no_table(claim: Claim) -> None:
+def test_claims_without_tables_have_their_status(claim: Claim) -> None:
     (found,) = judge([claim], {}, lambda _: ())
     expected = "open" if claim.claim in OPEN else "corrected" if claim.correction else "reproduced"
     assert found.status == expected, found
 
 
-def test_there_are_quick_claims() -> None:
+def test_quick_claims_are_found() -> None:
     assert len(quick()) > 90
     assert {claim.query.partition("(")[0] for claim in quick().values()} >= set(FORMULAS)
     assert set(READINGS) & HEAVY
 
 
-def test_counts_by_listing() -> None:
-    """Small cases counted one by one."""
+def test_counts_equal_those_by_listing() -> None:
+    """Compares small cases."""
     listed = [(a, b) for a in range(4) for b in range(4) if 1 <= a + b <= 3]
     assert counting.layouts(2, 3) == len(listed)
     assert counting.pairs(2, 3) == len(listed) ** 2
@@ -259,14 +265,14 @@ def test_counts_by_listing() -> None:
 
 
 def row(value: float, error: float | None, table: str | None = "t", **others: Any) -> dict[str, Any]:
-    """A row of the table `claims` as far as it is judged together with others: published 0, to a tenth."""
+    """The columns of a row of `claims` that `judge_together` reads: published 0, to a tenth."""
     figures = {"our_value": value, "our_error": error, "published_value": 0.0, "published_error": None}
     judged = {"our_bound": None, "tolerance": 0.05 + 3 * (error or 0), "status": "reproduced"}
     return {"printed_table": table, **figures, **judged, **others}
 
 
 def test_rows_of_a_printed_table_are_judged_together() -> None:
-    """Differences of two standard errors are in order one by one; five of them are not."""
+    """A single difference of two standard errors is likely; five of them are not."""
     rows = [row(2.0, 1.0), row(2.0, 1.0, "u"), *(row(2.0, 1.0, "u", status="disagrees") for _ in range(4))]
     one, five = judge_together([*rows, row(9.0, 1.0, None), row(9.0, None)])
     score = 4 / (1 + 0.05**2 / 3)
@@ -276,14 +282,14 @@ def test_rows_of_a_printed_table_are_judged_together() -> None:
 
 
 @each(("degrees", "total"), [(1, 3.841), (2, 5.991), (3, 7.815), (4, 9.488), (19, 30.144), (20, 31.410)])
-def test_chi_squared(degrees: int, total: float) -> None:
-    """Points of the tables that everybody prints: 5 % are above them."""
+def test_chi_squared_tail_equals_printed_tables(degrees: int, total: float) -> None:
+    """At 5 % points."""
     assert chi_squared_tail(total, degrees) == pytest.approx(0.05, abs=2e-5)
     assert chi_squared_tail(0, degrees) == pytest.approx(1)
 
 
-def test_small_jumps_and_a_diffusion_come_from_no_formula() -> None:
-    """Both are solved on a grid; the live cube's own formulas say where decisions change."""
+def test_small_jumps_and_diffusion_approach_the_live_cube() -> None:
+    """Both are solved on a grid; formulas of the live cube give the exact decision points."""
     for name, exact in (("take", 5 / 29), ("cash", 20 / 29)):
         assert FORMULAS["drifting_point"](1.4, 1, 58, name) == pytest.approx(exact)
         assert FORMULAS["drifting_point"](1.4, 1, 50, name) != pytest.approx(exact, abs=1e-4)  # not on the grid
@@ -294,7 +300,7 @@ def test_small_jumps_and_a_diffusion_come_from_no_formula() -> None:
             function(1, 1, 10, "colour")
 
 
-def test_the_published_table_is_the_one_that_claims_ask(tmp_path: Path) -> None:
+def test_published_table_equals_that_of_claims(tmp_path: Path) -> None:
     """`equity_before_game` and match_equity/published-12 are the same table."""
     row = [0.0, 0.028, 0.362, 0.388, 0.626, 0.645, 0.774, 0.788, 0.865, 0.874, 0.919, 0.925]
     warehouse = bgdata.open_warehouse(tmp_path)

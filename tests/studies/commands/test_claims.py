@@ -1,4 +1,4 @@
-"""`bgdata claims`: the list, its filters, and what is refused."""
+"""Tests of `bgdata claims`: the list, its filters, and errors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.command_line import error_of, run, succeeds
 
 @pytest.fixture
 def root(small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A warehouse with the register of two parts, as if these were all."""
+    """A warehouse whose full register has only two parts."""
     monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for kind in ("claims", "published_luck"):
         shutil.copytree(small_root / kind, tmp_path / "warehouse" / kind)
     return tmp_path / "warehouse"
 
 
-def test_the_list(root: Path) -> None:
+def test_list_has_a_line_for_each_claim(root: Path) -> None:
     lines = succeeds(root, "claims").splitlines()
     assert lines[0].split() == ["claim", "published", "ours", "status", "subject"]
     assert lines[1].split()[:5] == ["A12.luck-of-snowie-21", "0.073", "-0.073", "corrected", "Luck,"]
@@ -37,7 +37,7 @@ def test_the_list(root: Path) -> None:
     assert len(lines) == 1 + 24 + 5
 
 
-def test_filters(root: Path) -> None:
+def test_filters_select_claims(root: Path) -> None:
     lines = succeeds(root, "claims", "A12.luck", "A12.net").splitlines()
     assert lines[-3] == "6 claims: 2 reproduced, 4 corrected, 0 disagree, 0 open, 0 unreachable; 4 errata"
     errata = succeeds(root, "claims", "--erratum").splitlines()
@@ -55,7 +55,7 @@ def test_filters(root: Path) -> None:
     assert nothing == "0 claims: 0 reproduced, 0 corrected, 0 disagree, 0 open, 0 unreachable; 0 errata\n"
 
 
-def test_explained(root: Path) -> None:
+def test_explain_prints_all_fields(root: Path) -> None:
     lines = succeeds(root, "claims", "A12.total-luck", "--explain", "--kind", "published").splitlines()
     assert lines[0] == "A12.total-luck: published, corrected, erratum"
     assert "  source          D. Zare, Hedging Toward Skill" in lines
@@ -66,7 +66,7 @@ def test_explained(root: Path) -> None:
     assert "  restates        A12.total-luck" in again
 
 
-def test_answers_of_samples_are_shown_with_their_errors() -> None:
+def test_answers_of_samples_have_standard_errors() -> None:
     def shown(value: float, error: float | None) -> str | None:
         return claims.answer_text({"answer": f"{value:.9g}", "our_value": value, "our_error": error, "our_bound": None})
 
@@ -77,7 +77,7 @@ def test_answers_of_samples_are_shown_with_their_errors() -> None:
 
 
 @pytest.mark.parametrize(("value", "bound", "text"), [(0.0236259717, 7.6e-6, "0.023626"), (0.709, 1e-9, "0.709")])
-def test_answers_show_no_digits_beyond_their_rounding(value: float, bound: float, text: str) -> None:
+def test_answers_have_no_digits_below_their_rounding(value: float, bound: float, text: str) -> None:
     row = {"answer": f"{value:.9g}", "our_value": value, "our_error": None, "our_bound": bound}
     assert claims.answer_text(row) == text
 
@@ -94,8 +94,8 @@ def test_printed_tables_are_judged_together(root: Path, monkeypatch: pytest.Monk
     assert (row["n_rows"], row["n_disagreeing"], row["status"]) == (5, 0, "disagrees")
 
 
-def test_without_a_register(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The answers that need no tables, and what is missing for the others."""
+def test_missing_register_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claims that need no tables are answered."""
     shutil.rmtree(root / "claims")
     monkeypatch.setattr(claims, "WHOLE", replace(DATASET.smallest, parts=("A5", "A12")))
     result = run(root, "claims", "--format", "json")
@@ -115,7 +115,7 @@ def test_without_a_register(root: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_claims_are_computed_only_with_recompute(root: Path, tmp_path: Path) -> None:
-    """A command that reads never builds."""
+    """Without it the command builds nothing."""
     before = succeeds(root, "claims")
     assert succeeds(root, "claims", "--recompute") == before
     assert error_of(run(tmp_path / "other", "claims"), 1).startswith("expected a warehouse in ")
@@ -123,7 +123,7 @@ def test_claims_are_computed_only_with_recompute(root: Path, tmp_path: Path) -> 
 
 
 def test_unknown_claims_are_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which is said before anything is computed."""
+    """They are refused before anything is computed."""
     monkeypatch.setattr(claims, "WHOLE", DATASET.smallest)
     for name in ("A14", "A12.colour", "A1", "colour", ""):
         message = error_of(run(memory_path, "claims", name), 2)

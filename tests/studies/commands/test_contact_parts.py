@@ -1,4 +1,4 @@
-"""`bgdata train parts`: errors by theme as a table, as data and as a picture."""
+"""Tests of `bgdata train parts`: errors by theme as text, data and picture."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ARMS = ("one", "classes", "themes", "k-means 2", "k-means 3")
 
 @pytest.fixture(scope="module")
 def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse that commands may build in."""
+    """A copy of the warehouse, which commands may change."""
     return Path(shutil.copytree(small_root, tmp_path_factory.mktemp("parts") / "warehouse"))
 
 
-def test_a_line_for_each_theme(root: Path) -> None:
+def test_every_theme_has_a_line(root: Path) -> None:
     lines = succeeds(root, *TINY).splitlines()[-35:]
     assert "contact_parts/parts-2-3-units-5-epochs-2-seed-1/r2-" in lines[0]
     query = "select * from contact_parts where variant = 'parts-2-3-units-5-epochs-2-seed-1'"
@@ -53,7 +53,7 @@ def test_a_line_for_each_theme(root: Path) -> None:
     )
 
 
-def test_data_are_those_of_the_table(root: Path) -> None:
+def test_data_equal_the_table(root: Path) -> None:
     rows = json.loads(succeeds(root, *TINY, "--format", "json"))
     assert {row["arm"] for row in rows} == set(ARMS)
     query = (
@@ -63,7 +63,7 @@ def test_data_are_those_of_the_table(root: Path) -> None:
     assert rows == json.loads(succeeds(root, "query", query, "--format", "json"))
 
 
-def test_a_picture(root: Path, tmp_path: Path) -> None:
+def test_picture_has_all_arms(root: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / f"{name}.svg" for name in "ab"]
     for picture in pictures:
         assert run(root, *TINY, "--plot", picture).stderr.splitlines()[-1] == f"wrote {picture}"
@@ -71,7 +71,7 @@ def test_a_picture(root: Path, tmp_path: Path) -> None:
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
 
 
-def test_wrong_options(root: Path) -> None:
+def test_invalid_options_are_refused(root: Path) -> None:
     for options, message in (
         (("--parts", "0"), "expected 1 to 100 parts, got 0"),
         (("--parts", "101"), "expected 1 to 100 parts, got 101"),

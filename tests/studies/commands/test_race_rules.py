@@ -1,4 +1,4 @@
-"""`bgdata race-rules`: rules side by side in words and as a picture, and what goes wrong."""
+"""Tests of `bgdata race-rules`: rules as text, data and picture, and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CORPUS = "selfplay/pubeval-20-seed-3"
 SIZE = ("--table", "6x6")
 
 
-def test_rules_side_by_side(small_root: Path) -> None:
+def test_rules_are_printed_side_by_side(small_root: Path) -> None:
     head, about, _, _, *lines = succeeds(small_root, "race-rules", CORPUS, *SIZE).splitlines()
     table = bgdata.open_warehouse(small_root).open("race_rules", "6x6-of-pubeval-20-seed-3")
     figures = table.manifest.statistics
@@ -38,7 +38,7 @@ def test_rules_side_by_side(small_root: Path) -> None:
         assert [row[3], row[8], row[12]] == ["-" if loss is None else f"{1000 * loss:.1f}" for loss in found]
 
 
-def test_data_are_the_rows_of_the_view(small_root: Path) -> None:
+def test_data_equal_the_view(small_root: Path) -> None:
     rows = list(csv.DictReader(succeeds(small_root, "race-rules", CORPUS, *SIZE, "--format", "csv").splitlines()))
     with bgdata.open_warehouse(small_root).connect() as connection:
         expected = connection.sql("select * exclude variant from race_rule_losses")
@@ -48,7 +48,7 @@ def test_data_are_the_rows_of_the_view(small_root: Path) -> None:
         ]
 
 
-def test_picture(small_root: Path, tmp_path: Path) -> None:
+def test_picture_has_all_rules(small_root: Path, tmp_path: Path) -> None:
     succeeds(small_root, "race-rules", CORPUS, *SIZE, "--plot", tmp_path / "a.svg")
     picture = (tmp_path / "a.svg").read_text()
     assert all(f">{name}<" in picture for name in (*NAMES, "redouble", "as they come up in play"))

@@ -1,4 +1,4 @@
-"""`bgdata study` and `selfplay --cube-model`: figures beside the published ones, and one line for what cannot be."""
+"""Tests of `bgdata study` and `selfplay --cube-model`: figures beside published ones, and errors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from bgdata.evaluation.players import DEFAULT_NETWORK
-from bgdata.studies.commands.studies import Series, draw_study, drawn_series
+from bgdata.studies.commands.studies import Series, draw_study, series_to_draw
 from bgdata.studies.kinds.shared.cube_arms import NAMES
 from tests.command_line import error_of, run, succeeds
 from tests.together import each
 
 
-def test_a_study(network_root: Path) -> None:
+def test_study_prints_all_settings(network_root: Path) -> None:
     out = succeeds(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines()
     assert re.fullmatch(
         r"a cube life index against 0\.7: 4 games each, .*/index-[a-z0-9-]+-4-seed-3/r2-[0-9a-f]{8}", out[0]
@@ -28,15 +28,15 @@ def test_a_study(network_root: Path) -> None:
     assert succeeds(network_root, "study", "index", "--games", "4", "--seed", "3").splitlines() == out
 
 
-def test_a_study_less_luck(network_root: Path) -> None:
+def test_luck_option_adds_luck_adjusted_points(network_root: Path) -> None:
     out = succeeds(network_root, "study", "index", "--games", "4", "--luck").splitlines()
     assert "-4-seed-1-luck/" in out[0]
     assert re.fullmatch(r"hedged_points_per_game( +[+-]\d+\.\d{4} \+/- \d+\.\d{4}){5}", out[2])
     assert out[4].startswith("points_per_game")
 
 
-def test_a_study_of_the_first_rule_is_played_by_a_network_of_its_own(network_root: Path) -> None:
-    """Unless another one is chosen; the player of other studies is the one that plays as `network`."""
+def test_studies_of_the_first_rule_have_their_own_default_network(network_root: Path) -> None:
+    """Other studies use the network called `network`."""
     players = {
         (study, *chosen): succeeds(network_root, "study", study, *chosen, "--games", "4").partition("\n")[0]
         for study, *chosen in (("first-index",), ("first-index", "--player", "network"), ("fine-index",))
@@ -47,7 +47,7 @@ def test_a_study_of_the_first_rule_is_played_by_a_network_of_its_own(network_roo
 
 
 @pytest.mark.parametrize("study", [("index", "--luck"), ("match",), ("statistics",)])
-def test_a_picture(network_root: Path, tmp_path: Path, study: tuple[str, ...]) -> None:
+def test_picture_is_drawn(network_root: Path, tmp_path: Path, study: tuple[str, ...]) -> None:
     pictures = [tmp_path / f"{name}.png" for name in "ab"]
     for picture in pictures:
         result = run(network_root, "study", *study, "--games", "4", "--plot", picture)
@@ -58,7 +58,7 @@ def test_a_picture(network_root: Path, tmp_path: Path, study: tuple[str, ...]) -
 
 
 def test_every_series_is_drawn(tmp_path: Path) -> None:
-    """Also where there are more than colours."""
+    """Even if there are more series than colours."""
     names = [f"to {length} points" for length in range(3, 23)]
     series = [Series(name, [0.0, 1.0], [place, place], [0.1, 0.1], [nan, nan]) for place, name in enumerate(names)]
     draw_study("lengths", "index", "points", series, tmp_path / "x.svg")
@@ -70,12 +70,12 @@ def test_every_series_is_drawn(tmp_path: Path) -> None:
     ("study", "measure"),
     [("statistics", "mean cube value"), ("first-statistics", "mean cube value"), ("index", "points per game")],
 )
-def test_the_value_of_the_cube_is_drawn_for_a_model_against_itself(study: str, measure: str) -> None:
+def test_measure_of_the_picture_by_study(study: str, measure: str) -> None:
     series = {(0, name): Series(name, [0.5], [1.0], [0.1], [nan]) for name in ("points_per_game", "mean_cube_value")}
-    assert drawn_series(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
+    assert series_to_draw(study, series) == (measure, [series[0, measure.replace(" ", "_")]])
 
 
-def test_self_play_with_a_cube(network_root: Path) -> None:
+def test_self_play_with_cube_models(network_root: Path) -> None:
     folder, games, points = succeeds(
         network_root, "selfplay", "--cube-model", "0.7,money:0.6", "--match-length", "3", "--games", "2"
     ).splitlines()

@@ -1,4 +1,4 @@
-"""`bgdata cube-life`: the atlas in words and as a picture."""
+"""Tests of `bgdata cube-life`: the atlas as text and picture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.command_line import error_of, run, succeeds
 SIZE = ("--points", "3", "--checkers", "3")
 
 
-def test_the_atlas_in_words(small_root: Path) -> None:
+def test_atlas_is_printed(small_root: Path) -> None:
     shown = succeeds(small_root, "cube-life", *SIZE)
     table = bgdata.open_warehouse(small_root).open("cube_life", "3x3")
     figures, losses = table.manifest.statistics, table.array("losses")
@@ -29,7 +29,7 @@ def test_the_atlas_in_words(small_root: Path) -> None:
     assert figures["owned_above_share"] == pytest.approx((values == 2).mean())
 
 
-def test_picture(small_root: Path, tmp_path: Path) -> None:
+def test_picture_is_drawn(small_root: Path, tmp_path: Path) -> None:
     succeeds(small_root, "cube-life", *SIZE, "--plot", tmp_path / "a.png")
     picture = (tmp_path / "a.png").read_bytes()
     assert picture.startswith(b"\x89PNG")

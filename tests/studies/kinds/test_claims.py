@@ -1,4 +1,4 @@
-"""The kind `claims`: its rows, its inputs and sources, and what is refused."""
+"""Tests of the kind `claims`: rows, inputs, sources and errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def table(small_root: Path) -> Table:
     return bgdata.open_warehouse(small_root).open("claims", "a12")
 
 
-def test_rows(small_root: Path) -> None:
+def test_rows_have_all_fields(small_root: Path) -> None:
     claims = {claim.claim: claim for claim in read_definitions() if claim.part == "A12"}
     with bgdata.open_warehouse(small_root).connect() as connection:
         shown = connection.sql("from claims")
@@ -78,7 +78,7 @@ def test_rows(small_root: Path) -> None:
     assert errata == (11,)
 
 
-def test_statistics(table: Table) -> None:
+def test_statistics_count_claims(table: Table) -> None:
     counts = table.manifest.statistics
     assert counts["errata"] == counts["corrected"] == counts["published_corrected"] == 11
     assert counts["unreachable"] == 2
@@ -88,8 +88,8 @@ def test_statistics(table: Table) -> None:
     assert sum(counts[f"{kind}_{status}"] for kind in KINDS for status in STATUSES) == table.manifest.rows
 
 
-def test_the_luck_of_the_example_match(small_root: Path) -> None:
-    """Sums of the published rolls, which claims take from the table: no total is typed."""
+def test_luck_of_the_example_match(small_root: Path) -> None:
+    """Claims sum the published rolls of the table."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         assert connection.execute(
             """select count(*), sum(printed_luck), sum(evaluation - average),
@@ -123,7 +123,7 @@ def test_corrupted_values_are_found(table: Table, name: str) -> None:
 
 
 def inputs_of(table: Table) -> Mapping[str, Table]:
-    """The tables that the smallest register was answered from."""
+    """The inputs of the smallest register."""
     return bgdata.open_warehouse(table.folder.parents[2]).find_inputs(DATASET, DATASET.smallest) or {}
 
 
@@ -133,7 +133,7 @@ def test_inputs_follow_from_the_parts() -> None:
     assert kinds == {"bearoff_error", "bearoff_gammon", "bearoff_one_sided", "match_equity"}
 
 
-def test_completed_names_what_is_wanted(warehouse: Warehouse) -> None:
+def test_complete_adds_wanted_versions(warehouse: Warehouse) -> None:
     found = DATASET.complete(ClaimsParameters(("A8",)), warehouse)
     (mets,) = warehouse.versions("met_xml")
     assert found.sources == (VersionRef.parse(mets.name),)
@@ -143,9 +143,8 @@ def test_completed_names_what_is_wanted(warehouse: Warehouse) -> None:
     assert DATASET.complete(DATASET.smallest, warehouse) == DATASET.smallest
 
 
-def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No study of ours comes by default here; that of the small warehouse, which nothing wants, has 4 games, as the one
-    that is added."""
+def test_large_studies_answer_claims(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The added study has 4 games; the default studies are removed."""
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(register, "COARSEST", 1e6)
     study = warehouse.build(STUDIES.name, replace(STUDIES.smallest, study="first-index"))
@@ -171,16 +170,14 @@ def test_studies_answer_if_they_are_large_enough(warehouse: Warehouse, monkeypat
     assert "; 4 games of ours are too few beside what was published; to decide it: the same games by" in few.explanation
 
 
-def test_wanted_variants_that_come_by_default_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wanted_default_variants_are_inputs(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = replace(STUDIES.smallest, study="first-index")
     monkeypatch.setattr(STUDIES, "defaults", (wanted, replace(STUDIES.smallest, study="jump")))
     assert list(DATASET.inputs(ClaimsParameters(("A6",))).values()) == [("cube_studies", wanted)]
     assert DATASET.complete(ClaimsParameters(("A6",)), warehouse).sources == ()
 
 
-def test_versions_of_recipes_that_nobody_knows_are_no_sources(
-    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_versions_of_unknown_recipes_are_not_sources(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(STUDIES, "defaults", ())
     monkeypatch.setattr(STUDIES, "parameters", ClaimsParameters)
     assert DATASET.complete(ClaimsParameters(("A6",)), warehouse).sources == ()
@@ -203,24 +200,24 @@ def test_versions_of_recipes_that_nobody_knows_are_no_sources(
         ),
     ],
 )
-def test_parameters_that_cannot_be(change: dict[str, str], message: str) -> None:
+def test_invalid_parameters_are_refused(change: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         DATASET.check_parameters(DATASET.smallest.with_texts(change))
 
 
-def test_needs_that_are_no_default_variant() -> None:
+def test_needs_without_a_default_variant_are_refused() -> None:
     for pattern in ("bearoff_error/7x7", "bearoff_error/*x*x*", "bearoff_two_sided/*", "colours/red", "scores/*"):
         with pytest.raises(CorruptFileError, match="expected needs of claims that are one default variant each, got"):
             default_variant(pattern)
 
 
-def test_another_state_of_the_definitions_is_another_version(tmp_path: Path) -> None:
+def test_digest_depends_on_the_definitions(tmp_path: Path) -> None:
     (tmp_path / "A1.toml").write_text("[[group]]\n")
     assert definitions_digest(tmp_path) != definitions_digest() == DATASET.smallest.definitions
 
 
-def test_versions_by_other_definitions_are_not_computed_again(table: Table) -> None:
-    """Nobody has those definitions any more."""
+def test_versions_of_other_definitions_skip_the_check(table: Table) -> None:
+    """The older definitions are no longer available."""
     corrupted = Corrupted(table.folder)
     corrupted.corrupt("our_values", table.array("our_values") + 1)
     corrupted.__dict__["manifest"] = replace(
@@ -240,7 +237,7 @@ def test_versions_by_other_definitions_are_not_computed_again(table: Table) -> N
         ("select claim from claims where false", "expected a query with one row of values, got no row"),
     ],
 )
-def test_queries_without_one_row(table: Table, query: str, message: str) -> None:
+def test_queries_without_one_row_are_refused(table: Table, query: str, message: str) -> None:
     with connect_tables(all_kinds(), [table]) as connection:
         found = only_row(connection, "select count(*), max(part) from claims where variant = 'a12'")
         assert found == (table.manifest.rows, "A12")

@@ -1,4 +1,4 @@
-"""Contact positions in parts as a dataset: the same digest everywhere, also after a kill, and its rows."""
+"""Tests of the kind `contact_parts`: digest, resuming, rows and errors."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SMALL = DATASET.smallest
 DIGEST = "f124e677382b6d8eacd3f3e1414c1d6b8f5366ad0e5da2b3e9609ec7dd158355"  # of SMALL, on any machine
 
 
-def test_digest(small_root: Path) -> None:
-    """Whatever changes it changes every table: then raise the revision."""
+def test_digest_is_unchanged(small_root: Path) -> None:
+    """If it changes, raise the revision of the kind."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.manifest.digest == DIGEST
 
@@ -43,7 +43,7 @@ def test_digest_on_one_thread_and_after_a_kill(untaught: Warehouse, monkeypatch:
 
 
 def test_rows_of_each_arm(small_root: Path) -> None:
-    """A position is in one part and has one theme; an arm learned from as many as every other."""
+    """A position has one part and one theme; all arms learn from equally many positions."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         query = (
             "select arm, grouping, count(*), sum(tested)::int, sum(learned)::int from contact_parts "
@@ -61,7 +61,7 @@ def test_rows_of_each_arm(small_root: Path) -> None:
         assert each_learned == (learned if grouping in ("all", "part") else None)
 
 
-def test_arms_are_stored(small_root: Path) -> None:
+def test_stored_arms_and_networks_are_read_back(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     arms = stored_arms(table, SMALL)
     assert [(arm.scheme, arm.size, len(arm.centres)) for arm in arms] == [
@@ -74,7 +74,7 @@ def test_arms_are_stored(small_root: Path) -> None:
     assert [group.network for group in groups_of(SMALL) if group.grouping == "part"] == list(range(20))
 
 
-def test_a_damaged_figure_is_found(small_root: Path) -> None:
+def test_changed_figures_are_found(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     inputs = inputs_of(warehouse, DATASET, SMALL)
@@ -86,7 +86,7 @@ def test_a_damaged_figure_is_found(small_root: Path) -> None:
         check_sample(DATASET, Corrupted(table, "errors", errors), inputs, 2, np.random.default_rng(0))
 
 
-def test_names() -> None:
+def test_slugs() -> None:
     assert DATASET.slug(SMALL) == "parts-2-3-units-4-epochs-2-seed-1"
     assert ContactPartsParameters(parts=(5,)).arms == ("one", "classes", "themes", "k-means 5")
     assert DATASET.defaults == ()
@@ -105,7 +105,7 @@ def test_names() -> None:
         ({"seed": -1}, "expected a seed from 0 to 2^63 - 1, got -1"),
     ],
 )
-def test_parameters_that_cannot_be(changes: dict[str, Any], error: str) -> None:
+def test_invalid_parameters_are_refused(changes: dict[str, Any], error: str) -> None:
     with pytest.raises(InvalidParameterError) as caught:
         DATASET.check_parameters(SMALL.with_changes(changes))
     assert str(caught.value) == error

@@ -1,4 +1,4 @@
-"""Studies of cube handling: figures by plain sums over the games, published ones in their place, interruptions."""
+"""Tests of the kind `cube_studies`: figures against sums over games, published figures, resuming and errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Key = tuple[int, float, str]
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a warehouse with the network that comes with bgdata, small tables, and small studies."""
+    """A warehouse with the network of the package, small tables, and small studies."""
     root = tmp_path_factory.mktemp("studies") / "warehouse"
     for parameters in (INDEX, MATCH, STATISTICS, LUCK_ADJUSTED, replace(MATCH, with_luck=True)):
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
@@ -57,7 +57,7 @@ def rows_of(root: Path, parameters: StudyParameters) -> dict[Key, dict[str, Any]
     return {(row["match_length"], row["setting"], row["measure"]): row for row in rows}
 
 
-def brain_of(root: Path) -> Chooser:
+def network_chooser(root: Path) -> Chooser:
     found = bgdata.open_warehouse(root).find_inputs(DATASET, INDEX)
     assert found
     return MappedNetwork(
@@ -66,7 +66,7 @@ def brain_of(root: Path) -> Chooser:
 
 
 def check(row: dict[str, Any], observations: list[float], games: int) -> None:
-    """A row against observations: means of pairs, or of games where they are no pairs."""
+    """Compare a row with observations: means of pairs, or games without pairs."""
     assert row["value"] == pytest.approx(np.mean(observations), abs=1e-12)
     error = np.std(observations, ddof=1) / math.sqrt(len(observations))
     assert row["value_error"] == pytest.approx(error, abs=1e-12)
@@ -74,9 +74,9 @@ def check(row: dict[str, Any], observations: list[float], games: int) -> None:
 
 
 @pytest.mark.slow
-def test_an_index_against_another(root: Path) -> None:
-    """The side that is studied is player 0 with the dice of each pair, then player 1 with the same."""
-    brain, rows = brain_of(root), rows_of(root, INDEX)
+def test_paired_figures_equal_sums_over_pairs(root: Path) -> None:
+    """The studied side is player 0 in the first game of a pair, and player 1 in the second."""
+    brain, rows = network_chooser(root), rows_of(root, INDEX)
     for setting in (0.25, 1.0):
         pairs: dict[str, list[float]] = {name: [] for name in ("points_per_game", "win_share", "mean_cube_value")}
         pairs |= {"passed_share": [], "gammon_share": [], "cube_4_share": []}
@@ -99,10 +99,10 @@ def test_an_index_against_another(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_index_against_itself(root: Path) -> None:
-    """Every game is an observation of its own."""
+def test_unpaired_figures_equal_sums_over_games(root: Path) -> None:
+    """Every game is an observation."""
     rows = rows_of(root, STATISTICS)
-    games = cubeful_self_play(brain_of(root), sides_of("0.25"), CubefulRules(), 20, 6).results
+    games = cubeful_self_play(network_chooser(root), sides_of("0.25"), CubefulRules(), 20, 6).results
     check(rows[0, 0.25, "mean_cube_value"], games.column("cube_value").tolist(), 20)
     check(rows[0, 0.25, "single_share"], (games.column("way") == 1).tolist(), 20)
     check(rows[0, 0.25, "cube_2_share"], (games.column("cube_value") == 2).tolist(), 20)
@@ -112,8 +112,8 @@ def test_an_index_against_itself(root: Path) -> None:
         assert rows[0, 0.25, measure]["against"] == "itself"
 
 
-def test_matches(root: Path) -> None:
-    rows, brain, sides = rows_of(root, MATCH), brain_of(root), sides_of("0.75 money:0.75")
+def test_match_figures_equal_sums_over_pairs(root: Path) -> None:
+    rows, brain, sides = rows_of(root, MATCH), network_chooser(root), sides_of("0.75 money:0.75")
     rules = CubefulRules(5, met=published_met())
     found = [cubeful_self_play(brain, order, rules, 2, 6).results for order in (sides, sides[::-1])]
     points, games = [], []
@@ -129,15 +129,15 @@ def test_matches(root: Path) -> None:
     assert {key[0] for key in rows} == {3, 5, 7, 9}
 
 
-def test_cubeful_plays_against_cubeless_ones(root: Path) -> None:
-    """With the same cube handling, under the Jacoby rule where the study says so."""
+def test_cubeful_plays_differ_only_in_choosing_plays(root: Path) -> None:
+    """Both sides handle the cube alike; the study decides about the Jacoby rule."""
     for study, is_jacoby in (("plays", False), ("plays-jacoby", True)):
         parameters = replace(INDEX, study=study, games=60)
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
         (arm,), rows = arms_of(study), rows_of(root, parameters)
         first, second = sides_of(arm.cube)
         assert (first.cubeful_plays, second.cubeful_plays, first.strategy) == (True, False, second.strategy)
-        found = cubeful_results(brain_of(root), (first, second), CubefulRules(is_jacoby=is_jacoby), 60, 6)
+        found = cubeful_results(network_chooser(root), (first, second), CubefulRules(is_jacoby=is_jacoby), 60, 6)
         won = found.column("winner") == np.arange(60) % 2
         points = np.where(won, found.column("points"), -found.column("points")).reshape(-1, 2).mean(1)
         check(rows[0, 0.7, "points_per_game"], points.tolist(), 60)
@@ -146,8 +146,8 @@ def test_cubeful_plays_against_cubeless_ones(root: Path) -> None:
 
 
 def test_luck_is_subtracted(root: Path) -> None:
-    """Beside the same results without: of both seats, in steps of 1/10,000 point."""
-    brain, rows = brain_of(root), rows_of(root, LUCK_ADJUSTED)
+    """For both seats, in steps of 1/10,000 point."""
+    brain, rows = network_chooser(root), rows_of(root, LUCK_ADJUSTED)
     found = cubeful_results(brain, sides_of("0.25 0.7"), CubefulRules(), 4, 6, with_luck=True)
     winners, points = found.column("winner"), found.column("points")
     hedged = []
@@ -164,7 +164,7 @@ def test_luck_is_subtracted(root: Path) -> None:
     assert matches[3, 0.5, "hedged_points_per_match"]["published_value"] == 0.051
 
 
-def test_arms() -> None:
+def test_arms_of_each_study() -> None:
     assert {name: len(arms_of(name)) for name in NAMES} == {
         "statistics": 5, "index": 5, "fine-index": 5, "high-index": 5, "jump": 7, "match": 20,
         "match-cubeful": 20, "match-long": 4, "first-statistics": 5, "first-index": 5,
@@ -185,8 +185,8 @@ def test_arms() -> None:
             assert set(arm.published) <= set(cube_studies.measures_of(INDEX, arm))
 
 
-def test_the_match_equity_table() -> None:
-    """That of the blog, or the default one, which is built here."""
+def test_match_equity_table_of_a_study() -> None:
+    """It is the published one, or the default one."""
     for study, ours in (("match", "match-own"), ("match-cubeful", "match-own-cubeful")):
         mets = [DATASET.inputs(replace(MATCH, study=name))["met"][1] for name in (study, ours)]
         assert mets == [PUBLISHED, MATCH_EQUITY.defaults[0]]
@@ -195,8 +195,8 @@ def test_the_match_equity_table() -> None:
 
 
 def test_published_shares_sum_to_1() -> None:
-    """As far as they are rounded, but for the endings at 0.5: 40.0 % passed is a misprint, maybe of 35.0. The mean
-    of the cube follows from its distribution."""
+    """Within rounding, except the endings at 0.5: 40.0 % passed is a misprint, maybe of 35.0. The mean of the cube
+    follows from its distribution."""
     for arm in arms_of("statistics"):
         cubes = {value: arm.published[f"cube_{value}_share"] for value in (1, 2, 4, 8, 16, 32, 64)}
         assert sum(cubes.values()) == pytest.approx(1, abs=0.0021)
@@ -206,8 +206,10 @@ def test_published_shares_sum_to_1() -> None:
         assert sum(ways) == pytest.approx(1.05 if arm.setting == 0.5 else 1, abs=0.0021)
 
 
-def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And when it was interrupted, where finished parts are kept."""
+def test_threads_and_interruption_leave_the_digest(
+    root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupted build keeps its finished parts."""
     monkeypatch.setattr(cube_studies, "SHARD_GAMES", 8)
     play, calls = cube_studies.play_study, []
 
@@ -227,7 +229,7 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
     assert f"going on with cube_studies/{DATASET.slug(INDEX)}: 4 of 15 parts are there" in notes.texts
 
 
-def test_verification(root: Path) -> None:
+def test_verify_finds_changed_arrays(root: Path) -> None:
     table, found = table_of(root, MATCH), bgdata.open_warehouse(root).find_inputs(DATASET, MATCH)
     assert found
     check_sample(DATASET, table, found, 20, np.random.default_rng(0))
@@ -254,6 +256,6 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("parameters", "message"), WRONG, ids=[message[:50] for _, message in WRONG])
-def test_wrong_parameters(parameters: StudyParameters, message: str) -> None:
+def test_invalid_parameters_are_refused(parameters: StudyParameters, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
         DATASET.check_parameters(parameters)

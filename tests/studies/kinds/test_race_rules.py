@@ -1,4 +1,4 @@
-"""Rules of thumb scored: rows of the smallest version against a corpus and a table read one position at a time."""
+"""Tests of the kind `race_rules`, against a corpus and a table read one position at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEW = RaceRuleParameters("pubeval", "2", games=300, seed=3, checkers=CHECKERS)
 
 @pytest.fixture(scope="module")
 def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with rules scored over the ends of some hundred games."""
+    """A warehouse with rules scored on the races of some hundred games."""
     root = tmp_path_factory.mktemp("rules") / "warehouse"
     shutil.copytree(small_root, root)
     bgdata.open_warehouse(root).build(DATASET.name, FEW)
@@ -37,7 +37,7 @@ def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def played(root: Path) -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """How often each pair of layouts that the table has comes up in the corpus."""
+    """Number of turns in the corpus for each pair of layouts of the table."""
     boards = bgdata.open_warehouse(root).open("selfplay", "pubeval-300-seed-3").array("turn_boards")
     found: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     for board in boards.tolist():
@@ -53,7 +53,7 @@ Row = tuple[str, str, str, int, float, float]
 
 @pytest.fixture(scope="module")
 def rows(root: Path) -> list[Row]:
-    """(rule, weighting, part, occurrences, loss in all, errors in all) of decisions in order."""
+    """(rule, weighting, part, occurrences, total loss, total errors), in order of decisions."""
     with bgdata.open_warehouse(root).connect() as connection:
         return connection.execute(
             "select rule, weighting, part, occurrences, mean_loss_per_cube * occurrences, error_share * occurrences "
@@ -64,7 +64,7 @@ def rows(root: Path) -> list[Row]:
 
 @each("rule", list(twin.BY_LAYOUT))
 @each(("weighting", "part"), [("played", "all"), ("played", "tested"), ("longer", "all")])
-def test_what_rules_lose_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
+def test_losses_of_rules_in_play(root: Path, rows: list[Row], rule: str, weighting: str, part: str) -> None:
     exact = TwoSidedTable(bgdata.open_warehouse(root).open("bearoff_two_sided", "6x6"))
     lost, wrong, occurrences = [0.0] * 3, [0] * 3, 0
     for (own, other), count in played(root).items():
@@ -88,7 +88,7 @@ def test_what_rules_lose_in_play(root: Path, rows: list[Row], rule: str, weighti
     assert [row[2] for row in found] == pytest.approx(wrong)
 
 
-def test_rows(small_root: Path) -> None:
+def test_rows_of_the_smallest_version(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open("race_rules", DATASET.slug(DATASET.smallest))
     assert table.manifest.rows == len(NAMES) * 3 * 3 * 2
     assert table.manifest.statistics["pairs"] == 923 * 923
@@ -105,8 +105,8 @@ def test_rows(small_root: Path) -> None:
     assert abs(tested[1][1] / 923**2 - 0.5) < 0.01
 
 
-def test_a_corpus_that_never_gets_there(tmp_path: Path) -> None:
-    """Without positions there are no means, and rules of the search are those that it began with."""
+def test_corpus_without_covered_positions_has_no_means(tmp_path: Path) -> None:
+    """The search then returns its first start."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build(DATASET.name, DATASET.smallest.with_changes({"points": 2, "checkers": 1}))
     assert table.manifest.statistics["played_positions"] == 0
@@ -122,8 +122,8 @@ def test_a_corpus_that_never_gets_there(tmp_path: Path) -> None:
     assert sources == [(formula(FoundRule(STARTS[0], (0, 0, 0, 0))).split(";")[0],)]
 
 
-def test_found_rules_lose_no_more_than_those_of_their_family_where_they_were_searched(rows: list[Row]) -> None:
-    """On the half that is not tested on, of pairs and of the corpus."""
+def test_found_rules_are_the_best_of_their_family_in_training(rows: list[Row]) -> None:
+    """On the training half, for equal weights and in play."""
     lost: defaultdict[tuple[str, str], float] = defaultdict(float)
     for rule, weighting, part, _, loss, _ in rows:
         lost[weighting, rule] += loss if part == "all" else -loss
@@ -131,7 +131,7 @@ def test_found_rules_lose_no_more_than_those_of_their_family_where_they_were_sea
         assert lost[weighting, f"found-{weighting}"] <= lost[weighting, "keith"] + 1e-6
 
 
-def test_the_search_sees_all_pairs_of_few_layouts_and_a_fair_sample_of_many() -> None:
+def test_searched_pairs_are_all_or_a_uniform_sample() -> None:
     pairs = [each.tolist() for each in searched_pairs(3)]
     assert pairs == [[1, 1, 1, 2, 2, 2, 3, 3, 3], [1, 2, 3] * 3]
     for side in searched_pairs(5004):
@@ -140,10 +140,10 @@ def test_the_search_sees_all_pairs_of_few_layouts_and_a_fair_sample_of_many() ->
         assert counts[0] == 0
         expected = SEARCH_PAIRS / 5004
         assert len(counts) == 5005
-        assert abs(((counts[1:] - expected) ** 2).mean() / expected - 1) < 0.1  # as of independent draws
+        assert abs(((counts[1:] - expected) ** 2).mean() / expected - 1) < 0.1  # as for independent draws
 
 
-def test_formula() -> None:
+def test_formula_in_words() -> None:
     keith = Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1)
     assert formula(FoundRule(keith, (7, -4, -3, -2))) == (
         "pips, +2 for each checker beyond 1 on the ace point, +1 for each checker beyond 1 on the deuce point, "
@@ -166,6 +166,6 @@ def test_formula() -> None:
         ({"games": 0}, "expected 1 to 1,073,741,824 games, got 0"),
     ],
 )
-def test_what_cannot_be(change: dict[str, object], message: str) -> None:
+def test_invalid_parameters_are_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}$"):
         DATASET.check_parameters(RaceRuleParameters().with_changes(change))

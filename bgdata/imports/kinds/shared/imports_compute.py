@@ -91,7 +91,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         count = len(arrays["quarantine_line"])
         if count:
             reasons = text_column(arrays, "quarantine_reason").to_pylist()
-            first = next((row for row, reason in enumerate(reasons) if not refers(reason)), 0)
+            first = next((row for row, reason in enumerate(reasons) if not refers_to_other_line(reason)), 0)
             source = text_column(arrays, "sources")[int(arrays["quarantine_source"][first])]
             text = text_column(arrays, "quarantine_text")[first].as_py()
             raise CheckFailedError(
@@ -125,7 +125,7 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         return ends | {f"quarantined: {reason}": count for reason, count in common}
 
 
-def refers(reason: str) -> bool:
+def refers_to_other_line(reason: str) -> bool:
     """Whether a line is quarantined because of another one, as all lines of a game with one bad line are."""
     return _REFERENCE.search(reason) is not None
 
@@ -144,7 +144,7 @@ def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
         f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}"
         for source, intake in zip(sources, intakes, strict=True)
         for entry in intake.rejects
-        if not refers(entry.reason)
+        if not refers_to_other_line(entry.reason)
     )
     reasons = "; ".join(islice(set_aside, FIRST_REASONS))
     return (

@@ -1,4 +1,4 @@
-"""The tables of decisions with rolled-out plays: the same for imported files and for sets that are made here."""
+"""The tables of decisions with rolled-out plays, for imported files and for sets made here."""
 
 from __future__ import annotations
 

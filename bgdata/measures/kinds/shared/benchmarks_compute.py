@@ -1,4 +1,4 @@
-"""Rows of decisions and of their rolled-out plays, from the arrays of any kind that has them."""
+"""Rows of decisions and their rolled-out plays, from the arrays of a kind."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bgdata.measures.kinds.shared.benchmarks import DECISIONS, PLAYS
 from bgdata.store.arrays import Array
 
 ROW_GROUP_ROWS = 245_760
-# null unless the kind says otherwise: imported files do not say them
+# columns that imported files lack: null unless the kind fills them
 MAY_BE_UNKNOWN = {"n_legal_plays", "game", "turn", "network", "standard_error", "loss_standard_error", "trials"}
 
 
 class BenchmarkRows:
-    """The arrays of one table, by field: `decisions_boards` is BenchmarkRows(arrays, "decisions")["boards"]."""
+    """The arrays of one table by field: BenchmarkRows(arrays, "decisions")["boards"] is `decisions_boards`."""
 
     def __init__(self, arrays: Mapping[str, Array], table: str) -> None:
         self._arrays, self._table = arrays, table
@@ -30,7 +30,7 @@ class BenchmarkRows:
         return len(self["boards"])
 
     def batches(self, *columns: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """One Parquet table from groups of columns, in the order given."""
+        """Rows of one Parquet table, whose columns are in the given order."""
         table = pa.table({name: values for group in columns for name, values in group.items()})
         yield from table.combine_chunks().to_batches(max_chunksize=ROW_GROUP_ROWS) or [table.schema.empty_table()]
 
@@ -46,7 +46,7 @@ def dice_columns(dice: Array) -> dict[str, Array]:
 
 
 def decision_columns(rows: BenchmarkRows, seeds: pa.Array) -> dict[str, Any]:
-    """The columns of benchmark_decisions, those null that files do not have."""
+    """The columns of benchmark_decisions; columns that files lack are null."""
     return {
         "decision": np.arange(len(rows), dtype=np.int32),
         "line": rows["lines"].astype(np.int32),
@@ -60,7 +60,7 @@ def decision_columns(rows: BenchmarkRows, seeds: pa.Array) -> dict[str, Any]:
 
 
 def play_columns(rows: BenchmarkRows) -> dict[str, Any]:
-    """The columns of benchmark_plays, those null that files do not have."""
+    """The columns of benchmark_plays; columns that files lack are null."""
     return {
         "decision": rows["decisions"].astype(np.int32),
         "rank": rows["ranks"].astype(np.int16),

@@ -1,4 +1,4 @@
-"""Names of players, and of versions that are measured, in parameters and variants."""
+"""Names of players and of measured versions, in parameters and variants."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import default_network
 
-FEWEST_GAMES = 4  # between two players: a standard error needs two pairs
-LONGEST_FILE = 40  # letters of a file's name in the name of a variant
+FEWEST_GAMES = 4  # of a pairing: a standard error needs two pairs
+LONGEST_FILE = 40  # characters of a file name in the name of a variant
 
 
 def check_player_name(name: str) -> None:
-    """Raise InvalidParameterError for a name that no player has: letters, digits and -, network/NAME,
-    network/NAME/VERSION, an ONNX file or one that starts an engine, or a Python callable module:name."""
+    """Raise InvalidParameterError unless the name is one that a player can have. That is letters, digits and `-`;
+    network/NAME; network/NAME/VERSION; an ONNX file; a file that starts an engine; or a Python callable module:name."""
     named = rf"(network/)?-*[A-Za-z0-9][A-Za-z0-9-]*|network/[a-z0-9-]+/{VERSION.pattern}"
     if not (re.fullmatch(named, name) or is_callable(name) or (is_player_file(name) and name.isprintable())):
         raise InvalidParameterError(f"expected the name of a player, got {name!r}")
 
 
 def player_slug(name: str, ply: int) -> str:
-    """The text for a player in the name of a variant: pubeval-0ply, network-td-1ply, onnx-mine-0ply for mine.onnx."""
+    """The player's part of a variant's name: pubeval-0ply, network-td-1ply, or onnx-mine-0ply for mine.onnx."""
     if is_player_file(name):
         words = re.sub("[^a-z0-9]+", "-", Path(name).stem.lower())[:LONGEST_FILE].strip("-")
         name = "-".join(filter(None, (Path(name).suffix[1:], words)))
@@ -51,11 +51,11 @@ class PairingParameters(Parameters):
 
     @property
     def pairing(self) -> str:
-        """The text for both players in the name of a variant."""
+        """Both players' part of a variant's name."""
         return f"{player_slug(self.player, self.ply)}-against-{player_slug(self.opponent, self.opponent_ply)}"
 
     def check_pairing(self, games: int, seed: int) -> None:
-        """Raise InvalidParameterError for names that no player has, and for numbers of games that are not pairs."""
+        """Raise InvalidParameterError for an invalid name of a player, or an invalid number of games."""
         check_player_name(self.player)
         check_player_name(self.opponent)
         if games >= 1 << 31:
@@ -66,13 +66,13 @@ class PairingParameters(Parameters):
 
 
 def luck_inputs() -> dict[str, tuple[str, Parameters]]:
-    """The network of the package and its tables, which measure the luck of the dice, by role."""
+    """The inputs that measure luck, by role: the network of the package and its tables."""
     return {"network": default_network(), **TABLES}
 
 
 def source_input(place: VersionRef) -> Input:
-    """A version, or the recipe of the smallest variant of a kind, which is named without a version. Raises
-    InvalidParameterError for another variant without one."""
+    """A version, or the recipe of the smallest variant of a kind if `place` has no version. Raises
+    InvalidParameterError for another variant without a version."""
     kind = all_kinds()[place.kind]
     if not place.version and kind.slug(kind.smallest) != place.variant:
         raise InvalidParameterError(f"expected a version, such as {place}/r1-0123abcd, got {place}")

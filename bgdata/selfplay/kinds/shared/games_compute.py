@@ -31,6 +31,7 @@ from bgdata.store.table import Table
 
 P = TypeVar("P", bound=Parameters)
 TEXTS = ("network", "engine")  # arrays with one text for all rows
+SAMPLED_AT_ONCE = 1 << 22  # rows
 OWNERS = ("centered", "on_roll", "opponent")
 # null unless the kind says otherwise: records of others do not say them
 MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
@@ -118,23 +119,25 @@ class Places(NamedTuple):
         return Places(*(values[which] for values in self))
 
 
-def places_of(source: Table) -> Places:
-    """The distinct positions of a table, each where it is first; finished games too, which have nothing to learn.
+def distinct_places(source: Table, part: range) -> Places:
+    """The distinct positions of some rows of a table, each where it is first; finished games too, which have nothing to
+    learn.
 
     Splits are those of the source where it has them, else by its games (of the seed that it names), else by the
     position.
     """
 
     def array(name: str) -> Array | None:
-        return np.asarray(source.array(name)) if (source.folder / f"{name}.npy").exists() else None
+        return np.asarray(source.array(name)[part.start : part.stop]) if source.has_array(name) else None
 
     turn_boards, splits, (games, turns) = array("turn_boards"), array("splits"), (array("games"), array("turns"))
-    boards = np.asarray(source.array("boards")) if turn_boards is None else turn_boards
+    boards = array("boards") if turn_boards is None else turn_boards
+    assert boards is not None
     _, first = np.unique(board_hashes(boards), return_index=True)
     rows = np.sort(first)
     chosen = np.ascontiguousarray(boards[rows])
     if turn_boards is not None:
-        games, turns = turn_places(np.asarray(source.array("first_turns")), slice(0, len(boards)))
+        games, turns = turn_places(np.asarray(source.array("first_turns")), slice(part.start, part.stop))
     elif games is None or turns is None:
         games = turns = np.full(len(boards), -1)
     games, turns = games[rows], turns[rows]
@@ -143,7 +146,7 @@ def places_of(source: Table) -> Places:
         found = np.where(games >= 0, by_game, splits_of_hashes(position_hashes(chosen))).astype(np.uint8)
     else:
         found = splits[rows]
-    numbers: list[Array] = [values.astype(np.int32) for values in (rows, games, turns)]
+    numbers: list[Array] = [values.astype(np.int32) for values in (part.start + rows, games, turns)]
     return Places(numbers[0], numbers[1], numbers[2], chosen, position_classes(chosen).astype(np.uint8), found)
 
 
@@ -156,7 +159,8 @@ class RowsComputation(Computation[P]):
         texts = {name: np.asarray(arrays[name]).tobytes().decode() for name in TEXTS if name in arrays}
         for rows in slices(len(arrays["boards"]), self.kind.row_group_rows):
             found = {name: np.asarray(values[rows]) for name, values in arrays.items() if name not in texts}
-            columns = shared_columns(found, rows) | self.own_columns(found, computed)
+            whole = slice(computed.first_row + rows.start, computed.first_row + rows.stop)
+            columns = shared_columns(found, whole) | self.own_columns(found, computed)
             columns |= {name: constant(text, "VARCHAR", len(found["boards"])) for name, text in texts.items()}
             yield pa.record_batch(columns)
 
@@ -166,7 +170,7 @@ class RowsComputation(Computation[P]):
 
 
 def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
-    """Columns of some rows, from those of their arrays that several kinds have."""
+    """Columns of these rows of a version, from those of their arrays that several kinds have."""
     columns: dict[str, Any] = {
         "row": arrays.get("rows", np.arange(rows.start, rows.stop, dtype=np.int32)),
         **position_columns(arrays["boards"]),
@@ -196,19 +200,25 @@ def file_classes(classes: Array) -> Array:
     return table[classes]
 
 
-def chosen_rows(boards: Array, classes: Array, most: int) -> Array:
+def sample_rows(boards: Array, classes: Array, most: int) -> Array:
     """int64[n]: ascending rows of int8[rows, 26] boards, each the first of its position, at most `most` of each class.
 
     If there are more, those with the lowest hashes are taken, so a larger corpus keeps the choice from a smaller one,
-    or finds lower hashes.
+    or finds lower hashes. Some rows are looked at at a time.
     """
-    _, first = np.unique(board_hashes(boards), return_index=True)
-    found = file_classes(classes[first])
-    chosen = [np.zeros(0, np.int64)]
-    for number in np.unique(found):
-        members = np.flatnonzero(found == number)
-        chosen.append(first[members[:most]])  # hashes ascend
-    return np.sort(np.concatenate(chosen))
+    lowest: dict[int, tuple[Array, Array]] = {}  # by class: hashes, ascending, and rows
+    for block in slices(len(boards), SAMPLED_AT_ONCE):
+        hashes, first = np.unique(board_hashes(np.asarray(boards[block])), return_index=True)
+        found = file_classes(np.asarray(classes[block])[first])
+        for number in np.unique(found).tolist():
+            is_of_class = found == number
+            other = hashes[is_of_class], block.start + first[is_of_class]
+            if number in lowest:
+                joined, rows = (np.concatenate(pair) for pair in zip(lowest[number], other, strict=True))
+                unique, places = np.unique(joined, return_index=True)  # of equal ones the earlier row
+                other = unique, rows[places]
+            lowest[number] = other[0][:most].copy(), other[1][:most].copy()
+    return np.sort(np.concatenate([np.zeros(0, np.int64), *(rows for _, rows in lowest.values())]))
 
 
 def board_hashes(boards: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bgdata.bearoff.kinds.bearoff_one_sided import race_inputs
 from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
-from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, UsageError
+from bgdata.errors import InvalidParameterError, ManifestFormatError, MissingTableError, TooLargeError, UsageError
 from bgdata.evaluation.players import DEFAULT_NETWORK, SHIPPED
 from bgdata.imports.kinds.shared.imports import POSITION_ARRAYS
 from bgdata.kinds import all_kinds
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bgdata.store.versions import Versions
 
 UNNAMED = VersionRef("positions", "unnamed")
+MOST_ROWS = 1 << 31  # that the column `row` can number
 # of labels, whose variants are not those of turns: a join of both by variant has no rows
 CORPUS = "its turns have the variant of the corpus, which the view lineage names"
 PLACE_COLUMNS = (
@@ -90,6 +91,18 @@ def has_positions(arrays: list[str], *, turns: bool) -> bool:
     return "boards" in arrays or (turns and {"turn_boards", "first_turns"} <= set(arrays))
 
 
+PART_POSITIONS = 4_000_000  # of labels: 0.5 GB of memory
+
+
+def position_count(source: Table) -> int:
+    """How many positions a table has, one a row or one a turn of games. Raises TooLargeError for more than rows are
+    numbered."""
+    found = len(source.array("turn_boards" if source.has_array("turn_boards") else "boards"))
+    if found >= MOST_ROWS:
+        raise TooLargeError(f"expected a source of less than {MOST_ROWS:,} positions, got {found:,} in {source.name}")
+    return found
+
+
 def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
     """The arguments of `source_input` for the version that `kind/variant/version` names, or the current one of
     `kind/variant`: the variant and its recipe, or the version itself where a recipe would lead to another one.
@@ -145,7 +158,9 @@ EQUITY_COLUMNS = (
     Column("is_reached", "BOOLEAN", "", "Whether the standard error is as small as was wanted"),
 )
 NETWORK_COLUMN = Column("network", "VARCHAR", "", "Network that played both sides, and its version")
-NETWORK_ARRAY = FlatArray("network", "uint8", "byte", "Network that played both sides, and its version: UTF-8")
+NETWORK_ARRAY = FlatArray(
+    "network", "uint8", "byte", "Network that played both sides, and its version: UTF-8", is_shared=True
+)
 
 
 @dataclass(frozen=True)

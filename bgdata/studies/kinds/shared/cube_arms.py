@@ -1,9 +1,9 @@
 """The studies of cube handling: their series of games, and the figures that Computational Backgammon published in 2012.
 
-An arm is one series of games: a model with some setting against itself or a fixed one. Figures are those of the posts
-of 20 and 21 March (statistics and indexes, computed before the author corrected the too-good points, and said to need
-doing again), 28 March (the jump model, in its first version, since withdrawn) and 9 April (matches). They stand as
-printed: the endings at an index of 0.5 sum to 105 %, since 40.0 % passed is too much by 5.
+An arm is one series of games: a model with some setting against itself or against a fixed one. Figures are from the
+posts of 20 and 21 March (statistics and indexes, before the author corrected the too-good points and announced new
+figures), 28 March (the first version of the jump model, since withdrawn) and 9 April (matches). They are as printed:
+the endings at an index of 0.5 sum to 105 %, since 40.0 % passed is 5 too much.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class Arm(NamedTuple):
     """One series of a study."""
 
     setting: float  # cube life index, or volatility of the jump model
-    cube: str  # how both sides handle the cube, as `_cube_players.sides_of` reads it
-    against: str  # whom the setting plays, for people
+    cube: str  # cube handling of both sides, in the form of `_cube_players.sides_of`
+    against: str  # words for the opponent
     length: int  # of the matches, 0 for money
     published: Mapping[str, float]  # by measure
     is_jacoby: bool = False
@@ -33,15 +33,15 @@ class Arm(NamedTuple):
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 FINE = (0.55, 0.6, 0.65, 0.7, 0.75)
-HIGH = (0.8, 0.85, 0.9, 0.95, 1.0)  # of which a chart was published, and words
+HIGH = (0.8, 0.85, 0.9, 0.95, 1.0)  # settings of a published chart
 JUMPS = (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11)
 LOCAL_JUMPS = (0.06, 0.08, 0.1)
 LENGTHS = (3, 5, 7, 9)
-LONG_LENGTHS = (5, 9, 15, 25)  # of which, in part, nothing was published
+LONG_LENGTHS = (5, 9, 15, 25)  # some of these have no published figures
 ALL_LENGTHS = (3, 5, 7, 9, 11, 13, 15, 17, 21, 25)
 CUBES = (1, 2, 4, 8, 16, 32, 64)
-ENDINGS = ("passed", "single", "gammon", "backgammon")  # by the way a game ended, from 0
-CUBE_STATISTICS: dict[str, Sequence[float]] = {  # in percent, but for the mean
+ENDINGS = ("passed", "single", "gammon", "backgammon")  # by number of the ending, from 0
+CUBE_STATISTICS: dict[str, Sequence[float]] = {  # in percent, except the mean
     "passed_share": (21.8, 27.4, 40.0, 50.9, 96.3),
     "single_share": (55.4, 51.2, 45.9, 34.8, 0.4),
     "gammon_share": (21.8, 20.3, 18.1, 13.6, 3.1),
@@ -76,11 +76,11 @@ MATCH_POINTS: dict[int, Sequence[float]] = {
     9: (0.115, 0.148, 0.150, 0.154, 0.081),
 }
 OWN_MET, OWN_MET_CUBEFUL = "match-own", "match-own-cubeful"
-FIRST = "first-"  # of studies by Janowski's model in its first, withdrawn version
+FIRST = "first-"  # prefix of studies with the first, withdrawn version of Janowski's model
 FIRST_PLAYER = "contact-160"
-"""The network that plays these studies, unless another one is chosen. They are there for figures of March 2012 alone,
-which Player 3.3 played; this one is as strong (+0.600 points a game against PubEval, where Player 3.3 had +0.595)."""
-NAMES = {  # of studies, and what they ask
+"""The default network of these studies, which reproduce figures of Player 3.3 from March 2012. It is about as strong:
++0.600 points a game against PubEval, where Player 3.3 had +0.595."""
+NAMES = {  # title of each study
     "statistics": "cube statistics of a cube life index against itself",
     "index": "a cube life index against 0.7",
     "fine-index": "a cube life index near 0.7 against 0.7",
@@ -135,7 +135,7 @@ def arms_of(name: str) -> tuple[Arm, ...]:
 
 
 def player_of(study: str, network: str = DEFAULT_NETWORK) -> str:
-    """The network that plays a study unless another one is chosen, where `network` plays as `network`."""
+    """The default network of a study; `network` names the one that is used for `network`."""
     return FIRST_PLAYER if study.startswith(FIRST) else network
 
 
