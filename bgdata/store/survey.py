@@ -283,7 +283,8 @@ def read_index(warehouse: Versions) -> Index | None:
 
 def _code_of(warehouse: Versions, body: bytes) -> str:
     key = own_key()
-    title = f"{warehouse.root.resolve()}\0{INDEX_NAME}\0".encode()
+    layout = Index._fields, Variant._fields, Version._fields  # another bgdata may have other ones
+    title = f"{warehouse.root.resolve()}\0{INDEX_NAME} {layout}\0".encode()
     return hashlib.blake2b(title + body, key=key).hexdigest() if len(key) == KEY_BYTES else ""
 
 
