@@ -80,11 +80,8 @@ class Act:
 
 @dataclass(frozen=True)
 class RecordedGame:
-    """The acts of one game.
-
-    `result` is the points that player 0 won, cube included (negative: lost), None for an unfinished game. `stakes` are
-    those of player 0 before the first roll.
-    """
+    """The acts of one game. `result` is the points that player 0 won, cube included (negative: lost), None for an
+    unfinished game. `stakes` are those of player 0 before the first roll."""
 
     stakes: Stakes
     acts: Sequence[Act]
@@ -149,11 +146,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class JudgedGame:
-    """The judged acts of one game.
-
-    `initial` and `result` are worths of player 0 before the first roll and after the game; `settlement` is the result
-    less the last `end`. The latter two are None for an unfinished game.
-    """
+    """The judged acts of one game. `initial` and `result` are worths of player 0 before the first roll and after the
+    game; `settlement` is the result less the last `end`. The latter two are None for an unfinished game."""
 
     acts: list[Judged]
     initial: float

@@ -144,10 +144,8 @@ class Analyst:
 
 
 def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
-    """Judge every act of a game, in order.
-
-    Raises InvalidScoreError for a score beyond the match equity table, and the errors of the analyst.
-    """
+    """Judge every act of a game, in order. Raises InvalidScoreError for a score beyond the match equity table, and the
+    errors of the analyst."""
     now, offered = worth_of_game(game.stakes, analyst.rules), 2  # worth of player 0; factor of the cube
     for place, act in enumerate(game.acts):
         carried = now if act.player == 0 else seen_by_other(now, act.stakes)

@@ -39,10 +39,8 @@ CUBE_ACTIONS = ("double", "beaver", "take", "pass")
 
 
 def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
-    """Whether each game of one match, by its number, is the Crawford game, by the rule of `with_crawford`.
-
-    `games` are rows of the table `games`, in order, with `is_doubled`: whether a player doubles.
-    """
+    """Whether each game of one match, by its number, is the Crawford game, by the rule of `with_crawford`. `games` are
+    rows of the table `games`, in order, with `is_doubled`: whether a player doubles."""
     from bgdata.formats.matches import Game, Match, Turn, TurnKind
     from bgdata.matches.steps import with_crawford
 
@@ -61,11 +59,8 @@ def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
 
 
 def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """Points that each turn of a game lost against its best play, static and cubeless.
-
-    None for turns without a play, and if the record lacks the board after it. `turns` are rows of the table `turns`, of
-    one game in order.
-    """
+    """Points that each turn of a game lost against its best play, static and cubeless. None for turns without a play,
+    and if the record lacks the board after it. `turns` are rows of the table `turns`, of one game in order."""
     from bgdata.evaluation.chances import cubeless_equities
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays
@@ -103,10 +98,8 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
 
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """The stakes at a turn of a game, seen by the player on roll.
-
-    `game` is a row of the table `games`, with `is_jacoby`: whether the Jacoby rule applies. Raises InvalidScoreError.
-    """
+    """The stakes at a turn of a game, seen by the player on roll. `game` is a row of the table `games`, with
+    `is_jacoby`: whether the Jacoby rule applies. Raises InvalidScoreError."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:
         return Stakes(Money(game["is_jacoby"]), cube)
@@ -117,11 +110,8 @@ def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
 
 @dataclass(frozen=True)
 class CubeVerdict:
-    """The cube action that was made (`NO_DOUBLE` for a roll), and the best one, in words.
-
-    `loss` is in mwc, or in points per unit cube for money, and `size` in points of normalised equity; both are 0 for
-    the best action.
-    """
+    """The cube action that was made (`NO_DOUBLE` for a roll), and the best one, in words. `loss` is in mwc, or in
+    points per unit cube for money, and `size` in points of normalised equity; both are 0 for the best action."""
 
     made: str
     best: str
@@ -337,10 +327,8 @@ def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:
 
 
 def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> tuple[list[CubeVerdict | None], str]:
-    """(verdict on each turn by the warehouse's player, reason if this failed); None in games without the cube.
-
-    Raises TooBusyError.
-    """
+    """(verdict on each turn by the warehouse's player, reason if this failed); None in games without the cube. Raises
+    TooBusyError."""
 
     def judge() -> tuple[list[CubeVerdict | None], str]:
         nothing: list[CubeVerdict | None] = [None] * len(turns)
@@ -457,10 +445,8 @@ def board_of(head: Row, row: Row) -> str:
 
 
 def graph_svg(turns: Sequence[Row], here: str, place: int) -> str:
-    """An SVG with the equity of player 0 before each roll as a line, luck as bars, and errors as dots.
-
-    Up is good for player 0. Empty if neither equity nor luck is known.
-    """
+    """An SVG with the equity of player 0 before each roll as a line, luck as bars, and errors as dots. Up is good for
+    player 0. Empty if neither equity nor luck is known."""
     known = [row for row in turns if row["cubeless_equity"] is not None]
     if len(known) < 2:
         return ""

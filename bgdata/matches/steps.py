@@ -51,10 +51,8 @@ class AnalysedGame:
 
 
 def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
-    """The matches of a file, of standard input for `-`, or of an imported version.
-
-    Raises InvalidGameError for a file with bad lines, and the errors of `read_matches`.
-    """
+    """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError for a file
+    with bad lines, and the errors of `read_matches`."""
     from bgdata.matches.kinds.matches_compute import matches_of, read_matches
 
     kind, _, variant = source.partition("/")
@@ -108,11 +106,8 @@ def situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situ
 
 
 def with_crawford(match: Match) -> Match:
-    """The match with its Crawford game marked, if the record does not mark it.
-
-    It is the first game in which only one side needs one point, unless a player doubles in it, as a record may begin
-    after the Crawford game.
-    """
+    """The match with its Crawford game marked, if the record does not mark it. It is the first game in which only one
+    side needs one point, unless a player doubles in it, as a record may begin after the Crawford game."""
     games, is_past = [], False
     for game in match.games:
         is_at_one = bool(match.length) and (match.length - game.score[0] == 1) != (match.length - game.score[1] == 1)
@@ -150,11 +145,8 @@ def acts_of(match: Match, game: Game, turns: Sequence[ReplayedTurn], *, is_jacob
 def judge_all(
     player: LookaheadPlayer, rules: CubeRules, found: Sequence[Situation], progress: Progress
 ) -> list[AnalysedGame]:
-    """Judge the games by a player and a cube model, with a progress bar over turns.
-
-    Raises UsageError for a match equity table that is too short or asymmetric, and InvalidParameterError for rules that
-    do not fit the games.
-    """
+    """Judge the games by a player and a cube model, with a progress bar over turns. Raises UsageError for a match
+    equity table that is too short or asymmetric, and InvalidParameterError for rules that do not fit the games."""
     for each in found:
         check_rules(each.record.stakes, rules)
         if each.match.length:

@@ -15,7 +15,7 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -236,21 +236,30 @@ class MirroredTable(Table):
     @property
     def parquet(self) -> Path:
         """The path of the Parquet file of the main table, which is fetched if the version has one."""
-        return self._fetched(PARQUET) if self.has_file(PARQUET) else super().parquet
+        return self.check_files(PARQUET)[0] if self.has_file(PARQUET) else super().parquet
 
-    def array(self, name: str, *, scattered: bool = False) -> Array:
-        """A flat array, as `Table.array` has it. Raises TooLargeError for a large one whose rows can be fetched alone,
-        and what `Mirror.file` raises."""
-        if name not in self._arrays and name not in self._scattered:
-            files = {entry.name: entry.bytes for entry in self.manifest.files}
-            size = files.get(f"{name}.npy", 0)
-            if size >= LARGE and f"{name}{ROW_HASHES}.npy" in files and not self._is_here(f"{name}.npy"):
-                raise TooLargeError(
-                    f"expected {self.name} in a folder, as more than single rows of its {size / 1e9:,.1f} GB are "
-                    f"wanted, found it at {self.mirror.address}; try: bgdata pull {self.mirror.address} {self.name}"
-                )
-            self._fetched(f"{name}.npy")
-        return super().array(name, scattered=scattered)
+    @property
+    def parts(self) -> Sequence[Table]:
+        """The version itself, or each of its parts, all of which are fetched. Raises what `Mirror.file` raises."""
+        if self.manifest.parts:
+            self.fetch_all()
+        return super().parts
+
+    def has_array(self, name: str) -> bool:
+        return self.has_file(f"{name}.npy")
+
+    def _map(self, file: str, *, scattered: bool) -> Array:
+        """An array, which is fetched first. Raises TooLargeError for a large one whose rows can be fetched alone, and
+        what `Mirror.file` raises."""
+        size = sum(entry.bytes for entry in self.manifest.files if entry.name == file)
+        hashed = f"{file.removesuffix('.npy')}{ROW_HASHES}.npy"
+        if size >= LARGE and self.has_file(hashed) and not self._is_here(file):
+            raise TooLargeError(
+                f"expected {self.name} in a folder, as more than single rows of its {size / 1e9:,.1f} GB are "
+                f"wanted, found it at {self.mirror.address}; try: bgdata pull {self.mirror.address} {self.name}"
+            )
+        self.check_files(file)
+        return super()._map(file, scattered=scattered)
 
     def _is_here(self, name: str) -> bool:
         return any(
@@ -276,9 +285,12 @@ class MirroredTable(Table):
     def fetch_rows(self, file: str) -> None:
         """Fetch a Parquet file, or, of a version without it, the hashes of rows that are fetched one by one. Raises
         what `Mirror.file` raises."""
-        for entry in self.manifest.files:
-            if entry.name == file or (entry.name.endswith(f"{ROW_HASHES}.npy") and not self.has_file(file)):
-                self._fetched(entry.name)
+        if self.has_file(file):
+            self.check_files(file)
+        else:
+            for entry in self.manifest.files:
+                if entry.name.endswith(f"{ROW_HASHES}.npy"):
+                    self._fetched(entry.name)
 
     def rows(self, name: str) -> RemoteRows:
         """The rows of an array, each of which is fetched and proven alone. Raises as `RemoteRows` does."""

@@ -45,11 +45,8 @@ PORT = re.compile(r":\d+$", re.ASCII)  # the port of a host
 def create_app(
     warehouse: Warehouse, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK, *, is_warm: bool = False
 ) -> Starlette:
-    """The site over a warehouse, as an ASGI application.
-
-    `hosts` are the host names that it answers to; without any it answers to all, and limits clients' computing.
-    `is_warm` loads the kernels of pages in advance.
-    """
+    """The site over a warehouse, as an ASGI application. `hosts` are the host names that it answers to; without any it
+    answers to all, and limits clients' computing. `is_warm` loads the kernels of pages in advance."""
     site = Site(warehouse, limits, is_limited=not hosts)
     queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm))
 
@@ -84,10 +81,8 @@ def other_addresses(site: Site, *, is_warm: bool) -> Router:
 
 
 class Rest:
-    """The routes besides the home page and static files.
-
-    They are loaded in a thread after the site has started, or by the first request; requests wait for that.
-    """
+    """The routes besides the home page and static files. They are loaded in a thread after the site has started, or by
+    the first request; requests wait for that."""
 
     def __init__(self, load: Callable[[], ASGIApp]) -> None:
         self._load = load

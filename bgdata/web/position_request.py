@@ -25,10 +25,8 @@ SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # que
 
 
 class PositionRequest:
-    """A position with everything in its address; a play has a `verdict`.
-
-    Raises InvalidPositionError, InvalidRollError, InvalidScoreError or UsageError.
-    """
+    """A position with everything in its address; a play has a `verdict`. Raises InvalidPositionError, InvalidRollError,
+    InvalidScoreError or UsageError."""
 
     def __init__(self, text: str, given: Mapping[str, str]) -> None:
         if len(text) > LONGEST:
@@ -62,10 +60,8 @@ class PositionRequest:
 
     @property
     def state(self) -> MatchState | None:
-        """Roll, score, cube and rules in the form of identifiers; None if the address has none of them.
-
-        Raises InvalidScoreError for values that identifiers cannot hold.
-        """
+        """Roll, score, cube and rules in the form of identifiers; None if the address has none of them. Raises
+        InvalidScoreError for values that identifiers cannot hold."""
         if self.match and not is_cubeful(self.options):
             found = self.match
         elif self.stakes or self.roll or self.has_beavers:
@@ -141,10 +137,8 @@ class PositionRequest:
         return self._opponents(self.position.flip(), undo)
 
     def _opponents(self, position: Position, undo: str | None = None) -> str:
-        """The address of a position with this one's opponent on roll.
-
-        Without `undo` an existing history is kept, but none is begun, as a turn is not an edit.
-        """
+        """The address of a position with this one's opponent on roll. Without `undo` an existing history is kept, but
+        none is begun, as a turn is not an edit."""
         stakes = self.stakes.flip() if self.stakes else None
         before = (self.undo_after if self.earlier else "") if undo is None else undo
         return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})

@@ -70,10 +70,8 @@ class QueryProcess:
         self._stamp: object = None
 
     def ask(self, sql: str, form: str = "rows") -> Any:
-        """The answer of a query: a `Result`, or bytes of `csv` or `parquet`.
-
-        Raises QueryError, also for a query that takes too long, and TooBusyError.
-        """
+        """The answer of a query: a `Result`, or bytes of `csv` or `parquet`. Raises QueryError, also for a query that
+        takes too long, and TooBusyError."""
         limits = self._site.limits
         if not self._lock.acquire(timeout=limits.wait_seconds):
             raise TooBusyError("expected fewer queries at once; try again in a few seconds")
@@ -132,10 +130,8 @@ class QueryProcess:
 
 
 def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
-    """Answer queries from a pipe until it is closed; errors are answered with their message.
-
-    The process may write only in `folder`, which has the link to the warehouse.
-    """
+    """Answer queries from a pipe until it is closed; errors are answered with their message. The process may write only
+    in `folder`, which has the link to the warehouse."""
     import duckdb
 
     import bgdata

@@ -34,11 +34,8 @@ def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 
 class Site:
-    """The warehouse of a server, for pages in several threads.
-
-    Objects that are not thread-safe are used by one thread at a time. Modules that are slow to load are imported where
-    they are used, as the home page does not need them.
-    """
+    """The warehouse of a server, for pages in several threads. Objects that are not thread-safe are used by one thread
+    at a time. Modules that are slow to load are imported where they are used, as the home page does not need them."""
 
     def __init__(self, warehouse: Warehouse, limits: Limits | None = None, *, is_limited: bool = False) -> None:
         """`is_limited`: whether the computing of each client is limited."""
@@ -63,17 +60,13 @@ class Site:
             return object() if kinds else None
 
     def charge(self, client: str, reserve: float = 0.0) -> AbstractContextManager[None]:
-        """Charge the time of the block to a client, if limited.
-
-        Raises TooBusyError if the client has no more than `reserve` seconds left.
-        """
+        """Charge the time of the block to a client, if limited. Raises TooBusyError if the client has no more than
+        `reserve` seconds left."""
         return self.budget.spending(client, reserve) if self.budget else nullcontext()
 
     def keep(self, key: object, make: Callable[[], T]) -> T:
-        """The result of `make`, cached until the warehouse changes, or MOST_KEPT newer results replace it.
-
-        Two concurrent requests may both call `make`.
-        """
+        """The result of `make`, cached until the warehouse changes, or MOST_KEPT newer results replace it. Two
+        concurrent requests may both call `make`."""
         stamp = self.stamp
         with self._keeping:
             if stamp != self._stamp:
@@ -92,10 +85,8 @@ class Site:
 
     @contextmanager
     def player(self, ply: int = 0) -> Iterator[LookaheadPlayer]:
-        """The player of the warehouse, for exclusive use in this request.
-
-        Raises UsageError for a ply above the limit, TooBusyError, and the errors of `map_player`.
-        """
+        """The player of the warehouse, for exclusive use in this request. Raises UsageError for a ply above the limit,
+        TooBusyError, and the errors of `map_player`."""
         if not 0 <= ply <= self.limits.ply:
             raise UsageError(f"expected a ply from 0 to {self.limits.ply} on this site, got {ply}")
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
@@ -185,10 +176,8 @@ class Budget:
         self._watching: set[str] = set()
 
     def seconds_left(self, client: str) -> float:
-        """Seconds that a client has left, less the cost so far of its requests in progress.
-
-        This keeps many concurrent requests from passing before the first is charged.
-        """
+        """Seconds that a client has left, less the cost so far of its requests in progress. This keeps many concurrent
+        requests from passing before the first is charged."""
         with self._changed:
             now = time.monotonic()
             debts = (max(self._limits.request_seconds, now - begun) for begun in self._begun.get(client, ()))
@@ -209,10 +198,8 @@ class Budget:
 
     @contextmanager
     def spending(self, client: str, reserve: float = 0.0) -> Iterator[None]:
-        """Charge a client for the time of the block.
-
-        Raises TooBusyError if the client has no more than `reserve` seconds left.
-        """
+        """Charge a client for the time of the block. Raises TooBusyError if the client has no more than `reserve`
+        seconds left."""
         with self._changed:
             if self.seconds_left(client) <= reserve:
                 raise TooBusyError("expected fewer questions at once; try again in a few seconds")
@@ -228,10 +215,8 @@ class Budget:
             self.spend(client, time.monotonic() - begun)
 
     def watch(self, client: str) -> None:
-        """Let a client watch a rollout, until `leave`.
-
-        Raises TooMuchAskedError if the client watches another rollout that does not end soon.
-        """
+        """Let a client watch a rollout, until `leave`. Raises TooMuchAskedError if the client watches another rollout
+        that does not end soon."""
         with self._changed:
             if not self._changed.wait_for(lambda: client not in self._watching, self._limits.seat_seconds):
                 raise TooMuchAskedError("expected one rollout at once for each reader, found another; leave its page")

@@ -63,10 +63,8 @@ def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False
 
 
 def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Iterator[tuple[str, str]]:
-    """Write the manifest of each version, and optionally its files, and yield (address, file).
-
-    Damaged versions are left out. Raises StorageError.
-    """
+    """Write the manifest of each version, and optionally its files, and yield (address, file). Damaged versions are
+    left out. Raises StorageError."""
     for table in (table for kind in warehouse.kinds for table in warehouse.versions(kind)):
         try:
             manifest = table.manifest

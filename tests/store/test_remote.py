@@ -25,6 +25,7 @@ from bgdata.errors import (
     UsageError,
 )
 from bgdata.store import remote
+from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.places import Folder, Part, Store, open_place
 from bgdata.store.progress import Silence
 from bgdata.store.remote import Mirror, fetch_version, publish_file
@@ -112,7 +113,7 @@ def test_a_query_fetches_the_tables_that_it_names(
     assert {name for name, _ in read} == {"current", "manifest.json", "table.parquet"}
     fetched = sorted(path.parent.parent.parent.name for path in far.mirror.folder.rglob("table.parquet"))
     assert fetched == ["squares", "squares"]
-    with far.connect(reads="from SQUARES_10") as connection:
+    with far.connect(limits=QueryLimits(), for_query="from SQUARES_10") as connection:
         assert connection.sql("select count(*) from squares_10").fetchall() == [(10,)]
         named = "select count(*) from (describe square_sums)"
         assert connection.sql(named).fetchall() == [(3,)], "what was not fetched has its columns"

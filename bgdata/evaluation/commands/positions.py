@@ -21,7 +21,7 @@ from bgdata.cli.options import (
     plays_option,
     score_options,
 )
-from bgdata.cli.output import say_left_out, show_rows, write_rows
+from bgdata.cli.output import print_left_out, show_rows, write_rows
 from bgdata.errors import UsageError, cite
 from bgdata.evaluation.rows import (
     PLAY_CHANCES,
@@ -115,7 +115,7 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
     player = open_player(warehouse, network, ply)
     board, match = parse_identifier(position)
     evaluation = player.evaluate(board)
-    say_left_out(match, step="; see: bgdata hint, bgdata cube")
+    print_left_out(match, step="; see: bgdata hint, bgdata cube")
     text = format_board_text(board, stakes=match.stakes if match else None)
     show_rows([evaluation_row(board, evaluation)], form, [text, "\n" + describe_evaluation(evaluation)])
 
@@ -164,7 +164,7 @@ def hint(
     if dice is None:
         raise UsageError(f"expected a roll after the position, such as 31, got none with {cite(position)}")
     stakes = match.stakes if match else None
-    say_left_out(match, "score", "cube", "jacoby", "roll")
+    print_left_out(match, "score", "cube", "jacoby", "roll")
     if stakes is None and not is_cubeful(options):
         ranked = player.rank_plays(board, dice)
     else:
@@ -257,7 +257,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     board, match = parse_identifier(position)
     check_in_progress(board)
     check_offer(match, position)
-    say_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
+    print_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
     if options["local"]:  # the volatility of this position, if the model can use it

@@ -112,11 +112,8 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Analysed:
-    """One game with its luck.
-
-    Each roll has its number among all turns of the game, cube actions included, as in the table `turns`, and its play
-    in the usual notation, "" if no checker could move.
-    """
+    """One game with its luck. Each roll has its number among all turns of the game, cube actions included, as in the
+    table `turns`, and its play in the usual notation, "" if no checker could move."""
 
     number: int  # of the match in the file or variant, from 0
     match: Match
@@ -270,10 +267,8 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
 
 
 def draw_luck(games: Sequence[Analysed], path: Path) -> None:
-    """Draw the luck of every roll, and running totals of luck and skill with the luck-adjusted results of games.
-
-    Raises StorageError.
-    """
+    """Draw the luck of every roll, and running totals of luck and skill with the luck-adjusted results of games. Raises
+    StorageError."""
     from bgdata.matches.commands.analysis_page import draw_rolls, mark_games
     from bgdata.selfplay.luck import signs
 
@@ -315,10 +310,8 @@ CUBEFUL_NOTE = (
 def print_cubeful_luck(
     warehouse: Warehouse, source: str, form: str, plot: Path | None, options: Mapping[str, Any]
 ) -> None:
-    """Print turns and games, or with `by_game` only games, and draw them if `plot` is given.
-
-    Raises UsageError for a player that is not a network, and the errors of `analyze.analyse`.
-    """
+    """Print turns and games, or with `by_game` only games, and draw them if `plot` is given. Raises UsageError for a
+    player that is not a network, and the errors of `analyze.analyse`."""
     from bgdata.evaluation.players import NETWORK
 
     kind, _, network = options["player"].partition("/")
@@ -338,11 +331,8 @@ def print_cubeful_luck(
 
 
 def cubeful_turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """One act, in mwc or points of the player who acts.
-
-    `worth_after` is `worth_before` plus luck, skill, and the gain of looking ahead over the play that is best at 0-ply;
-    `drift` includes that gain.
-    """
+    """One act, in mwc or points of the player who acts. `worth_after` is `worth_before` plus luck, skill, and the gain
+    of looking ahead over the play that is best at 0-ply; `drift` includes that gain."""
     row = analysis_rows.turn_row(analysis, turn)
     skill = {"skill": 0.0 - row["play_loss"] - row["cube_loss"], "cube_skill": 0.0 - row["cube_loss"]}
     return {**{name: row[name] for name in OF_TURN}, **skill, "drift": row["drift"]}

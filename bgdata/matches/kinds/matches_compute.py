@@ -141,19 +141,14 @@ class MatchesComputation(FileImportComputation):
 
 
 def read_matches(path: Path) -> MatchFile:
-    """The matches of a .mat or .sgf file as written, not replayed.
-
-    Raises the errors of `lines.read_bytes`, and CorruptFileError for a binary file of another program.
-    """
+    """The matches of a .mat or .sgf file as written, not replayed. Raises the errors of `lines.read_bytes`, and
+    CorruptFileError for a binary file of another program."""
     return parse_matches(path.name, read_bytes(path))
 
 
 def parse_matches(name: str, content: bytes) -> MatchFile:
-    """The matches in the content of a file, as written.
-
-    Content is .sgf if it begins like it, or has such a name and a game tree; else .mat. Raises CorruptFileError for a
-    binary file of another program.
-    """
+    """The matches in the content of a file, as written. Content is .sgf if it begins like it, or has such a name and a
+    game tree; else .mat. Raises CorruptFileError for a binary file of another program."""
     check_is_text(content, name)
     is_called_sgf = unpacked_name(name.lower()).endswith(".sgf")
     text = plain_text(content)
