@@ -283,11 +283,23 @@ threads_option = click.option(
     callback=use_threads,
     help="Number of threads.  [default: one per core]",
 )
+
+
+def use_executor(context: click.Context, _: click.Parameter, name: str) -> None:
+    """Let an executor compute what falls into parts until the command ends."""
+    if not context.resilient_parsing:
+        from bgdata.store.executors import using_executor
+
+        context.with_resource(using_executor(name))
+
+
 executor_option = click.option(
     "--executor",
     default="local",
     show_default=True,
     metavar="NAME",
+    expose_value=False,
+    callback=use_executor,
     help="Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
 )
 gnubg_option = click.option(

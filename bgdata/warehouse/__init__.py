@@ -63,9 +63,9 @@ class Warehouse(Versions):
 
         `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
         `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
-        builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
-        none: see executors.open_executor. `directory` is a folder, on another disk for instance, that takes the
-        versions of the variant, this one and later ones, and a link makes them part of the warehouse. Without
+        builds even when it is there; `executor` computes the shards of kinds that have them, else the one of
+        executors.using_executor, else this process. `directory` is a folder, on another disk for instance, that takes
+        the versions of the variant, this one and later ones, and a link makes them part of the warehouse. Without
         `with_catalog` the file catalog.duckdb is left as it was, for a caller that builds more. Raises
         InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError; whatever happens, published
         versions stay whole.

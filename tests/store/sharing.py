@@ -11,7 +11,8 @@ import numpy as np
 
 from bgdata.errors import InvalidParameterError
 from bgdata.store.arrays import Array
-from bgdata.store.job import Settings, Work
+from bgdata.store.handed import Settings
+from bgdata.store.shards import Work
 
 
 def squares(settings: Settings, begin: int, end: int) -> dict[str, Array]:

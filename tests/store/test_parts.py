@@ -20,8 +20,8 @@ from bgdata.errors import CheckFailedError, ManifestFormatError
 from bgdata.store.arrays import PartedArray
 from bgdata.store.dataset import Build, Computed, FlatArray, Recheck, sample_text
 from bgdata.store.executors import open_executor
-from bgdata.store.job import compute_shards, ranges
 from bgdata.store.manifest import FILE_NAME, PARTS_FORMAT, SEAL, Manifest, load_manifest, parse_manifest
+from bgdata.store.shards import compute_shards, ranges
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.store import processes, sharing
