@@ -1,8 +1,8 @@
-"""A two-sided table on a web server, of which only those rows are fetched that are asked for.
+"""A two-sided table on a web server, of which only the requested rows are fetched.
 
-The server has a warehouse as plain files and answers range requests, as most servers of static files do. The digest of
-a large table is that of the hashes of its rows, so every row is proven by the digest in the manifest, and thereby by
-the name of the version, without the rest of the file.
+The server has a warehouse as plain files and supports range requests, as most static file servers do. The digest of a
+large table is a digest of its row hashes. So the digest in the manifest, which the version name contains, proves every
+row without the rest of the file.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import MOST_BYTES, Manifest, parse_manifest
 from bgdata.store.names import is_name
 
-KEPT_ROWS = 64  # that were asked for last: 28 MB of 6x15
-HEADER_BYTES = 4096  # more than the header of an array takes
+KEPT_ROWS = 64  # most recently requested rows: 28 MB of 6x15
+HEADER_BYTES = 4096  # more than the header of an array needs
 KIND, ARRAY = "bearoff_two_sided", "equities"
 
 
 class Answer(NamedTuple):
-    """What a server sent of a file."""
+    """A response with part of a file."""
 
     data: bytes
     size: int  # of the whole file
-    tag: str  # of the state of the file; empty where the server gives none
+    tag: str  # of the state of the file; empty if the server sends none
 
 
 class RemoteTwoSidedTable(TwoSidedTable):
-    """A two-sided table of a warehouse at an address, http or https. Rows are checked against their hashes, and those
-    asked for last are kept."""
+    """A two-sided table of a warehouse at an http or https address. Rows are checked against their hashes, and the most
+    recently requested rows are cached."""
 
     def __init__(self, root: str, points: int, checkers: int) -> None:
-        """Open the current version. Raises DownloadError, ManifestFormatError, DigestMismatchError, or UsageError for
-        a table that has no hashes of rows."""
+        """Opens the current version. Raises DownloadError, ManifestFormatError, DigestMismatchError, or UsageError for
+        a table without row hashes."""
         variant = f"{root.rstrip('/')}/{KIND}/{points}x{checkers}"
         version = fetch(f"{variant}/current", 0, 100).data.decode(errors="replace").strip()
         if not is_name("version", version):
@@ -66,7 +66,7 @@ class RemoteTwoSidedTable(TwoSidedTable):
         return self.table  # type: ignore[return-value]
 
     def _repr_html_(self) -> str:
-        """What proves it, and no rows: these would be fetched only to be shown."""
+        """Name, address and digest; showing rows would fetch them."""
         manifest = self._remote.manifest
         return (
             f"<p><b>{escape(self._remote.name)}</b> at {escape(self._remote.address)}: {manifest.rows:,} rows</p>\n"
@@ -74,19 +74,19 @@ class RemoteTwoSidedTable(TwoSidedTable):
         )
 
     def probe(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position, of whose player on roll the whole row is fetched. Raises NotCoveredError,
-        InvalidPositionError, DownloadError, or DigestMismatchError for a row that does not have its hash."""
+        """The four equities of one position. Fetches the whole row of the player on roll. Raises NotCoveredError,
+        InvalidPositionError, DownloadError, or DigestMismatchError if the row does not match its hash."""
         index, other = self._indexes(on_roll, opponent)
         return self._equities(self.row(index), other * self._record_bytes)
 
     def probe_unchecked(self, on_roll: Layout, opponent: Layout) -> Equities:
-        """The four equities of one position, of which only its own bytes are fetched, unchecked. Raises as `probe`."""
+        """The four equities of one position. Fetches only their bytes, unchecked. Raises as `probe` does."""
         index, other = self._indexes(on_roll, opponent)
         begin = (index * self._count + other) * self._record_bytes
         return self._equities(self._remote.read(begin, self._record_bytes), 0)
 
     def probe_stored(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[Any]:
-        """[n, 4] stored values of n pairs of indexes: one request for each player on roll. Raises as `probe` does."""
+        """[n, 4]: stored values of n pairs of indexes. Sends one request per player on roll. Raises as `probe` does."""
         indexes, others = index_pairs(on_roll, opponent, self._count, self.table)
         found = np.empty((len(indexes), 4), self._remote.dtype)
         for index in np.unique(indexes).tolist():
@@ -96,14 +96,14 @@ class RemoteTwoSidedTable(TwoSidedTable):
         return found
 
     def row(self, index: int) -> bytes:
-        """The stored values of a player on roll, with the right hash. Raises DownloadError or DigestMismatchError."""
+        """The stored values of a player on roll, checked. Raises DownloadError or DigestMismatchError."""
         if index not in self._rows:
             length = self._count * self._record_bytes
             data = self._remote.read(index * length, length)
             if sha256(data).digest() != self._remote.hashes[index].tobytes():
                 raise DigestMismatchError(
-                    f"expected row {index} of {self._remote.address}/{ARRAY}.npy as its hash says, found it changed or "
-                    "damaged; open the table again, and if that does not help build your own"
+                    f"expected row {index} of {self._remote.address}/{ARRAY}.npy to match its hash, found it changed "
+                    "or damaged; open the table again, and if that does not help build your own"
                 )
             self._rows[index] = data
         self._rows.move_to_end(index)
@@ -129,14 +129,14 @@ class RemoteTable:
         header = io.BytesIO(whole.data)
         shape, dtype = read_header(header, whole.size)
         self.hashes = np.frombuffer(whole.data, dtype, offset=header.tell()).reshape(shape)
-        stated = np.broadcast_to(np.zeros(1, self.dtype), self.shape)  # its values do not count
+        stated = np.broadcast_to(np.zeros(1, self.dtype), self.shape)  # for the shape; values do not matter
         found = values_digest({ARRAY: stated, hashed: self.hashes})
         if found != self.manifest.digest:
             raise DigestMismatchError(f"expected the value digest {self.manifest.digest} in {address}, found {found}")
 
     @cached_property
     def manifest(self) -> Manifest:
-        """Its manifest, which must be that of the version in the address."""
+        """The manifest, which must be that of the version in the address."""
         path = f"{self.address}/{MANIFEST}"
         found = parse_manifest(fetch(path, 0, MOST_BYTES).data, path)
         if f"{found.dataset}/{found.variant}/{found.version}" != self.name:
@@ -144,17 +144,19 @@ class RemoteTable:
         return found
 
     def read(self, begin: int, length: int) -> bytes:
-        """Some bytes of the equities. Raises DownloadError, also where the file is not the one that was opened."""
+        """Some bytes of the equities. Raises DownloadError, also if the file changed since it was opened."""
         path = f"{self.address}/{ARRAY}.npy"
         answer = fetch(path, self._start + begin, length)
         if (answer.size, answer.tag) != (self._first.size, self._first.tag) or len(answer.data) != length:
-            raise DownloadError(f"expected {path} as it was when it was opened, found it changed; open the table again")
+            raise DownloadError(
+                f"expected {path} not to change after it was opened, found it changed; open the table again"
+            )
         return answer.data
 
 
 def fetch(address: str, begin: int, length: int | None) -> Answer:
-    """`length` bytes of a file from `begin` on, fewer where it ends, or all of it. Raises DownloadError, also for a
-    server that does not answer with the part that was asked for."""
+    """`length` bytes of a file from `begin` on, fewer at its end; the whole file if `length` is None. Raises
+    DownloadError, also if the server ignores the requested range."""
     headers = {} if length is None else {"Range": f"bytes={begin}-{begin + length - 1}"}
     try:
         with urllib.request.urlopen(
@@ -170,5 +172,7 @@ def fetch(address: str, begin: int, length: int | None) -> Answer:
     except FAILURES as error:
         raise DownloadError(f"cannot read {address}: {getattr(error, 'reason', error)}") from error
     if length is not None and not is_part and (begin or size > length):
-        raise DownloadError(f"expected a part of {address}, got the whole file: the server knows no range requests")
+        raise DownloadError(
+            f"expected a part of {address}, got the whole file: the server does not support range requests"
+        )
     return Answer(data, size, tag)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bgdata.equity.cube_models import CUBE_MODELS
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Strategy
 from bgdata.equity.match_cube import MatchGame
-from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
+from bgdata.equity.match_equity import MOST_AWAY, SYMMETRY_TOLERANCE, MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.chances import Chances, Evaluator
 from bgdata.evaluation.choices import Chooser, require_networks
@@ -105,8 +105,8 @@ class CubefulRules:
             raise UsageError("expected a match equity table for a match, got none")
         if self.met.length < self.length or self.met.post_crawford_length < self.length:
             raise UsageError(f"expected a match equity table to {self.length}-away, got {self.met!r}")
-        if self.met.asymmetry > CROOKED:
-            raise UsageError(f"expected a match equity table that favours nobody, got {self.met.crooked_cell()}")
+        if self.met.asymmetry > SYMMETRY_TOLERANCE:
+            raise UsageError(f"expected a match equity table that favours nobody, got {self.met.asymmetric_cell()}")
 
 
 class CubefulResults(NamedTuple):

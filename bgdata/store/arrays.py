@@ -206,6 +206,20 @@ class ArrayWriter:
             self._file.close()
 
 
+def release_pages(values: Any) -> None:
+    """Give up the pages of what `map_array` mapped that were read so far: they stay in the memory of the system, but
+    count as memory of this process no more. Nothing happens to other arrays; `values` may have `parts`."""
+    for part in getattr(values, "parts", [values]):
+        base = part
+        while isinstance(base, np.ndarray):
+            base = base.base
+        pages = getattr(base, "obj", None)
+        if isinstance(pages, ctypes.Array):
+            libc = ctypes.CDLL(None)
+            libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+            libc.madvise(ctypes.addressof(pages), len(pages), mmap.MADV_DONTNEED)
+
+
 def save_array(path: Path, values: Array) -> None:
     """Write a whole array as .npy."""
     with storage_errors("write", path), path.open("wb") as file:

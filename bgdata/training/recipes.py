@@ -24,6 +24,7 @@ RANGES = {
     "epochs": (1, (1 << 31) - 1),
     "epoch_rows": (0, (1 << 31) - 1),
     "batch_size": (1, 1 << 20),
+    "feed_format": (1, 2),
     "validation_rows": (1, (1 << 31) - 1),
 }
 MOST_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
@@ -110,6 +111,7 @@ class SupervisedRecipe:
     activation: str = "logistic"  # of the hidden units of new networks
     revive: bool = False  # hidden units that are always 0: see `networks.revive`
     add_inputs: str = ""  # what the contact and crashed networks to start from get; empty for none
+    feed_format: int = 1  # of the order of batches, see `feed.ORDERS`; recipes that do not say have the first
 
     def check(self) -> None:
         """Raise InvalidParameterError for a recipe that cannot be followed."""

@@ -21,6 +21,7 @@ from bgdata.selfplay.kinds.shared.rollouts import find_source
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
+from bgdata.training.feed.feed import FORMAT
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.training.kinds.network import DATASET as LEARNED
 from bgdata.training.kinds.network import network_ref
@@ -59,7 +60,7 @@ def chosen_parameters(
 
         platform = platform_name(recipe.get("device", SupervisedParameters.device))
     return SupervisedParameters(
-        **recipe,
+        **{"feed_format": FORMAT, **recipe},
         name=name,
         start=network_ref(warehouse, table) if table else None,
         **label_parameters(warehouse, labels, guard),

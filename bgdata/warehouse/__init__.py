@@ -1,4 +1,4 @@
-"""The warehouse that `bgdata.open_warehouse` gives: its versions, builds, queries, and batches to train on.
+"""The warehouse that `bgdata.open_warehouse` returns: versions, builds, queries, and training batches.
 
 DuckDB and PyArrow are loaded when something is built or queried.
 """
@@ -29,19 +29,19 @@ Row = dict[str, Any]  # a value by the name of its column
 
 
 def open_whole(root: str | os.PathLike[str]) -> Warehouse:
-    """The warehouse in a folder, with all kinds that come with bgdata."""
+    """The warehouse in a folder, with all kinds of bgdata."""
     from bgdata.kinds import all_kinds
 
     return Warehouse(root, all_kinds())
 
 
 class Warehouse(Versions):
-    """The versions below one folder, which it builds, shows in SQL, and trains on."""
+    """The versions in a folder, with methods to build, query and train."""
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         from bgdata.kinds import all_kinds
 
-        # a pickled one is only its path, however many kinds there are
+        # pickled as its path, without the kinds
         return (open_whole, (self.root,)) if self.kinds == all_kinds() else super().__reduce__()
 
     def build(
@@ -58,23 +58,32 @@ class Warehouse(Versions):
         directory: Path | None = None,
         with_catalog: bool = True,
     ) -> Table:
-        """The version with this recipe, built first where it is missing or damaged, its inputs too; it is the current
-        one of its variant from then on.
+        """The version with this recipe, which becomes current. If missing or damaged, it and its inputs are built.
 
-        `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
-        `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
-        builds even when it is there; `executor` computes the shards of kinds that have them, else the one of
-        executors.using_executor, else this process. `directory` is a folder, on another disk for instance, that takes
-        the versions of the variant, this one and later ones, and a link makes them part of the warehouse. Without
-        `with_catalog` the file catalog.duckdb is left as it was, for a caller that builds more. Raises
-        InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError; whatever happens, published
-        versions stay whole.
+        <<<<<<< HEAD
+                `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
+                `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
+                builds even when it is there; `executor` computes the shards of kinds that have them, else the one of
+                executors.using_executor, else this process. `directory` is a folder, on another disk for instance, that takes
+                the versions of the variant, this one and later ones, and a link makes them part of the warehouse. Without
+                `with_catalog` the file catalog.duckdb is left as it was, for a caller that builds more. Raises
+                InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError; whatever happens, published
+                versions stay whole.
+        =======
+                `inputs` are input versions by role, instead of those of `find_inputs`. `files` are the files of an imported
+                kind; `strict` fails an import with rows that break a rule; `force` builds an existing version again;
+                `executor` computes the shards of kinds that have them, by default this process: see executors.open_executor.
+                `directory` is a folder for the versions of the variant, for example on another disk, which the warehouse links
+                to. `with_catalog=False` leaves catalog.duckdb unchanged, for a caller that builds more. Raises
+                InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError, without damage to published
+                versions.
+        >>>>>>> main
         """
         from bgdata.store.build import build
 
         declared, paths = self.kind(kind), tuple(files)
         if declared.takes_files and not paths and not force:
-            found = self.find(declared, parameters)  # imported before, and now the input of something else
+            found = self.find(declared, parameters)  # imported before, and now an input
             if found is not None:
                 return found
         return build(
@@ -92,12 +101,14 @@ class Warehouse(Versions):
         is_relative: bool = False,
         for_query: str = "",
     ) -> duckdb.DuckDBPyConnection:
-        """A DuckDB connection to the catalog, in memory, with the vectorised position functions. It opens the tables of
-        the warehouse and, unless `allow_files`, no other files, and writes `outputs`; with `limits` its configuration
-        is locked, and it takes catalog.duckdb where that is the same, as it can change nothing. Unless `mend` is false,
-        catalog.duckdb is written anew where it is old. If it `is_relative`, files are named as the warehouse was
-        opened, while the process stays in its folder. If it is `for_query`, an SQL text, only what that names is there,
-        which takes a tenth of the time. Raises MissingWarehouseError or StorageError."""
+        """An in-memory DuckDB connection to the catalog, with the vectorised position functions.
+
+        It can read the tables of the warehouse and write `outputs`, but no other files unless `allow_files`. `limits`
+        lock its configuration; then an up-to-date catalog.duckdb is used, as it cannot be changed. `mend` rewrites an
+        outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process that stays in
+        its folder. `for_query` is an SQL text: only the tables that it names are defined, which is ten times faster.
+        Raises MissingWarehouseError or StorageError.
+        """
         from bgdata.store.catalog import connect
         from bgdata.warehouse.sql_functions import define_flat_tables, register_functions
 
@@ -117,18 +128,18 @@ class Warehouse(Versions):
         )
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of an SQL query with `given` parameters, values by column; sums are the same to the last bit each
-        time. Raises QueryError for a table that cannot be read."""
+        """The rows of an SQL query with `given` parameters, as values by column. Sums are reproducible to the last bit.
+        Raises QueryError for a table that cannot be read."""
         from bgdata.store.locked_sql import query_errors
 
         with self.connect(for_query=query) as connection, query_errors():
-            connection.execute("set threads = 1")  # the order of a sum is part of its last digit
+            connection.execute("set threads = 1")  # the last digit of a sum depends on its order
             found = connection.execute(query, dict(given or {}))
             names = [column[0] for column in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def mend_catalog(self) -> None:
-        """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""
+        """Rewrite catalog.duckdb after the warehouse was moved or copied, if it can be written."""
         if self.is_moved():
             from bgdata.store.catalog import write_catalog
 

@@ -17,7 +17,7 @@ from bgdata.warehouse import Warehouse
 
 
 def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
-    """A row for each version (of some kinds), and for each kind that has none."""
+    """A row for each version (of some kinds), and for each kind without one."""
     for kind in warehouse.kinds.values() if kinds is None else kinds:
         kept = list(version_rows(warehouse, kind.name))
         for row in kept or [{}]:
@@ -26,8 +26,7 @@ def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = Non
 
 
 def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
-    """The versions of a kind: the size of each, or what is wrong with it; and what is wrong, without a version, where
-    the current one of a variant is not there or not known."""
+    """The versions of a kind with their size or damage, and rows without a version for missing current versions."""
     for table in warehouse.versions(name):
         variant, version = table.folder.parts[-2:]
         row = {"variant": variant, "version": version, "is_current": is_current(warehouse, table)}
@@ -43,7 +42,7 @@ def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
 
 
 def is_current(warehouse: Warehouse, table: Table) -> bool:
-    """Whether a version is the current one of its variant; no version is where the file `current` is damaged."""
+    """Whether a version is the current one of its variant; False if the file `current` is damaged."""
     try:
         return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
     except BgdataError:
@@ -51,7 +50,7 @@ def is_current(warehouse: Warehouse, table: Table) -> bool:
 
 
 class Part(NamedTuple):
-    """One line of an explanation, which is also one row of it as data."""
+    """A part of an explanation: a line of text, or a row of data."""
 
     part: str  # column, array, parameter, check or input
     name: str
@@ -88,20 +87,20 @@ def input_text(wanted: Input) -> str:
     return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
 
 
-GROUP_PIPS = 10  # pip counts that make one group
-# arrays of int8[n, 26] boards of the player on roll, the one that a version is about first
+GROUP_PIPS = 10  # pip counts in a group
+# arrays of int8[n, 26] boards of the player on roll, the main one of a version first
 BOARDS = ("boards", "turn_boards", "decisions_boards")
 
 
 class PipSpread(NamedTuple):
     """Positions of a version by pips of the player on roll, in groups of `GROUP_PIPS` from 0 up."""
 
-    pips: list[int]  # where each group begins
+    pips: list[int]  # first pip count of each group
     percents: list[float]  # of all positions, for each group
 
 
 def pip_spread(table: Table) -> PipSpread | None:
-    """How the positions of a version spread over pips; None for a version that holds none."""
+    """The distribution of a version's positions over pips; None for a version without positions."""
     from bgdata.game.codec import pip_counts  # imports kernels
 
     name = next((name for name in BOARDS if table.has_array(name)), None)

@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.arrays import Array
+from bgdata.store.dataset import Build, Computed, FlatArray, Recheck, sample_text
 from bgdata.store.handed import Settings
-from bgdata.store.shards import Work
+from bgdata.store.shards import Work, compute_shards, ranges
+from bgdata.store.table import Table
+from tests.store.toy import Count, Squares
 
 
 def squares(settings: Settings, begin: int, end: int) -> dict[str, Array]:
@@ -32,3 +38,43 @@ def squares(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 def work(**settings: str | int) -> Work:
     """`squares` with settings."""
     return Work("tests.store.sharing:squares", settings)
+
+
+class PartedSquares(Squares):
+    """Squares in parts of four numbers, each with as many digits as the square of the number has."""
+
+    part_items = 4
+    log = ""
+    author = "a"
+    arrays: ClassVar[tuple[FlatArray, ...]] = (
+        FlatArray("square", "int64", "number", "Squares"),
+        FlatArray("digits", "int8", "digit", "Their digits"),
+        FlatArray("first_digits", "int64", "number, and one past the last", "Where its digits begin"),
+        FlatArray("author", "uint8", "byte", "Who computed them", is_shared=True),
+    )
+
+    def item_count(self, parameters: Count, _inputs: Mapping[str, Table]) -> int:
+        return parameters.count
+
+    def compute(self, build: Build[Count]) -> None:
+        items = build.items(build.parameters.count)
+        wanted = work(**({"log": self.log} if self.log else {}))
+        squares = [shard["square"] for shard in compute_shards(build.job, "numbers", wanted, ranges(items, 2))]
+        texts = [str(number) for number in np.concatenate(squares).tolist()]
+        build.job.save("square", np.concatenate(squares))
+        build.job.save("digits", np.array([int(letter) for text in texts for letter in text], np.int8))
+        build.job.save("first_digits", np.cumsum([0, *map(len, texts)]))
+        build.job.save("author", np.frombuffer(self.author.encode(), np.uint8) + items.start * (self.author == "b"))
+
+    def batches(self, computed: Computed[Count]) -> Iterator[pa.RecordBatch]:
+        squares = computed.arrays["square"]
+        for start in range(0, len(squares), self.row_group_rows):
+            values = squares[start : start + self.row_group_rows]
+            numbers = np.arange(start, start + len(values), dtype=np.int32) + computed.first_row
+            yield pa.record_batch({"number": numbers, "square": np.ascontiguousarray(values)})
+
+    def check_sample(self, recheck: Recheck[Count]) -> str:
+        items = recheck.items(recheck.parameters.count)
+        if recheck.table.array("square").tolist() != [number**2 for number in items]:
+            raise CheckFailedError(f"expected squares from {items.start} on in {recheck.table.name}, found others")
+        return sample_text(len(items), len(items))

@@ -57,12 +57,18 @@ def write_labels(
     root: Path, name: str, boards: Boards, chances: Array | None = None, games: Array | None = None, source: str = ""
 ) -> str:
     """Publish labelled positions as `kind/variant` of a warehouse, with the games of seed 5 if given; the version."""
-    arrays = {
-        "boards": boards,
-        "chances": sample_chances(len(boards)) if chances is None else chances,
-        "classes": position_classes(np.ascontiguousarray(boards)).astype(np.uint8),
-    }
+    arrays = labelled(boards, chances)
     return write_version(root, name, arrays if games is None else arrays | split_by(games), source)
+
+
+def labelled(boards: Boards | int, chances: Array | None = None) -> dict[str, Array]:
+    """The arrays of labelled positions, or of that many."""
+    chosen = label_boards()[:boards] if isinstance(boards, int) else boards
+    return {
+        "boards": chosen,
+        "chances": sample_chances(len(chosen)) if chances is None else chances,
+        "classes": position_classes(np.ascontiguousarray(chosen)).astype(np.uint8),
+    }
 
 
 def split_by(games: Array) -> dict[str, Array]:
@@ -75,8 +81,10 @@ def write_benchmark(root: Path, name: str, decisions: Boards, plays: Boards) -> 
     return write_version(root, f"gnubg_benchmark/{name}", {"decisions_boards": decisions, "plays_boards": plays})
 
 
-def write_version(root: Path, name: str, arrays: Mapping[str, Array], source: str = "") -> str:
-    """Publish arrays as a version of `kind/variant`; its name."""
+def write_version(
+    root: Path, name: str, arrays: Mapping[str, Array], source: str = "", recipe: Mapping[str, Any] | None = None
+) -> str:
+    """Publish arrays as a version of `kind/variant` with the parameters of a recipe; its name."""
     digest = values_digest(arrays)
     folder = root / name / f"r1-{digest[:8]}"
     folder.mkdir(parents=True)
@@ -87,7 +95,7 @@ def write_version(root: Path, name: str, arrays: Mapping[str, Array], source: st
         dataset=kind,
         variant=variant,
         revision=1,
-        parameters={"seed": 5},
+        parameters=dict(recipe or {"seed": 5}),
         recipe_key="0" * 64,
         digest=digest,
         inputs={"source": source} if source else {},

@@ -20,7 +20,7 @@ import numpy as np
 
 from bgdata.cli import options as cli
 from bgdata.cli.defaults import chosen_rules
-from bgdata.cli.output import say_left_out, write_rows
+from bgdata.cli.output import print_left_out, write_rows
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
 from bgdata.game.board_text import format_board_text
@@ -98,7 +98,7 @@ def rollout(
     assert isinstance(player, NetworkPlayer)  # at ply 0
     cubeful = is_cubeful(options) or (match is not None and not cubeless)
     check_in_progress(start)
-    say_left_out(match, *(("score", "cube", "jacoby", "roll") if cubeful else ("roll",)))
+    print_left_out(match, *(("score", "cube", "jacoby", "roll") if cubeful else ("roll",)))
     dice = parse_roll(roll) if roll else match.roll if match else None
     stakes = chosen_stakes(match, options) if cubeful else match.stakes if match else None
     rules = rollout_rules(warehouse, stakes, options) if cubeful and stakes else None

@@ -104,7 +104,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
 
     def estimate(self, parameters: PlaySampleParameters) -> Estimate:
         rows = min(3 * parameters.most, 40 * parameters.games) * parameters.plays
-        return Estimate(rows, 90 * rows, (1 << 28) + 6000 * parameters.games)
+        return Estimate(rows, 90 * rows, (1 << 29) + 200 * rows + 16 * parameters.games)
 
 
 DATASET = PlaySample()

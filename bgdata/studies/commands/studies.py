@@ -168,10 +168,8 @@ def title_of(length: int) -> str:
 
 
 def series_to_draw(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
-    """(measure of the picture, its series by match length).
-
-    The measure is points, luck-adjusted if luck was measured, or the value of the cube if a model plays itself.
-    """
+    """(measure of the picture, its series by match length). The measure is points, luck-adjusted if luck was measured,
+    or the value of the cube if a model plays itself."""
     measures = {name for _, name in series}
     is_of_one = study.removeprefix(FIRST) == "statistics"
     wanted = ("mean_cube_value",) if is_of_one else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
@@ -281,10 +279,8 @@ LIVE_TAKE_POINT, LIVE_CASH_POINT = 0.2, 0.8
 
 
 def draw_cube_life(table: Table, path: Path) -> None:
-    """Draw for each cube the index by winning chance, and below it the distribution of the index.
-
-    Raises StorageError.
-    """
+    """Draw for each cube the index by winning chance, and below it the distribution of the index. Raises
+    StorageError."""
     wins, indexes = np.asarray(table.array("chances"))[..., 0].ravel(), np.asarray(table.array("indexes"))
     with new_figure(10.5, 5.4) as figure:
         panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))

@@ -162,10 +162,8 @@ def validation_examples(context: Context[ContactPartsParameters]) -> Examples:
 
 
 def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Measure]:
-    """(labels, reference positions) of the validation split, to measure networks on.
-
-    Raises UsageError without labels of contact positions.
-    """
+    """(labels, reference positions) of the validation split, to measure networks on. Raises UsageError without labels
+    of contact positions."""
     labels, table = validation_examples(context), context.inputs["reference"]
     rows = np.flatnonzero(
         (table.array("themes") < len(CONTACT_THEMES)) & (table.array("splits") == SPLITS.index("validation"))

@@ -83,7 +83,7 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     guard: tuple[VersionRef, ...] = ()
     features: tuple[str, ...] = ()
     test_games: int = 4_000
-    later = ("inputs", "activation", "revive", "add_inputs")
+    later = ("inputs", "activation", "revive", "add_inputs", "feed_format")
 
     def check_determined(self) -> None:
         """Raise InvalidParameterError for benchmarks to leave out whose version is not named."""

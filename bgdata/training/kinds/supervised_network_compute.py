@@ -14,7 +14,7 @@ from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.player import open_networks, stored_arrays
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
-from bgdata.training.feed.feed import Feed, FeedRecipe
+from bgdata.training.feed.feed import ORDERS, Feed, FeedRecipe
 from bgdata.training.kinds.network_compute import open_network_version, play_again, training_tables
 from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, epoch_line, label_role
 from bgdata.training.networks import feature_names, new_networks, rounded_networks, started_networks
@@ -111,15 +111,17 @@ def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedR
     wanted, found = " ".join(parameters.features), feature_names(start)
     if wanted not in ("", found):
         raise UsageError(f"expected networks with the inputs {wanted}, got {found}")
-    feeds = [open_feed(build, parameters.seed, split) for split in ("train", "validation")]
+    feeds = [open_feed(build, parameters.seed, split, parameters.feed_format) for split in ("train", "validation")]
+    for note in feeds[0].notes:
+        build.job.progress.note(note)
     added = input_set_named(parameters.add_inputs) if parameters.add_inputs else None
     networks = started_networks(start, parameters.layers(), parameters.seed, added)
     return SupervisedRun(parameters, networks, *feeds)
 
 
-def open_feed(context: Context[Any], seed: int, split: str) -> Feed:
-    """The labels of a recipe, less what its `guard` holds. Raises UsageError for a split without rows, and what
-    opening a feed raises."""
+def open_feed(context: Context[Any], seed: int, split: str, order: int = 1) -> Feed:
+    """The labels of a recipe, less what its `guard` holds, in the order of a format of feeds. Raises UsageError for a
+    split without rows, and what opening a feed raises."""
     parameters, warehouse = context.parameters, context.warehouse
     sources = {}
     for labels in parameters.labels:
@@ -131,7 +133,7 @@ def open_feed(context: Context[Any], seed: int, split: str) -> Feed:
             "versions": {table.name: table.manifest.digest for table in tables},
         }
     guard = {str(place): warehouse.open_reference(place).manifest.digest for place in parameters.guard}
-    return Feed(warehouse, FeedRecipe(sources, split, seed, FEED_BATCH_ROWS, "", {}, guard or None))
+    return Feed(warehouse, FeedRecipe(sources, split, seed, FEED_BATCH_ROWS, "", {}, guard or None, *ORDERS[order]))
 
 
 COMPUTATION = SupervisedNetworkComputation

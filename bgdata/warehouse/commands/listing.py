@@ -42,7 +42,7 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
       bgdata list
       bgdata list bearoff_two_sided
     """
-    warehouse.versions_in(kind)  # raises, for what is not there
+    warehouse.versions_in(kind)  # raises for a missing version
     only, *parts = parse_scope(kind)
     kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
 
@@ -109,11 +109,11 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     click.echo("\n" + "\n".join(found.origin))
 
 
-UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, and the unit at its end
+UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, with a unit at its end
 
 
 class Explained(NamedTuple):
-    """A table, view or macro: what it is, its columns or parameters, and where it comes from."""
+    """A table, view or macro: its description, columns or parameters, and origin."""
 
     name: str
     what: str
@@ -123,7 +123,7 @@ class Explained(NamedTuple):
 
 
 def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form: str) -> None:
-    """Print the declaration of a kind, and what building a variant would need. Raises InvalidParameterError."""
+    """Print the declaration of a kind, and the cost of building a variant. Raises InvalidParameterError."""
     kind.check_parameters(parameters)
     if form != "table":
         write_rows(part_rows(kind.name, kind_parts(kind, parameters, sql)), form)
@@ -151,7 +151,7 @@ def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, for
 
 
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
-    """A connection to the catalog of a warehouse, or to an empty catalog where there is no warehouse."""
+    """A connection to the catalog of a warehouse, or to an empty catalog without a warehouse."""
     from bgdata.store.catalog import fill_catalog
     from bgdata.store.locked_sql import open_memory
 
@@ -185,14 +185,14 @@ def explained_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehou
         named = ", ".join(f"{kind.name} (bgdata explain {kind.name})" for kind in kinds)
         origin = [f"filled by {named}", *dict.fromkeys(f"{kind.source}. Licence: {kind.licence}." for kind in kinds)]
     else:
-        known = set(_relation_names(connection)) - {name}  # in the order in which its text names them
+        known = set(_relation_names(connection)) - {name}  # in the order of its text
         words = dict.fromkeys(re.findall(r"\w+", row[2].partition(" AS ")[2]))
         origin = [f"made from {', '.join(filter(known.__contains__, words)) or 'the manifests of all versions'}"]
     return Explained(name, "table" if kinds else row[0], row[1] or "", parts, origin)
 
 
 def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explained | None:
-    """The macro of this name. Functions that bgdata adds to its connections have a macro of the same name each."""
+    """The macro of this name. Functions that bgdata adds to connections have macros of the same names."""
     row = connection.execute(
         "select parameters, comment, macro_definition, function_type from duckdb_functions() where not internal and "
         "function_name = ? order by comment is null, function_oid limit 1",
