@@ -60,24 +60,13 @@ class Warehouse(Versions):
     ) -> Table:
         """The version with this recipe, which becomes current. If missing or damaged, it and its inputs are built.
 
-        <<<<<<< HEAD
-                `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
-                `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
-                builds even when it is there; `executor` computes the shards of kinds that have them, else the one of
-                executors.using_executor, else this process. `directory` is a folder, on another disk for instance, that takes
-                the versions of the variant, this one and later ones, and a link makes them part of the warehouse. Without
-                `with_catalog` the file catalog.duckdb is left as it was, for a caller that builds more. Raises
-                InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError; whatever happens, published
-                versions stay whole.
-        =======
-                `inputs` are input versions by role, instead of those of `find_inputs`. `files` are the files of an imported
-                kind; `strict` fails an import with rows that break a rule; `force` builds an existing version again;
-                `executor` computes the shards of kinds that have them, by default this process: see executors.open_executor.
-                `directory` is a folder for the versions of the variant, for example on another disk, which the warehouse links
-                to. `with_catalog=False` leaves catalog.duckdb unchanged, for a caller that builds more. Raises
-                InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError, without damage to published
-                versions.
-        >>>>>>> main
+        `inputs` are input versions by role, instead of those of `find_inputs`. `files` are the files of an imported
+        kind; `strict` fails an import with rows that break a rule; `force` builds an existing version again;
+        `executor` computes the shards of kinds that have them, by default the one of executors.using_executor, or this
+        process. `directory` is a folder for the versions of the variant, for example on another disk, which the
+        warehouse links to. `with_catalog=False` leaves catalog.duckdb unchanged, for a caller that builds more. Raises
+        InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError, without damage to published
+        versions.
         """
         from bgdata.store.build import build
 
