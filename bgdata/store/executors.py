@@ -59,8 +59,9 @@ class InProcess(Executor):
 class Cluster(Executor):
     """Workers on other machines, who may see none of our folders."""
 
-    def __init__(self, inner: Executor) -> None:
+    def __init__(self, inner: Executor, through: str = "") -> None:
         self._inner = inner
+        self.through = through  # address of a store that they and this process reach
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """What a worker will return."""
@@ -76,20 +77,22 @@ def worker_name() -> str:
 
 
 @contextmanager
-def open_executor(name: str) -> Iterator[Executor]:
+def open_executor(name: str, through: str = "") -> Iterator[Executor]:
     """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
-    dropped.
+    dropped. Machines of a cluster that share no disk go through a store at the address `through`.
 
-    Raises UsageError for another name, MissingExtraError where Dask is not installed, and WorkerError for a cluster
-    that does not answer.
+    Raises UsageError for another name, or a store without a cluster, MissingExtraError where Dask is not installed, and
+    WorkerError for a cluster that does not answer.
     """
+    if through and not name.startswith("dask://"):
+        raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {name}")
     if name == LOCAL:
         with InProcess() as executor:
             yield executor
     elif match := re.fullmatch(r"processes:(\d{1,4})", name, re.ASCII):
         yield from _processes(int(match[1]))
     elif re.fullmatch(r"dask://[^/\s]+:\d+/?", name):
-        yield from _cluster(name.removeprefix("dask://").removesuffix("/"))
+        yield from _cluster(name.removeprefix("dask://").removesuffix("/"), through)
     else:
         raise UsageError(f"expected the executor local, processes:N or dask://HOST:PORT, got {name}")
 
@@ -98,10 +101,10 @@ _chosen: list[Executor] = []  # the innermost last
 
 
 @contextmanager
-def using_executor(name: str) -> Iterator[None]:
+def using_executor(name: str, through: str = "") -> Iterator[None]:
     """Have all builds of this process that name no executor use this one, inside the block. Raises what `open_executor`
     does."""
-    with open_executor(name) as executor:
+    with open_executor(name, through) as executor:
         _chosen.append(executor)
         try:
             yield
@@ -143,8 +146,10 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _cluster(address: str) -> Iterator[Executor]:
+def _cluster(address: str, through: str) -> Iterator[Executor]:
     """A Dask cluster. Its workers need bgdata."""
+    from bgdata.store.through import resolved
+
     with needing("dask", "for an executor dask://..."):
         distributed: Any = importlib.import_module("distributed")
     try:
@@ -155,6 +160,6 @@ def _cluster(address: str) -> Iterator[Executor]:
     with client:
         executor = client.get_executor(pure=False)
         try:
-            yield Cluster(executor)
+            yield Cluster(executor, through and resolved(through))
         finally:
             executor.shutdown(wait=False)

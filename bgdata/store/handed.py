@@ -1,7 +1,8 @@
 """Versions that are handed on to workers: by name and by the hash of the manifest, with the folder where they are.
 
 A worker takes the folder if the manifest there is the same: on this machine, and on a disk that machines share. What
-comes with the package it finds in its own.
+comes with the package it finds in its own, and all else it fetches from the store between the machines, if there is
+one.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,14 +41,27 @@ class HandedVersion(NamedTuple):
         except (BgdataError, OSError):
             return False
 
-    def locate(self) -> Path:
-        """Its folder here. Raises MissingTableError."""
+    def locate(self, through: str) -> Path:
+        """Its folder here; fetched from a store at an address where one is given. Raises MissingTableError, and what
+        `through.fetched` raises."""
         for folder in (Path(self.folder), PACKAGE / self.packaged):
             if self.is_in(folder):
                 return folder
-        raise MissingTableError(
-            f"expected {self.name} in {self.folder}, which all machines have to see, found no such version"
-        )
+        if not through or self.packaged:
+            raise MissingTableError(
+                f"expected {self.name} in {self.folder}, found no such version; try: install the same bgdata, or share "
+                "that folder, or --through ADDRESS, a store that all machines reach"
+            )
+        from bgdata.store.through import fetched
+
+        return fetched(through, self.name, self.manifest_sha256)
+
+    def give(self, through: str) -> None:
+        """Have it in a store at an address, for workers. Raises StorageError."""
+        from bgdata.store.through import give
+
+        if not self.packaged:
+            give(through, self.name, self.manifest_sha256, Path(self.folder))
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,13 @@ class Handed:
     versions: Mapping[str, HandedVersion] = field(default_factory=dict)
     players: tuple[HandedVersion, ...] = ()
     warehouse: str = ""
+    through: str = ""  # address of a store between the machines
+
+    def given(self, through: str) -> Handed:
+        """The same by way of a store at an address, which has the versions then. Raises StorageError."""
+        for version in (*self.versions.values(), *self.players):
+            version.give(through)
+        return replace(self, through=through)
 
 
 def hand_on(tables: Mapping[str, Table], players: Iterable[Table] = (), warehouse: Path | None = None) -> Handed:
@@ -75,8 +96,9 @@ def _handed_version(table: Table) -> HandedVersion:
 
 def located(handed: Handed, settings: Settings) -> Settings:
     """Settings with the folder of each version, by role, and of the warehouse of players. Raises MissingTableError."""
-    folders = {role: str(version.locate()) for role, version in handed.versions.items()}
-    players = {version: version.locate() for version in handed.players}
+    through = handed.through
+    folders = {role: str(version.locate(through)) for role, version in handed.versions.items()}
+    players = {version: version.locate(through) for version in handed.players}
     is_there = all(str(folder) == version.folder for version, folder in players.items())
     warehouse = handed.warehouse if is_there else str(_view(players))
     return {**settings, **folders, ROLES: " ".join(folders), WAREHOUSE: warehouse}

@@ -18,7 +18,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
@@ -34,7 +34,7 @@ from bgdata.store.handed import ROLES, WAREHOUSE, Handed, Settings, hand_on, loc
 from bgdata.store.job import SHARDS, Job, kernels_here
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
-from bgdata.store.storage import remove_folder, storage_errors, write_file
+from bgdata.store.storage import open_regular, remove_folder, storage_errors, write_file
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
@@ -132,9 +132,12 @@ def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> I
 
     Raises WorkerError when workers are lost, and whatever the function raises; finished shards are kept.
     """
-    folder = job.folder / SHARDS
+    folder, through = job.folder / SHARDS, job.executor.through if isinstance(job.executor, Cluster) else ""
     with storage_errors("create", folder):
         folder.mkdir(exist_ok=True)
+    if through:
+        work = replace(work, handed=work.handed.given(through))
+        _fetch_left(job.progress, folder, job.recipe, through)
     job.progress.start(job.title, sum(map(len, parts)), unit)
     found = intact_shards(job.progress, folder, job.recipe)
     missing = [part for part in parts if (part.start, part.stop) not in found]
@@ -178,39 +181,75 @@ def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int,
     return found
 
 
+def _stored(key: str) -> str:
+    """The folder of the shards of a key in a store."""
+    return f"shards/{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+def _fetch_left(progress: Progress, folder: Path, key: str, through: str) -> None:
+    """Fetch what workers wrote into a store after whoever had asked for it was killed."""
+    from bgdata.store.through import names_in, take
+
+    for name in names_in(through, _stored(key)):
+        data = take(through, f"{_stored(key)}/{name}")
+        if _NAME.fullmatch(name):  # whether they are its bytes is seen where all that are there are looked at
+            write_file(folder / name, data, is_durable=False)
+        else:
+            progress.note(f"deleted {name} in {_stored(key)}, which is no shard")
+
+
 class WayBack(NamedTuple):
     """How a shard of a cluster reaches whoever asked for it: through the folder where it belongs, if the worker sees
-    there the mark that was put there, else as the result of its task."""
+    there the mark that was put there; else through a store; else as the result of its task."""
 
     folder: str
     key: str
     mark: str
+    through: str
 
     @classmethod
-    def to(cls, folder: Path, key: str) -> WayBack:
-        """The way to a folder, in which a mark is put. Raises StorageError."""
+    def to(cls, folder: Path, key: str, through: str) -> WayBack:
+        """The way to a folder, in which a mark is put, or through a store at an address. Raises StorageError."""
         mark = f".{secrets.token_hex(8)}"
         write_file(folder / mark, b"", is_durable=False)
-        return cls(str(folder.absolute()), key, mark)
+        return cls(str(folder.absolute()), key, mark, through)
 
     def send(self, name: str, data: bytes) -> bytes | None:
-        """Write a shard where it belongs, or return its bytes. Raises StorageError, or WorkerError for one that is too
-        large."""
-        if (Path(self.folder) / self.mark).exists():
+        """Write a shard where it belongs or into the store, or return its bytes. Raises StorageError, or WorkerError
+        for one that is too large."""
+        if self._is_seen():
             write_file(Path(self.folder) / name, data, is_durable=False)
+            return None
+        if self.through:
+            from bgdata.store.through import put
+
+            put(self.through, f"{_stored(self.key)}/{name}", data)
             return None
         if len(data) > MOST_RESULT_BYTES:
             raise WorkerError(
-                f"expected a disk that all machines share, or shards of at most {MOST_RESULT_BYTES >> 20} MiB, "
-                f"got one of {len(data) / (1 << 20):.0f}"
+                f"expected shards of at most {MOST_RESULT_BYTES >> 20} MiB where machines share no disk, got one of "
+                f"{len(data) >> 20} MiB; try: --through ADDRESS, a store that all machines reach"
             )
         return data
+
+    def _is_seen(self) -> bool:
+        try:
+            with open_regular(Path(self.folder) / self.mark):
+                return True
+        except (BgdataError, OSError):
+            return False
 
     def receive(self, name: str, data: bytes | None) -> Path:
         """The path of a shard that was sent. Raises CorruptFileError for one that is not as its name says."""
         path = Path(self.folder) / name
+        where = f"the shard {name} from a worker"
+        if data is None and self.through and not path.exists():
+            from bgdata.store.through import take
+
+            where = f"{self.through}/{_stored(self.key)}/{name}"
+            data = take(self.through, f"{_stored(self.key)}/{name}")
         if data is not None:
-            check_seal(name, self.key, data, f"the shard {name} from a worker")
+            check_seal(name, self.key, data, where)
             write_file(path, data, is_durable=False)
         return path
 
@@ -224,7 +263,7 @@ def _written_shards(
     done: SimpleQueue[Future[Any]] = (
         SimpleQueue()
     )  # to wait for all that are asked, again and again, would be quadratic
-    back = WayBack.to(folder, key) if isinstance(executor, Cluster) else None
+    back = WayBack.to(folder, key, executor.through) if isinstance(executor, Cluster) else None
 
     def begun(part: range) -> Future[Any]:
         if back:

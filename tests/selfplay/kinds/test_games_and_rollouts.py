@@ -30,6 +30,7 @@ from bgdata.warehouse.commands.export import write_text
 from tests.contract.kinds import small
 from tests.kept import own
 from tests.rechecking import inputs_of
+from tests.store.sharing import Elsewhere, hide_from_workers
 from tests.store.toy import Notes
 from tests.together import each
 
@@ -258,16 +259,19 @@ class CutOff(Notes):
     ],
 )
 def test_killed_builds_go_on_to_the_same_values(
-    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, kind: str, step: dict[str, int]
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, step: dict[str, int]
 ) -> None:
-    """From their shards; the values do not depend on how many are computed at a time."""
+    """From their shards, on machines that see nothing of the warehouse; the values do not depend on how many are
+    computed at a time."""
     expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
     for name, size in step.items():
         monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
     parameters, notes = all_kinds()[kind].smallest, Notes()
     with pytest.raises(KeyboardInterrupt):
         warehouse.build(kind, parameters, force=True, progress=CutOff(warehouse.root))
-    assert warehouse.build(kind, parameters, force=True, progress=notes).manifest.digest == expected
+    hide_from_workers(monkeypatch, warehouse.root.resolve(), memory_path / "cache")
+    machines = Elsewhere(str(memory_path / "store"))
+    assert warehouse.build(kind, parameters, force=True, progress=notes, executor=machines).manifest.digest == expected
     assert any(re.search(": 2 of [0-9]+ parts are there", text) for text in notes.texts)
 
 
