@@ -1,4 +1,4 @@
-"""`bgdata label` and `bgdata decisions`: positions of a table with the chances that an engine gives them."""
+"""`bgdata label` and `bgdata decisions`: positions of a table with chances by an engine."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def decisions(
     print_built(table, [line + describe_missed(plays, "plays", found, parameters)], form)
 
 
-# options of the command line that an engine takes beside those that all take
+# options of single engines, besides those of all engines
 OPTIONS = {
     "rollout": {"network", "trials", "until", "most_trials", "truncate", "stop", "no_luck", "play_ply", "seed"},
     "lookahead": {"network", "ply", "least_change"},
@@ -167,11 +167,11 @@ OPTIONS = {
     **{program: {"ply"} for program in PROGRAMS},
 }
 ONE_SIDED = "bearoff_one_sided"
-UNTIL = 0.005  # points: the standard error of plays of a benchmark
+UNTIL = 0.005  # default standard error of benchmark plays, in points
 
 
 def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `lookahead_labels`, and print a summary."""
+    """Build a version of `lookahead_labels` and print a summary."""
     from bgdata.training.steps import network_parameters
 
     place, recipe = find_source(warehouse, source)
@@ -189,7 +189,7 @@ def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, 
 
 
 def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `engine_labels`, and print a summary."""
+    """Build a version of `engine_labels` and print a summary. Raises UsageError for options that do not fit."""
     from bgdata.evaluation.lookahead import MOST_PLY
     from bgdata.evaluation.player import open_named_player
     from bgdata.training.steps import network_parameters
@@ -211,7 +211,7 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
 
 
 def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, form: str) -> None:
-    """Build a version of `bearoff_labels`, and print a summary."""
+    """Build a version of `bearoff_labels` and print a summary. Raises UsageError and MissingTableError."""
     from bgdata.evaluation.bearoff import SIZE
     from bgdata.measures.steps.scores import table_size
 
@@ -232,8 +232,8 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
 
 
 def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `rollout_labels`, and print how exact it is. Raises InvalidParameterError, and
-    MissingTableError for a source or a network that is not there."""
+    """Build a version of `rollout_labels` and print its accuracy. Raises InvalidParameterError, and MissingTableError
+    for a missing source or network."""
     roller, (place, recipe) = roller_parameters(warehouse, options["network"], options), find_source(warehouse, source)
     given = {"source": place, "seed": options["seed"], "source_recipe": recipe}
     parameters = rollout_labels.RolloutLabelParameters(**roller, **given)
@@ -246,7 +246,7 @@ def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, A
 
 
 def exactness(found: Mapping[str, float]) -> str:
-    """The standard errors of rollouts."""
+    """The mean and the largest standard error of rollouts, as text."""
     mean, largest = (LOSS.text(found[f"{name}_standard_error"]) for name in ("mean", "largest"))
     return f"standard errors of {mean} on average, at most {largest}"
 
@@ -254,8 +254,8 @@ def exactness(found: Mapping[str, float]) -> str:
 def roller_parameters(
     warehouse: Warehouse, network: str, options: Mapping[str, Any], default_until: float | None = None
 ) -> dict[str, Any]:
-    """Which network rolls out, and the settings of the rollouts, from the options of a command; the standard error to
-    reach is `default_until` unless they name another. Raises MissingTableError."""
+    """The network and the settings of rollouts from the options of a command. `default_until` is the standard error to
+    reach if no option names one. Raises MissingTableError."""
     from bgdata.training.steps import network_parameters
 
     until = default_until if options["until"] is None else options["until"]

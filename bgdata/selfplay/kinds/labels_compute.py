@@ -1,4 +1,4 @@
-"""Labels positions: by rollouts, by a network one roll ahead, by other programs, and pairs of layouts by tables."""
+"""Labels positions by rollouts, by a network at 1-ply, by other programs, or by bearoff tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ROLLOUT_STEP = 4  # positions of a shard of rollouts: seconds
 STEP = 4096  # positions of a shard at ply 0: programs are slow to start
 LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.AnswerSource`
 TABLE_SOURCES = ("exact", "combined")
-WIN_ERROR = 2e-6  # of chances stored as float32, against sums in double precision
+WIN_ERROR = 2e-6  # rounding of chances stored as float32
 ROLLOUT_COLUMNS = {
     "equities": "equity",
     "equity_standard_errors": "standard_error",
@@ -100,7 +100,7 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         return sample_text(count, len(boards), "rollouts")
 
     def _source_arrays(self, context: Context[RolloutLabelParameters], boards: Array) -> dict[str, Array]:
-        """What is said of the positions themselves, and who rolled out."""
+        """The positions, their classes, and the network that rolled out."""
         network = rollouts.network_text(context.parameters, context.inputs)
         return {"boards": boards, "classes": position_classes(boards).astype(np.uint8), "network": network}
 
@@ -119,14 +119,14 @@ def open_rollouts(settings: Settings) -> tuple[RolloutLabelParameters, Chooser, 
 
 
 def source_boards(context: Context[RolloutLabelParameters]) -> tuple[Array, int]:
-    """int8[n, 26]: the positions of the source, or of the part; and the row of the first one."""
+    """int8[n, 26]: the positions of the source, or of the part, and the row of the first one."""
     boards = context.inputs["source"].array("boards")
     rows = context.items(len(boards))
     return np.ascontiguousarray(boards[rows.start : rows.stop]), rows.start
 
 
 def source_places(context: Context[Any]) -> Places:
-    """The distinct positions of the source, or of those of its rows that the part is made of."""
+    """The distinct positions of the source, or of its rows in the part."""
     source = context.inputs["source"]
     return distinct_places(source, context.items(rollout_kinds.position_count(source)))
 
@@ -171,7 +171,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
         }
 
     def check_sample(self, recheck: Recheck[LookaheadParameters]) -> str:
-        """Look into some positions of the source again, and find their places."""
+        """Evaluate some positions of the source again, and find their rows."""
         table = recheck.table
         check_arrays(table, {"network": rollouts.network_text(recheck.parameters, recheck.inputs)})
         player, every = rollouts.open_roller(recheck), source_places(recheck)
@@ -199,14 +199,15 @@ def open_looking(settings: Settings) -> tuple[NetworkPlayer, Places]:
 
 
 def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
-    """Chances at 1-ply and at 0-ply of any boards, and the places of their sources in LABEL_SOURCES."""
+    """The chances of boards at 1-ply and at 0-ply, and their sources as places in LABEL_SOURCES."""
     found, static = player.evaluate_ahead(boards, 1), player.evaluate_many(boards).chances
     sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
     return {"chances": ordered_chances(found.chances), "static_chances": static, "sources": sources}
 
 
 def changed_labels(parameters: LookaheadParameters, places: Places, evaluated: Mapping[str, Array]) -> dict[str, Array]:
-    """Every declared array but the network's name, of those positions whose equity changes by enough."""
+    """Every declared array except the network's name, for positions whose equity changes by at least
+    `parameters.least_change`."""
     changes = cubeless_equities(evaluated["chances"]) - cubeless_equities(evaluated["static_chances"])
     which = np.abs(changes) >= parameters.least_change
     found = {**places._asdict(), **evaluated, "changes": changes}
@@ -214,7 +215,7 @@ def changed_labels(parameters: LookaheadParameters, places: Places, evaluated: M
 
 
 class EngineLabelsComputation(RowsComputation[EngineParameters]):
-    """Asks another program, or a network that looks ahead, about each position."""
+    """Evaluates each position by another program, or by a network that looks ahead."""
 
     def compute(self, build: Build[EngineParameters]) -> None:
         places = source_places(build)
@@ -228,7 +229,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         return {"ply": np.full(len(found["rows"]), computed.parameters.ply, np.int32)}
 
     def check_sample(self, recheck: Recheck[EngineParameters]) -> str:
-        """Find the places again, and ask for some of them where the program of that version is installed."""
+        """Find the positions again, and evaluate some of them if this version of the program is installed."""
         places = source_places(recheck)
         check_arrays(recheck.table, self._source_arrays(recheck, places))
         try:
@@ -243,7 +244,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         return sample_text(len(chosen), len(places.rows))
 
     def _source_arrays(self, context: Context[EngineParameters], places: Places) -> dict[str, Array]:
-        """The places of the positions, and name and version of the engine."""
+        """The places of the positions, and the name and version of the engine."""
         parameters = context.parameters
         text = np.frombuffer(f"{parameters.engine} {parameters.version}".encode(), np.uint8)
         if parameters.engine == "network":
@@ -264,8 +265,8 @@ def open_asked(settings: Settings) -> tuple[Evaluator, EngineParameters, Places]
 
 
 def open_engine(context: Context[EngineParameters]) -> Evaluator:
-    """Who is asked. Raises UnknownPlayerError for a program that is not installed or does not look so far,
-    InvalidParameterError for another version of it, and MissingTableError for a network that is not there."""
+    """The engine as an evaluator. Raises UnknownPlayerError for a program that is not installed or does not look so far
+    ahead, InvalidParameterError for another version of it, and MissingTableError for a missing network."""
     parameters = context.parameters
     if parameters.engine == "network":
         return rollouts.open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
@@ -274,7 +275,8 @@ def open_engine(context: Context[EngineParameters]) -> Evaluator:
 
 
 def chances_by(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:
-    """float32[n, 5]: chances of any boards, held to 0 to 1 and to their order, which moves them by rounding alone."""
+    """float32[n, 5]: chances of boards by an engine, limited to 0 to 1 and to their order, which changes them by
+    rounding only."""
     ahead = parameters.ply if parameters.engine == "network" else 0  # programs look ahead by themselves
     return ordered_chances(evaluate_ahead(engine, boards, ahead).chances)
 
@@ -300,7 +302,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
-        """Draw the pairs again, answer some again, and those that are combined by another way as well."""
+        """Draw the pairs again, look up some again, and recompute the combined ones from distributions."""
         table, boards = recheck.table, boards_of(recheck.parameters)
         if len(boards) != len(table.array("boards")):
             raise CheckFailedError(f"expected {len(boards)} pairs in {table.name}, found {len(table.array('boards'))}")
@@ -312,7 +314,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
 
 
 def boards_of(parameters: BearoffParameters) -> Array:
-    """int8[n, 26]: the pairs, on the board."""
+    """int8[n, 26]: the boards of the pairs."""
     layouts, two_sided = all_layouts(parameters.points, MAX_CHECKERS), parameters.two_sided_parameters()
     boards = paired_boards(layouts, random_pairs(layouts, parameters.pairs or len(layouts) - 1, parameters.seed))
     if two_sided is None:
@@ -323,7 +325,7 @@ def boards_of(parameters: BearoffParameters) -> Array:
 
 
 def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]:
-    """Every declared array of some pairs."""
+    """Every declared array for these boards."""
     found = BearoffEvaluator(**inputs).evaluate_many(boards)
     return {
         "boards": boards,
@@ -335,13 +337,13 @@ def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]
 
 
 def check_win(table: Table, one_sided: Table, row: int) -> None:
-    """Recompute the win chance of a combined row; raises CheckFailedError."""
+    """Recompute the win chance of a combined row. Raises CheckFailedError."""
     reader, board = RaceTable(one_sided), table.array("boards")[row].astype(int)
     points = reader.points
     on_roll, opponent = board[1 : points + 1].tolist(), (-board[24 : 24 - points : -1]).tolist()
     expected = win_chance(reader.probe_chances(on_roll), reader.probe_chances(opponent))
     found = float(table.array("chances")[row, 0])
-    if not abs(found - expected) <= WIN_ERROR:  # NaN neither
+    if not abs(found - expected) <= WIN_ERROR:  # also fails for NaN
         raise CheckFailedError(
             f"expected a win chance of {expected:.6f} in row {row} of {table.name}, found {found:.6f}"
         )

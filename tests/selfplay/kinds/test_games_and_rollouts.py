@@ -1,5 +1,5 @@
-"""What kinds of games, labels and rollouts share: wrong parameters are refused, killed builds go on, and changed values
-are found."""
+"""Shared by kinds of games, labels and rollouts: invalid parameters are refused, killed builds resume, and changed
+values are found."""
 
 from __future__ import annotations
 
@@ -217,13 +217,13 @@ WRONG: dict[str, Cases] = {
     ("kind", "changes", "message"),
     [(kind, changes, message) for kind, cases in WRONG.items() for changes, message in cases],
 )
-def test_wrong_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
     warehouse, declared = bgdata.open_warehouse(memory_path), all_kinds()[kind]
     parameters = replace(declared.smallest, **changes)
 
     def check_and_build() -> None:
         declared.check_parameters(parameters)
-        warehouse.build(kind, parameters)  # which checks types, and versions of players
+        warehouse.build(kind, parameters)  # checks types, and versions of players
 
     with pytest.raises(InvalidParameterError, match=f"^expected {message}"):
         check_and_build()
@@ -258,7 +258,7 @@ class CutOff(Notes):
         ("selfplay_labels", {"SHARD_GAMES": 3}),
     ],
 )
-def test_killed_builds_go_on_to_the_same_values(
+def test_resumed_builds_have_the_same_values(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, step: dict[str, int]
 ) -> None:
     """From their shards, on machines that see nothing of the warehouse; the values do not depend on how many are
@@ -276,7 +276,7 @@ def test_killed_builds_go_on_to_the_same_values(
 
 
 @each("kind", ["lookahead_labels", "rollout_labels", "selfplay_labels"])
-def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
+def test_labels_are_exported_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
     table = small(small_root, all_kinds()[kind])
     write_text(table, "gnubg-training", tmp_path / "contact-train-data")
     found = parse_gnubg_training(read_bytes(tmp_path / "contact-train-data"))
@@ -285,7 +285,7 @@ def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path, k
 
 
 @each("kind", ["lookahead_labels", "rollout_labels"])
-def test_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> None:
+def test_named_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> None:
     version, smallest = warehouse.open("network", "tiny").folder.name, all_kinds()[kind].smallest
     table = warehouse.build(kind, replace(smallest, network_version=version))
     assert np.array_equal(table.array("chances"), small(warehouse.root, all_kinds()[kind]).array("chances"))
@@ -300,7 +300,7 @@ def small_table(root: Path) -> Table:
     return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
 
 
-def test_rows_are_rollouts(small_root: Path) -> None:
+def test_rows_equal_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     brain = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
@@ -320,8 +320,8 @@ def test_rows_are_rollouts(small_root: Path) -> None:
     assert len(found) == len(boards) == 2
 
 
-def test_a_source_that_is_cut_off(warehouse: Warehouse) -> None:
-    """It has half of its rows, as a valid array: its size is not that of the manifest."""
+def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
+    """Half of its rows are a valid array of a size that differs from the manifest."""
     folder = warehouse.open("positions", "sample").folder
     boards = np.load(folder / "boards.npy")
     (folder / "boards.npy").unlink()
@@ -331,7 +331,7 @@ def test_a_source_that_is_cut_off(warehouse: Warehouse) -> None:
             warehouse.build(DATASET.name, replace(SMALL, seed=77, source=VersionRef("positions", "sample", version)))
 
 
-def test_statistics(small_root: Path) -> None:
+def test_statistics_equal_the_rows(small_root: Path) -> None:
     table = small_table(small_root)
     found, errors = table.manifest.statistics, table.array("equity_standard_errors")
     assert found["mean_standard_error"] == pytest.approx(errors.mean())
@@ -341,7 +341,7 @@ def test_statistics(small_root: Path) -> None:
     assert found["median_reduction"] > 1
 
 
-def test_the_default_network_comes_with_the_package() -> None:
+def test_default_network_is_part_of_the_package() -> None:
     source = VersionRef("positions", "x")
     assert "network" in DATASET.inputs(RolloutLabelParameters(source=source))
     assert "network" not in DATASET.inputs(RolloutLabelParameters("mine", "r1-00000000", source=source))

@@ -1,4 +1,4 @@
-"""Rows of games, turns and positions, from the arrays of any kind that has them; and the positions of a source."""
+"""Rows of games, turns and positions, from the arrays of any kind that has them, and the positions of a source."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ P = TypeVar("P", bound=Parameters)
 TEXTS = ("network", "engine")  # arrays with one text for all rows
 SAMPLED_AT_ONCE = 1 << 20  # rows of a shard
 OWNERS = ("centered", "on_roll", "opponent")
-# null unless the kind says otherwise: records of others do not say them
+# null unless a kind fills them: other records lack them
 MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
 
 
 def game_columns(first: int, records: Array, n_turns: Array, names: tuple[pa.Array, pa.Array]) -> dict[str, pa.Array]:
-    """The columns of `games` that all kinds store, from the number of the first row on, of records[games, 8] as in
-    GAME_ARRAYS, with the names of player 0 and of player 1."""
+    """The columns of `games` that all kinds store, from the number of the first row, records[games, 8] as in
+    GAME_ARRAYS, and the names of player 0 and player 1."""
     match, number, length, score_0, score_1, crawford, winner, points = records.T
     return {
         "game": np.arange(first, first + len(match), dtype=np.int32),
@@ -64,8 +64,8 @@ def game_columns(first: int, records: Array, n_turns: Array, names: tuple[pa.Arr
 def turn_columns(
     games: Array, turns: Array, records: Array, boards: Array, classes: Array, plays: pa.Array
 ) -> dict[str, pa.Array]:
-    """The columns of `turns` that all kinds store, of turns of games with records[turns, 7] as in TURN_ARRAYS, and
-    plays as texts."""
+    """The columns of `turns` that all kinds store, from turns of games, records[turns, 7] as in TURN_ARRAYS, and plays
+    as text."""
     player, action, on_roll, die1, die2, cube, owner = records.T
     return {
         "game": games.astype(np.int32),
@@ -92,13 +92,13 @@ def turn_places(first_turns: Array, rows: slice) -> tuple[Array, Array]:
 
 
 def slices(count: int, size: int) -> Iterator[slice]:
-    """All rows, `size` at a time; one empty slice of none."""
+    """Slices of all rows, `size` at a time; one empty slice if there are no rows."""
     for start in range(0, max(count, 1), size):
         yield slice(start, min(count, start + size))
 
 
 def save_games(job: Job, shards: Sequence[Mapping[str, Array]], names: Sequence[str]) -> Array:
-    """Save arrays of games and turns that shards hold, and `first_turns` from their `n_turns`; returns the latter."""
+    """Save arrays of games and turns from shards, and `first_turns` from their `n_turns`; returns the latter."""
     for name in names:
         job.save(name, np.concatenate([shard[name] for shard in shards]))
     n_turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
@@ -108,7 +108,7 @@ def save_games(job: Job, shards: Sequence[Mapping[str, Array]], names: Sequence[
 
 
 class Places(NamedTuple):
-    """Distinct positions, in the order of the source: the arrays of PLACE_ARRAYS and SPLITS_ARRAY."""
+    """Distinct positions in the order of the source: the arrays of PLACE_ARRAYS and SPLITS_ARRAY."""
 
     rows: Array
     games: Array
@@ -123,11 +123,10 @@ class Places(NamedTuple):
 
 
 def distinct_places(source: Table, part: range) -> Places:
-    """The distinct positions of some rows of a table, each where it is first; finished games too, which have nothing to
-    learn.
+    """The distinct positions of some rows of a table, each at its first row. Finished games are included; they teach
+    nothing.
 
-    Splits are those of the source where it has them, else by its games (of the seed that it names), else by the
-    position.
+    Splits are those of the source where it has them, else by its games and its seed, else by the position.
     """
 
     def array(name: str) -> Array | None:
@@ -154,8 +153,8 @@ def distinct_places(source: Table, part: range) -> Places:
 
 
 class RowsComputation(Computation[P]):
-    """How a kind is computed that has a row for each of its `boards`. Arrays that several such kinds have become the
-    same columns in all of them; a kind adds its own."""
+    """Base of kinds with a row for each of their `boards`. Arrays that several kinds have become the same columns in
+    all of them; a kind adds its own columns."""
 
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
@@ -168,12 +167,12 @@ class RowsComputation(Computation[P]):
             yield pa.record_batch(columns)
 
     def own_columns(self, _found: Mapping[str, Array], _computed: Computed[P]) -> dict[str, Any]:
-        """Columns that this kind alone has, from some rows of its arrays."""
+        """Columns of this kind alone, from some rows of its arrays."""
         return {}
 
 
 def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
-    """Columns of these rows of a version, from those of their arrays that several kinds have."""
+    """Columns of these rows from the arrays that several kinds have."""
     columns: dict[str, Any] = {
         "row": arrays.get("rows", np.arange(rows.start, rows.stop, dtype=np.int32)),
         **position_columns(arrays["boards"]),
@@ -190,13 +189,13 @@ def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
 
 
 def counts_of(codes: Array, names: Sequence[str]) -> dict[str, float]:
-    """How many rows have each of these names, for the statistics of a version; `codes` are places in `names`."""
+    """The number of rows of each name, for statistics; `codes` are places in `names`."""
     counts = np.bincount(codes, minlength=len(names))
     return {name: float(count) for name, count in zip(names, counts, strict=True)}
 
 
 def file_classes(classes: Array) -> Array:
-    """Classes as files of positions name them, as their numbers: all bearoffs are races."""
+    """The classes of positions in files, as numbers: all bearoffs are races."""
     table = np.zeros(max(PositionClass) + 1, np.uint8)
     for entry in PositionClass:
         table[entry] = entry.file_class
@@ -252,8 +251,8 @@ def _lowest(found: Mapping[str, Array], most: int) -> dict[str, Array]:
 
 
 def board_hashes(boards: Array) -> Array:
-    """uint64[n]: hashes of int8[n, 26] boards that look random. Of a million positions two have the same with a chance
-    of 1 in 40 million; then one of them is not chosen."""
+    """uint64[n]: hashes of int8[n, 26] boards that look random. A million positions collide with a chance of 1 in 40
+    million; then one of the two is not sampled."""
     padded = np.zeros((len(boards), 32), np.int8)
     padded[:, : boards.shape[1]] = boards
     hashes = np.zeros(len(boards), np.uint64)
