@@ -57,13 +57,13 @@ def test_the_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch:
 
     succeeds(root, "push", STORE)
     written: list[Path] = []
-    real = catalog.write_catalog
+    real = catalog.refresh_catalog
 
-    def write_catalog(warehouse: Versions) -> None:
+    def refresh_catalog(warehouse: Versions, *, exact: set[str] | None = None) -> None:
         written.append(warehouse.root)
-        real(warehouse)
+        real(warehouse, exact=exact)
 
-    monkeypatch.setattr(catalog, "write_catalog", write_catalog)
+    monkeypatch.setattr(catalog, "refresh_catalog", refresh_catalog)
     succeeds(memory_path / "copy", "pull", STORE)
     assert written == [memory_path / "copy"]
     assert not catalog.is_stale(bgdata.open_warehouse(memory_path / "copy"))
