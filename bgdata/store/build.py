@@ -43,7 +43,6 @@ from bgdata.store.job import (
     finished_part,
     intact_arrays,
     kernels_here,
-    ranges,
     read_sealed,
     seal_record,
     sources_here,
@@ -70,6 +69,7 @@ from bgdata.store.manifest import (
 from bgdata.store.names import check_name
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
+from bgdata.store.shards import ranges
 from bgdata.store.table import Table, install, published_version
 from bgdata.store.versions import Versions, deleting, input_digests
 

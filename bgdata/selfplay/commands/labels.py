@@ -49,6 +49,7 @@ from bgdata.warehouse import Warehouse
     help="With tables: number of pairs of layouts, 0 for each layout once; an exact table adds a quarter more.",
 )
 @cli.rollout_options
+@cli.executor_option
 @cli.threads_option
 @cli.format_option
 @click.pass_context
@@ -64,9 +65,9 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
       tables     bearoff_labels: pairs from a SOURCE such as bearoff_one_sided/10x15
       gnubg, bgsage  engine_labels: the installed program; lookahead at ply 2, 3 too
 
-    A stopped command resumes from its last checkpoint when it is run again; the labels are the same on any number of
-    threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row; a position
-    that does not reach the standard error of --until is kept with the one that it has.
+    A stopped command, run again, labels only the missing positions; the labels are the same from any executor and any
+    number of threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row; a
+    position that does not reach the standard error of --until is kept with the one that it has.
 
     \b
       bgdata label positions/mine --trials 360
@@ -117,6 +118,7 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
     metavar="N",
     help="Standard errors that a play is behind when it gets no more games.  [default: all get as many]",
 )
+@cli.executor_option
 @cli.threads_option
 @cli.format_option
 @click.pass_obj
@@ -129,8 +131,8 @@ def decisions(
     out until their standard errors are at most 0.005 points, or what --until says. With --settled-at 4 plays that are
     clearly behind get fewer games than close ones, and the set takes about half as long. Decisions are chosen by a hash
     from the test games of the corpus: a larger set contains the smaller ones, and another --seed chooses other
-    decisions. A stopped command resumes from its last checkpoint when it is run again; the set is the same on any
-    number of threads.
+    decisions. A stopped command, run again, rolls out only the missing ones; the set is the same from any executor
+    and any number of threads.
 
     \b
     Make one, score a player on it, write it as a gnubg benchmark file:

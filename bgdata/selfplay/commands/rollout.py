@@ -34,8 +34,8 @@ from bgdata.process import keeping
 from bgdata.rows import EQUITY, LOSS, Column, Quantity, table_lines
 from bgdata.selfplay.rows import describe_limits, describe_player, player_columns, rollout_row
 from bgdata.store import job
-from bgdata.store.job import intact_shards, read_shard, save_shard
 from bgdata.store.progress import Progress, Silence, progress_bars
+from bgdata.store.shards import intact_shards, read_shard, save_shard
 from bgdata.store.storage import remove_folder, storage_errors
 from bgdata.warehouse import Warehouse
 

@@ -45,7 +45,7 @@ from bgdata.warehouse import Warehouse
 @cli.force_option
 @cli.format_option
 @click.pass_obj
-def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **options: Any) -> None:
+def selfplay(warehouse: Warehouse, /, player: str, form: str, **options: Any) -> None:
     """Let a player play itself, and keep every turn.
 
     The result is in the tables `games` and `turns`. The games of a seed are the same from any executor and any number
@@ -77,7 +77,7 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
         cubeful = CubefulParameters(
             found.network, found.network_version, cube=" ".join(model.split(",")), games=games, seed=seed, **rules
         )
-        table = build_version(warehouse, CUBEFUL, cubeful, executor=executor, force=options["force"])
+        table = build_version(warehouse, CUBEFUL, cubeful, force=options["force"])
         print_built(table, [cubeful_summary(table.manifest.statistics, table.manifest.rows)], form)
         return
     for name in (name for name in ("match_length", "jacoby", "ply") if options[name]):
@@ -86,7 +86,7 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
     SELFPLAY.check_parameters(parameters)  # before a player is opened
     if player != "network":
         parameters = parameters.with_changes({"version": open_named_player(player, 0, warehouse).version})
-    table = build_version(warehouse, SELFPLAY, parameters, executor=executor, force=options["force"])
+    table = build_version(warehouse, SELFPLAY, parameters, force=options["force"])
     print_built(table, [summary(games, table.manifest.statistics)], form)
 
 
@@ -96,6 +96,7 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
 @click.option(
     "--combined", is_flag=True, help="Beyond it, use one-sided tables as well: they are nearly exact, and cover more."
 )
+@cli.executor_option
 @cli.threads_option
 @cli.force_option
 @cli.format_option

@@ -18,6 +18,7 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterE
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import Evaluator, cubeless_equities, ordered_chances
+from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
@@ -35,10 +36,12 @@ from bgdata.selfplay.kinds.shared.games_compute import Places, RowsComputation, 
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
+from bgdata.store.handed import Settings
+from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
 
-ROLLOUT_STEP = 4  # positions rolled out at a time: a killed run resumes between them
-STEP = 4096  # positions evaluated at a time at 0-ply: programs are slow to start
+ROLLOUT_STEP = 4  # positions of a shard of rollouts: seconds
+STEP = 4096  # positions of a shard at ply 0: programs are slow to start
 LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.AnswerSource`
 TABLE_SOURCES = ("exact", "combined")
 WIN_ERROR = 2e-6  # rounding of chances stored as float32
@@ -54,16 +57,10 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
     """Rolls out each position of a source."""
 
     def compute(self, build: Build[RolloutLabelParameters]) -> None:
-        boards, first = source_boards(build)
-        chooser, state = rollouts.open_roller(build).chooser, rollouts.empty_rollouts(rollouts.ROLLED, len(boards))
-
-        def roll_out(rows: slice) -> dict[str, Array]:
-            items = first + np.arange(rows.start, rows.stop)
-            return rollouts.rollout_arrays(
-                build.parameters, build.parameters.seed, chooser, boards[rows], items, rollouts.ROLLED
-            )
-
-        build.job.fill("positions", state, ROLLOUT_STEP, roll_out)
+        boards, _ = source_boards(build)
+        state = rollouts.empty_rollouts(rollouts.ROLLED, len(boards))
+        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.played_tables(build))
+        fill_shards(build.job, "positions", state, ROLLOUT_STEP, work)
         for name, values in {**self._source_arrays(build, boards), **state}.items():
             build.job.save(name, values)
 
@@ -108,6 +105,19 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         return {"boards": boards, "classes": position_classes(boards).astype(np.uint8), "network": network}
 
 
+def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The arrays of rollouts of some rows of the source, or of the part."""
+    parameters, chooser, boards, first = opened_once(open_rollouts, settings)
+    items = first + np.arange(begin, end)
+    return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, rollouts.ROLLED)
+
+
+def open_rollouts(settings: Settings) -> tuple[RolloutLabelParameters, Chooser, Array, int]:
+    """(recipe, player, boards, row of the first one) of `roll_out_rows`."""
+    context = context_of(settings, RolloutLabelParameters)
+    return context.parameters, rollouts.open_roller(context).chooser, *source_boards(context)
+
+
 def source_boards(context: Context[RolloutLabelParameters]) -> tuple[Array, int]:
     """int8[n, 26]: the positions of the source, or of the part, and the row of the first one."""
     boards = context.inputs["source"].array("boards")
@@ -127,14 +137,15 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
     weighed_by = dict.fromkeys(("mean_change", "mean_absolute_change"), "lookahead")
 
     def compute(self, build: Build[LookaheadParameters]) -> None:
-        places, player = source_places(build), rollouts.open_roller(build)
+        places = source_places(build)
         n = len(places.boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
             "static_chances": np.zeros((n, 5), np.float32),
             "sources": np.zeros(n, np.uint8),
         }
-        build.job.fill("positions", state, STEP, lambda rows: evaluate_both(player, places.boards[rows]))
+        work = work_of(build, f"{__name__}:look_ahead", rollouts.played_tables(build))
+        fill_shards(build.job, "positions", state, STEP, work)
         for name, values in changed_labels(build.parameters, places, state).items():
             build.job.save(name, values)
         build.job.save("network", rollouts.network_text(build.parameters, build.inputs))
@@ -175,6 +186,18 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
         return sample_text(len(places.rows), len(every.rows), "positions")
 
 
+def look_ahead(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """`evaluate_both` of some of the distinct positions of the source, or of the part."""
+    player, places = opened_once(open_looking, settings)
+    return evaluate_both(player, places.boards[begin:end])
+
+
+def open_looking(settings: Settings) -> tuple[NetworkPlayer, Places]:
+    """(player, positions) of `look_ahead`."""
+    context = context_of(settings, LookaheadParameters)
+    return rollouts.open_roller(context), source_places(context)
+
+
 def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
     """The chances of boards at 1-ply and at 0-ply, and their sources as places in LABEL_SOURCES."""
     found, static = player.evaluate_ahead(boards, 1), player.evaluate_many(boards).chances
@@ -195,13 +218,10 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
     """Evaluates each position by another program, or by a network that looks ahead."""
 
     def compute(self, build: Build[EngineParameters]) -> None:
-        parameters, engine, places = build.parameters, open_engine(build), source_places(build)
+        places = source_places(build)
         state: dict[str, Array] = {"chances": np.zeros((len(places.boards), 5), np.float32)}
-
-        def ask(rows: slice) -> dict[str, Array]:
-            return {"chances": chances_by(engine, parameters, places.boards[rows])}
-
-        build.job.fill("positions", state, max(1, STEP >> 3 * parameters.ply), ask)
+        work = work_of(build, f"{__name__}:ask_engine", build.inputs)
+        fill_shards(build.job, "positions", state, max(1, STEP >> 3 * build.parameters.ply), work)
         for name, values in {**self._source_arrays(build, places), **state}.items():
             build.job.save(name, values)
 
@@ -230,6 +250,18 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         if parameters.engine == "network":
             text = rollouts.network_text(parameters.choice(), context.inputs)
         return {**places._asdict(), "engine": text}
+
+
+def ask_engine(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The chances of some of the distinct positions of the source, or of the part, by the engine."""
+    engine, parameters, places = opened_once(open_asked, settings)
+    return {"chances": chances_by(engine, parameters, places.boards[begin:end])}
+
+
+def open_asked(settings: Settings) -> tuple[Evaluator, EngineParameters, Places]:
+    """(engine, recipe, positions) of `ask_engine`."""
+    context = context_of(settings, EngineParameters)
+    return open_engine(context), context.parameters, source_places(context)
 
 
 def open_engine(context: Context[EngineParameters]) -> Evaluator:

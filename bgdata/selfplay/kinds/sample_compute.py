@@ -49,7 +49,7 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
     def compute(self, build: Build[SampleParameters]) -> None:
         corpus, job = build.inputs["games"], build.job
         boards, classes = corpus.array("turn_boards"), corpus.array("turn_classes")
-        rows = sample_rows(boards, classes, build.parameters.most)
+        rows = sample_rows(build, build.parameters.most)
         with job.create("boards", np.int8, (len(rows), 26)) as writer:
             for block in slices(len(rows), STEP**2):
                 writer.write(block.start, boards[rows[block]])
@@ -94,7 +94,7 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
         parameters, job = build.parameters, build.job
         corpus, chooser = build.inputs["games"], open_roller(build).chooser
         boards, dice, classes = (corpus.array(name) for name in ("turn_boards", "dice", "turn_classes"))
-        rows = sample_rows(boards, classes, parameters.most)
+        rows = sample_rows(build, parameters.most)
         rows = rows[np.isin(file_classes(classes[rows]), parameters.numbers())]
         if not len(rows):
             wanted = " ".join(parameters.classes)

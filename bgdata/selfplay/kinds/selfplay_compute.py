@@ -26,11 +26,13 @@ from bgdata.selfplay.kinds.cubeful_selfplay import CubefulParameters, sides_of
 from bgdata.selfplay.kinds.selfplay import SESSION_GAMES, SelfPlayParameters
 from bgdata.selfplay.kinds.shared.games import ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import game_columns, save_games, slices, turn_columns, turn_places
-from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat
+from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat, played_tables
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.job import Settings, Work, compute_shards, ranges
+from bgdata.store.handed import Settings, hand_on
+from bgdata.store.shards import Work, compute_shards, ranges
+from bgdata.store.table import Table
 
 P = TypeVar("P", SelfPlayParameters, CubefulParameters)
 ShardOf: TypeAlias = Callable[[Settings, int, int], dict[str, Array]]
@@ -49,9 +51,9 @@ class PlayedGamesComputation(Computation[P]):
     game_parts: ClassVar[tuple[str, ...]]  # arrays of shards with a row for each game
     turn_parts: ClassVar[tuple[str, ...]]  # arrays of shards with a row for each turn
 
-    def play(self, build: Build[P], shard: str, settings: Settings, parts: Sequence[range]) -> Array:
-        """Save the arrays of all shards and `first_turns`; returns the latter."""
-        shards = list(compute_shards(build.job, "games", Work(f"{__name__}:{shard}", settings), parts))
+    def play(self, build: Build[P], work: Work, parts: Sequence[range]) -> Array:
+        """Save what shards hold, and `first_turns`, which it returns."""
+        shards = list(compute_shards(build.job, "games", work, parts))
         return save_games(build.job, shards, (*self.game_parts, *self.turn_parts))
 
     def play_again(self, recheck: Recheck[P], play: ShardOf, settings: Settings, first_games: Array) -> str:
@@ -123,7 +125,8 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
                 f"expected version {version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
-        self.play(build, "play_shard", settings, ranges(build.items(parameters.games), SHARD_GAMES[parameters.luck]))
+        work = Work(f"{__name__}:play_shard", settings, handed=hand_on(seat_tables(build)))
+        self.play(build, work, ranges(build.items(parameters.games), SHARD_GAMES[parameters.luck]))
         for name, values in text_arrays("players", [title] * 2).items():
             build.job.save(name, values)
 
@@ -163,7 +166,8 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         parameters, settings = build.parameters, cubeful_settings(build)
         items = build.items(parameters.games)
         shards = ranges(items, max(1, SHARD_CUBEFUL_GAMES // max(1, parameters.length)))
-        first_turns = self.play(build, "play_cubeful_shard", settings, shards)
+        work = Work(f"{__name__}:play_cubeful_shard", settings, handed=hand_on(played_tables(build)))
+        first_turns = self.play(build, work, shards)
         matches = len(items) if parameters.length else -(-len(items) // SESSION_GAMES)
         for name, values in match_texts(settings, len(first_turns) - 1, matches).items():
             build.job.save(name, values)
@@ -195,18 +199,25 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         return self.play_again(recheck, play_cubeful_shard, settings, match_places(recheck.parameters, games))
 
 
+def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
+    """The versions that a player plays by, by role: a network by name plays by the best bearoff tables of its
+    warehouse. Raises MissingTableError."""
+    if not context.parameters.player.startswith("network/"):
+        return dict(context.inputs)
+    tables = {"network": find_network(context.parameters.player, context.warehouse)}
+    if context.warehouse.root.is_dir():
+        bearoff = open_bearoff(context.warehouse)
+        found = {"two_sided": bearoff.two_sided, "one_sided": bearoff.one_sided, "gammon": bearoff.gammon}
+        tables |= {role: table for role, table in found.items() if table is not None}
+    return tables
+
+
 def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
-    """(name and version as text, version, settings of `play_shard`) of the player in the parameters. A network by name
-    plays with the best bearoff tables of its warehouse. Raises MissingTableError."""
-    parameters, tables = context.parameters, dict(context.inputs)
-    if parameters.player.startswith("network/"):
-        tables = {"network": find_network(parameters.player, context.warehouse)}
-        if context.warehouse.root.is_dir():
-            bearoff = open_bearoff(context.warehouse)
-            found = {"two_sided": bearoff.two_sided, "one_sided": bearoff.one_sided, "gammon": bearoff.gammon}
-            tables |= {role: table for role, table in found.items() if table is not None}
+    """(name and version for people, version, what `play_shard` needs) of the player that parameters name. Raises
+    MissingTableError."""
+    parameters = context.parameters
     settings: Settings = {
-        **{role: str(table.folder.resolve()) for role, table in tables.items()},
+        **{role: str(table.folder.resolve()) for role, table in seat_tables(context).items()},
         "player": parameters.player,
         "seed": parameters.seed,
         "luck": int(parameters.luck),

@@ -30,9 +30,12 @@ from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation
 from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Recheck, sample_text
+from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
+from bgdata.store.handed import Settings
+from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
 
+SHARD_GAMES = 2000  # of one shard, of 7 MB
 SOURCES = ("outcome", "exact", "combined")  # in the order of `BearoffSource`
 _EXACT, _NONE = int(BearoffSource.EXACT), int(BearoffSource.NONE)
 
@@ -43,9 +46,11 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
     weighed_by = {"mean_square_change_covered": "covered"}  # noqa: RUF012 (never changed)
 
     def compute(self, build: Build[SelfPlayLabelParameters]) -> None:
-        games = np.asarray(build.items(build.parameters.games))
-        for name, values in label_games(build.parameters, build.inputs, games).items():
-            build.job.save(name, values)
+        parts = ranges(build.items(build.parameters.games), SHARD_GAMES)
+        work = work_of(build, f"{__name__}:label_shard", build.inputs)
+        shards = list(compute_shards(build.job, "games", work, parts))
+        for name in shards[0]:
+            build.job.save(name, np.concatenate([shard[name] for shard in shards]))
 
     def own_columns(self, found: Mapping[str, Array], _computed: Computed[SelfPlayLabelParameters]) -> dict[str, Any]:
         return {
@@ -67,19 +72,32 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
         """Label some games again."""
         parameters = recheck.parameters
         games = recheck.items(parameters.games)
+        check_corpus(recheck.inputs["games"])
         chosen = games.start + np.sort(recheck.generator.permutation(len(games))[: recheck.rows])
         places = np.flatnonzero(np.isin(recheck.table.array("games"), chosen))
         check_rows(recheck.table, places, label_games(parameters, recheck.inputs, chosen))
         return sample_text(len(chosen), len(games), "games")
 
 
+def label_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """Every declared array for the turns of games begin to end - 1."""
+    context = opened_once(open_labelling, settings)
+    return label_games(context.parameters, context.inputs, np.arange(begin, end))
+
+
+def open_labelling(settings: Settings) -> Context[SelfPlayLabelParameters]:
+    """What `label_shard` labels, and by what. Raises CorruptFileError."""
+    context = context_of(settings, SelfPlayLabelParameters)
+    check_corpus(context.inputs["games"])
+    return context
+
+
 def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
-    """Every declared array for the turns of ascending games. Raises CorruptFileError."""
+    """Every declared array for the turns of ascending games of a corpus that `check_corpus` has seen."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
-    check_corpus(corpus)
     bearoff = BearoffEvaluator(**tables)
     first_turns = np.asarray(corpus.array("first_turns"))
-    n_turns = (first_turns[1:] - first_turns[:-1])[games]
+    n_turns = first_turns[games + 1] - first_turns[games]
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns)])
     numbers, turns = np.repeat(games, n_turns), np.arange(offsets[-1]) - np.repeat(offsets[:-1], n_turns)
     rows = first_turns[numbers] + turns

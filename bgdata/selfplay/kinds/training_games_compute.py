@@ -19,13 +19,20 @@ from bgdata.kinds.column_values import (
 )
 from bgdata.kinds.rechecking import check_arrays, check_replayed
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation, counts_of
-from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, network_text, open_network, open_roller
+from bgdata.selfplay.kinds.shared.rollouts_compute import (
+    folders_of,
+    network_text,
+    open_network,
+    open_roller,
+    played_tables,
+)
 from bgdata.selfplay.kinds.training_games import STARTS, TrainingGameParameters
 from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
 from bgdata.selfplay.training_games import NO_POSITIONS, training_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Recheck, sample_text
-from bgdata.store.job import Settings, Work, compute_shards, ranges
+from bgdata.store.handed import Settings, hand_on
+from bgdata.store.shards import Work, compute_shards, ranges
 from bgdata.store.table import Table
 
 SHARD_GAMES = 400  # some seconds of work on one core
@@ -43,7 +50,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
     def compute(self, build: Build[TrainingGameParameters]) -> None:
         parameters, job = build.parameters, build.job
         settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
-        work = Work(f"{__name__}:play_shard", settings)
+        work = Work(f"{__name__}:play_shard", settings, handed=hand_on(played_tables(build)))
         shards = list(compute_shards(job, "games", work, ranges(build.items(parameters.games), SHARD_GAMES)))
         for name in ROW_ARRAYS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))

@@ -90,7 +90,7 @@ def study(
     parameters = StudyParameters(
         found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
     )
-    table = build_version(warehouse, STUDIES, parameters, executor=options["executor"], force=options["force"])
+    table = build_version(warehouse, STUDIES, parameters, force=options["force"])
     series = read_series(table)
     title = f"{NAMES[study]}: {count:,} games each, {table.folder}"
     lines = (line for length in sorted({key[0] for key in series}) for line in study_lines(series, length))

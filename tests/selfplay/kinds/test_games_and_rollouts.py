@@ -3,6 +3,7 @@ values are found."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from importlib import import_module
 from math import nan
@@ -21,7 +22,6 @@ from bgdata.selfplay.kinds.rollout_labels import DATASET, RolloutLabelParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.kinds.training_games import StartShare
 from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
-from bgdata.store import job
 from bgdata.store.dataset import Context
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
@@ -30,6 +30,7 @@ from bgdata.warehouse.commands.export import write_text
 from tests.contract.kinds import small
 from tests.kept import own
 from tests.rechecking import inputs_of
+from tests.store.sharing import Elsewhere, hide_from_workers
 from tests.store.toy import Notes
 from tests.together import each
 
@@ -230,7 +231,7 @@ def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: d
 
 
 class CutOff(Notes):
-    """Progress that interrupts a build at the first step after a checkpoint."""
+    """Progress that cuts a build off after its second shard."""
 
     def __init__(self, root: Path) -> None:
         super().__init__()
@@ -238,7 +239,7 @@ class CutOff(Notes):
 
     def advance(self, count: int) -> None:
         super().advance(count)
-        if any(self.staging.glob("*/checkpoint-*")):
+        if len(list(self.staging.glob("*/shards/*.npz"))) > 1:
             raise KeyboardInterrupt
 
 
@@ -254,21 +255,24 @@ class CutOff(Notes):
         ("reference_positions", {"STEP": 10}),
         ("reference_scores", {"STEP": 10}),
         ("reference_checks", {"STEP": 2}),
+        ("selfplay_labels", {"SHARD_GAMES": 3}),
     ],
 )
 def test_resumed_builds_have_the_same_values(
-    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, kind: str, step: dict[str, int]
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, step: dict[str, int]
 ) -> None:
-    """From the last checkpoint. Values do not depend on the size of steps."""
+    """From their shards, on machines that see nothing of the warehouse; the values do not depend on how many are
+    computed at a time."""
     expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     for name, size in step.items():
         monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
     parameters, notes = all_kinds()[kind].smallest, Notes()
     with pytest.raises(KeyboardInterrupt):
         warehouse.build(kind, parameters, force=True, progress=CutOff(warehouse.root))
-    assert warehouse.build(kind, parameters, force=True, progress=notes).manifest.digest == expected
-    assert any(" after step 1 of " in text for text in notes.texts)
+    hide_from_workers(monkeypatch, warehouse.root.resolve(), memory_path / "cache")
+    machines = Elsewhere(str(memory_path / "store"))
+    assert warehouse.build(kind, parameters, force=True, progress=notes, executor=machines).manifest.digest == expected
+    assert any(re.search(": 2 of [0-9]+ parts are there", text) for text in notes.texts)
 
 
 @each("kind", ["lookahead_labels", "rollout_labels", "selfplay_labels"])

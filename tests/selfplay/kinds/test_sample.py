@@ -22,10 +22,11 @@ from bgdata.game.position import Position
 from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
 from bgdata.selfplay.kinds.play_sample import DATASET as PLAYS
 from bgdata.selfplay.kinds.position_sample import DATASET as POSITIONS
-from bgdata.selfplay.kinds.shared import games_compute
-from bgdata.selfplay.kinds.shared.games_compute import board_hashes, sample_rows
+from bgdata.selfplay.kinds.shared.games_compute import board_hashes, hashed_rows, lowest_of
 from bgdata.selfplay.splits import SPLITS, splits_of_games
+from bgdata.store.arrays import Array
 from bgdata.store.parameters import VersionRef
+from bgdata.store.shards import ranges
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
 from tests.contract.kinds import small
@@ -62,9 +63,16 @@ def test_rows_equal_positions_of_the_corpus(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
-def test_sample_has_first_rows_with_lowest_hashes(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    """Against plain Python, for each class."""
-    monkeypatch.setattr(games_compute, "SAMPLED_AT_ONCE", at_once)
+def test_sample_has_first_rows_with_lowest_hashes(at_once: int) -> None:
+    """By plain Python: the lowest hashes of each class, each where the position comes first."""
+
+    def sampled(boards: Array, classes: Array, most: int) -> list[int]:
+        parts = ranges(len(boards), at_once)
+        shards = (
+            hashed_rows(boards[part.start : part.stop], classes[part.start : part.stop], part.start) for part in parts
+        )
+        return lowest_of(shards, most).tolist()
+
     seen: dict[tuple[int, ...], int] = {}
     classes = position_classes(random_games().boards).astype(np.uint8)
     for row, board in enumerate(random_games().boards.tolist()):
@@ -76,8 +84,8 @@ def test_sample_has_first_rows_with_lowest_hashes(monkeypatch: pytest.MonkeyPatc
         for wanted in ({10}, {9}, {4, 6, 8}):
             boards = [board for board, row in seen.items() if classes[row] in wanted]
             expected += [seen[board] for board in sorted(boards, key=hashes.__getitem__)[:most]]
-        assert sample_rows(random_games().boards, classes, most).tolist() == sorted(expected)
-    assert sample_rows(random_games().boards[:0], classes[:0], 5).tolist() == []
+        assert sampled(random_games().boards, classes, most) == sorted(expected)
+    assert sampled(random_games().boards[:0], classes[:0], 5) == []
 
 
 def test_hashes_are_uniform() -> None:

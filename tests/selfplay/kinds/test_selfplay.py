@@ -27,7 +27,7 @@ from bgdata.selfplay.kinds import selfplay_compute as selfplay
 from bgdata.selfplay.kinds.selfplay import DATASET, TABLES, SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_compute import play_shard, play_texts
 from bgdata.store.executors import open_executor
-from bgdata.store.job import Work
+from bgdata.store.shards import Work
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,14 +25,16 @@ from bgdata.kinds.column_values import (
 from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Computation, Computed
+from bgdata.store.dataset import Build, Computation, Computed
+from bgdata.store.handed import Settings
 from bgdata.store.job import Job
 from bgdata.store.parameters import Parameters
+from bgdata.store.shards import compute_shards, opened_once, ranges, work_of
 from bgdata.store.table import Table
 
 P = TypeVar("P", bound=Parameters)
 TEXTS = ("network", "engine")  # arrays with one text for all rows
-SAMPLED_AT_ONCE = 1 << 22  # rows read at a time
+SAMPLED_AT_ONCE = 1 << 20  # rows of a shard
 OWNERS = ("centered", "on_roll", "opponent")
 # null unless a kind fills them: other records lack them
 MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
@@ -199,25 +202,52 @@ def file_classes(classes: Array) -> Array:
     return table[classes]
 
 
-def sample_rows(boards: Array, classes: Array, most: int) -> Array:
-    """int64[n]: ascending rows of int8[rows, 26] boards, each the first of its position, at most `most` of each class.
+def sample_rows(build: Build[Any], most: int) -> Array:
+    """int64[n]: ascending rows of the turns of the games that a sample is made of, each the first of its position, at
+    most `most` of each class.
 
-    A class with more positions keeps those with the lowest hashes, so samples of a larger corpus overlap. Rows are read
-    in blocks.
+    If there are more, those with the lowest hashes are taken, so a larger corpus keeps the choice from a smaller one,
+    or finds lower hashes. A shard looks at some rows.
     """
-    lowest: dict[int, tuple[Array, Array]] = {}  # by class: hashes, ascending, and rows
-    for block in slices(len(boards), SAMPLED_AT_ONCE):
-        hashes, first = np.unique(board_hashes(np.asarray(boards[block])), return_index=True)
-        found = file_classes(np.asarray(classes[block])[first])
-        for number in np.unique(found).tolist():
-            is_of_class = found == number
-            other = hashes[is_of_class], block.start + first[is_of_class]
-            if number in lowest:
-                joined, rows = (np.concatenate(pair) for pair in zip(lowest[number], other, strict=True))
-                unique, places = np.unique(joined, return_index=True)  # the earlier of equal positions
-                other = unique, rows[places]
-            lowest[number] = other[0][:most].copy(), other[1][:most].copy()
-    return np.sort(np.concatenate([np.zeros(0, np.int64), *(rows for _, rows in lowest.values())]))
+    games = {"games": build.inputs["games"]}
+    work = work_of(build, f"{__name__}:sample_shard", games, most=most)
+    parts = ranges(len(games["games"].array("turn_boards")), SAMPLED_AT_ONCE)
+    return lowest_of(compute_shards(build.job, "turns", work, parts), most)
+
+
+def sample_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """`hashed_rows` of the turns begin to end - 1 of games: the lowest of each class."""
+    games = opened_once(open_games, settings)
+    boards, classes = (np.asarray(games.array(name)[begin:end]) for name in ("turn_boards", "turn_classes"))
+    return _lowest(hashed_rows(boards, classes, begin), int(settings["most"]))
+
+
+def open_games(settings: Settings) -> Table:
+    """The games of `sample_shard`."""
+    return Table(Path(str(settings["games"])))
+
+
+def hashed_rows(boards: Array, classes: Array, first: int) -> dict[str, Array]:
+    """Hashes uint64[n], rows int64[n] from the first one on, and classes of files uint8[n] of int8[n, 26] boards."""
+    return {
+        "hashes": board_hashes(boards), "rows": np.arange(first, first + len(boards)), "classes": file_classes(classes)
+    }  # fmt: skip
+
+
+def lowest_of(shards: Iterable[Mapping[str, Array]], most: int) -> Array:
+    """int64[n]: ascending rows of `hashed_rows`, those with the lowest hashes of each class; of equal positions the
+    first."""
+    found: Mapping[str, Array] = {}
+    for shard in shards:
+        found = _lowest({name: np.concatenate([found.get(name, shard[name][:0]), shard[name]]) for name in shard}, most)
+    return np.sort(found["rows"]) if found else np.zeros(0, np.int64)
+
+
+def _lowest(found: Mapping[str, Array], most: int) -> dict[str, Array]:
+    _, first = np.unique(found["hashes"], return_index=True)
+    classes = found["classes"][first]
+    kept = np.concatenate([first[:0], *(first[classes == number][:most] for number in np.unique(classes))])
+    return {name: values[kept] for name, values in found.items()}
 
 
 def board_hashes(boards: Array) -> Array:

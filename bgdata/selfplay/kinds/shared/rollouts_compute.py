@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays
-from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer, find_network
 from bgdata.evaluation.player import open_named_player
@@ -21,14 +21,31 @@ from bgdata.selfplay.rollout import Through, roll_out
 from bgdata.selfplay.series import CubefulRules
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Context
-from bgdata.store.job import Settings
+from bgdata.store.handed import Settings
 from bgdata.store.table import Table
+from bgdata.store.versions import Versions
 
 
 def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
-    """Folders of the network and the tables by role, for workers. Raises MissingTableError."""
-    tables = {**context.inputs, "network": network_table(context)}
-    return {role: str(table.folder.resolve()) for role, table in tables.items()}
+    """The folders of the network and the tables, by role. Raises MissingTableError."""
+    return {role: str(table.folder.resolve()) for role, table in played_tables(context).items()}
+
+
+def played_tables(context: Context[NetworkChoice]) -> dict[str, Table]:
+    """The network and the tables, by role. Raises MissingTableError."""
+    return {**context.inputs, "network": network_table(context)}
+
+
+def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) -> list[Table]:
+    """The versions that a player by name plays by: those that `open_named_player` opens."""
+    if name.partition("/")[0] != NETWORK:
+        return []
+    found = [find_network(name, warehouse)]
+    if has_tables and warehouse.root.is_dir():
+        bearoff = open_bearoff(warehouse)
+        tables = bearoff.two_sided, bearoff.one_sided, bearoff.gammon, bearoff.error
+        found += [table for table in tables if table is not None]
+    return found
 
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
