@@ -104,12 +104,18 @@ _chosen: list[Executor] = []  # the innermost last
 def using_executor(name: str, through: str = "") -> Iterator[None]:
     """Have all builds of this process that name no executor use this one, inside the block. Raises what `open_executor`
     does."""
-    with open_executor(name, through) as executor:
-        _chosen.append(executor)
-        try:
-            yield
-        finally:
-            _chosen.remove(executor)
+    with open_executor(name, through) as executor, using(executor):
+        yield
+
+
+@contextmanager
+def using(executor: Executor) -> Iterator[None]:
+    """The same of an executor that is open."""
+    _chosen.append(executor)
+    try:
+        yield
+    finally:
+        _chosen.remove(executor)
 
 
 def chosen_executor() -> Executor:
