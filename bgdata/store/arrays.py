@@ -13,6 +13,7 @@ import re
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
@@ -215,9 +216,15 @@ def release_pages(values: Any) -> None:
             base = base.base
         pages = getattr(base, "obj", None)
         if isinstance(pages, ctypes.Array):
-            libc = ctypes.CDLL(None)
-            libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-            libc.madvise(ctypes.addressof(pages), len(pages), mmap.MADV_DONTNEED)
+            _madvise()(ctypes.addressof(pages), len(pages), mmap.MADV_DONTNEED)
+
+
+@cache
+def _madvise() -> Any:
+    """The function of the system, which follows advice where it can."""
+    found = ctypes.CDLL(None).madvise
+    found.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return found
 
 
 def save_array(path: Path, values: Array) -> None:

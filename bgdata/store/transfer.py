@@ -374,9 +374,9 @@ class Transfer:
         self._together(plans, self._fetch_version, len(names))
         for title in sorted(titles):
             self._point(warehouse, title, offered.current.get(title), is_first=is_first[title])
-        from bgdata.store.catalog import write_catalog  # loads DuckDB
+        from bgdata.store.catalog import refresh_catalog  # loads DuckDB
 
-        write_catalog(warehouse)
+        refresh_catalog(warehouse, exact=set())
         return sorted(self._done)
 
     def push(self, warehouse: Versions, place: Place, scopes: Sequence[str] = ()) -> list[Moved]:

@@ -62,9 +62,9 @@ class Warehouse(Versions):
 
         `inputs` are input versions by role, instead of those of `find_inputs`. `files` are the files of an imported
         kind; `strict` fails an import with rows that break a rule; `force` builds an existing version again;
-        `executor` computes the shards of kinds that have them, by default this process: see executors.open_executor.
-        `directory` is a folder for the versions of the variant, for example on another disk, which the warehouse links
-        to. `with_catalog=False` leaves catalog.duckdb unchanged, for a caller that builds more. Raises
+        `executor` computes the shards of kinds that have them, by default the one of executors.using_executor, or this
+        process. `directory` is a folder for the versions of the variant, for example on another disk, which the
+        warehouse links to. `with_catalog=False` leaves catalog.duckdb unchanged, for a caller that builds more. Raises
         InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError, without damage to published
         versions.
         """

@@ -138,7 +138,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
 @click.pass_obj
 def games(
     warehouse: Warehouse, /, name: str, network: str, starts: tuple[StartShare, ...], doubts: VersionRef | None,
-    executor: str, force: bool, form: str, **recipe: Any,
+    force: bool, form: str, **recipe: Any,
 ) -> None:  # fmt: skip
     """Play games to learn from, begun anywhere.
 
@@ -159,7 +159,7 @@ def games(
     network_choice = network_parameters(warehouse, network)
     place = doubts and network_ref(warehouse, warehouse.open_reference(str(doubts)))
     parameters = GameParameters(name=name, starts=starts or MIXED, doubts=place, **network_choice, **recipe)
-    table = build_version(warehouse, GAMES, parameters, executor=executor, force=force)
+    table = build_version(warehouse, GAMES, parameters, force=force)
     change = table.manifest.statistics["rms_change_from_static"]
     print_built(table, [f"labels are {change:.4f} points from 0-ply (root mean square)"], form)
 

@@ -90,6 +90,20 @@ def test_a_run_of_another_recipe_is_not_gone_on_with(untaught: Warehouse, monkey
     assert [note for note in progress.notes if note.startswith("going on")] == []
 
 
+def test_labels_of_the_same_games_are_named(untaught: Warehouse) -> None:
+    table, progress = next(untaught.versions("selfplay_labels")), Killer(epochs=99)
+    again = table.folder.parents[1] / "again" / table.folder.name
+    shutil.copytree(table.folder, again)
+    replace(table.manifest, variant="again").save(again)
+    other = f"selfplay_labels/again/{again.name}"
+    found = untaught.build(
+        DATASET.name, changed({"labels": f"{table.name}+{other}", "feed_format": 2, "epochs": 1}), progress=progress
+    )
+    player = "games of pubeval 2 with the seed 3"
+    assert f"{other} and {table.name} are of the same games: {player}" in progress.notes
+    assert found.manifest.parameters["feed_format"] == 2
+
+
 def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
     """At a rate that ruins: the errors of what was kept are the lowest, those of a player who is asked again."""
     table = untaught.build(DATASET.name, TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "epochs": 4}))
@@ -270,6 +284,7 @@ def test_labels_twice() -> None:
         ),
         ({"activation": "rectified"}, "expected --start new for activation rectified, got network/tiny"),
         ({"inputs": "tesauro-198"}, "expected --start new for inputs tesauro-198, got network/tiny"),
+        ({"feed_format": 3}, "expected feed_format from 1 to 2, got 3"),
     ],
 )
 def test_wrong_parameters(memory_path: Path, change: dict[str, Any], message: str) -> None:
