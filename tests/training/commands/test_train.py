@@ -250,6 +250,11 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
         (["--labels", "selfplay_labels", "--start", "network/none"], 1, "no network/none in "),
         (["--labels", "selfplay_labels", "--device", "cuda"], 2, "expected the trainer torch for the device cuda, got"),
         (["tiny", "--labels", "selfplay_labels"], 2, "expected a name that no network has that learned by self-play"),
+        (
+            ["diverse-19", "--labels", "selfplay_labels"],
+            2,
+            "expected a name that no network has that comes with bgdata",
+        ),
     ],
 )
 def test_wrong_labels_are_refused(warehouse: Warehouse, arguments: list[str], code: int, message: str) -> None:
