@@ -258,7 +258,7 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
     ],
 )
 def test_wrong_labels_are_refused(warehouse: Warehouse, arguments: list[str], code: int, message: str) -> None:
-    name = [] if arguments[0] == "tiny" else ["other"]
+    name = [] if arguments[0] in ("tiny", "diverse-19") else ["other"]
     assert error_of(run(warehouse.root, "train", "sl", *name, *arguments), code).startswith(message)
     assert warehouse.variants(SUPERVISED.name) == ["tiny-supervised"]
 
