@@ -54,9 +54,11 @@ def chosen_parameters(
     *,
     anew: bool = False,
 ) -> SupervisedParameters:
-    """The recipe, completed by defaults and by the versions that these names mean now; with `anew` also that of a network
-    that comes with bgdata. Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError if PyTorch is
-    missing."""
+    """The recipe, completed by defaults and by the versions that these names mean now; with `anew` also that of a
+    network that comes with bgdata.
+
+    Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError if PyTorch is missing.
+    """
     known = known_network(name)
     if (known and known[0] == LEARNED.name) or name in warehouse.variants(LEARNED.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {cite(name)}")
