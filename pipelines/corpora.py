@@ -6,9 +6,8 @@
     rollouts   these positions, rolled out                          rollout_labels
     cubeful    money games with the cube                            cubeful_selfplay
 
-Games with the cube wait for nothing, labels and rollouts only for the games. Games come in parts, which --executor
-spreads over processes; on a Dask cluster each range of games or positions is a task. A flow that is run again finds
-finished parts.
+Games with the cube have no inputs; labels and rollouts need only the games. --executor spreads parts of games over
+processes; on a Dask cluster each range of games or positions is a task. A flow that is run again keeps finished parts.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from bgdata.errors import (
     CheckFailedError,
     CheckSkippedError,
     CorruptFileError,
+    NotFetchedError,
     OlderTableError,
     StorageError,
     cite,
@@ -210,7 +211,7 @@ class _Reader:
 def _reason(table: Table, error: Exception) -> str:
     """What whoever reads the table of a damaged version is told: it names the version and what is wrong."""
     flaw = str(error).splitlines()[0]
-    if isinstance(error, OlderTableError):
+    if isinstance(error, OlderTableError | NotFetchedError):
         return flaw
     if table.folder.name == CURRENT:
         return f"{table.name.removesuffix('/' + CURRENT)} is not there: {flaw}"

@@ -9,7 +9,10 @@ library says.
 from __future__ import annotations
 
 import http.client
+import os
 import re
+import shutil
+import threading
 import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
@@ -32,9 +35,10 @@ from bgdata.errors import (
     needing,
     without_secrets,
 )
+from bgdata.process import when_cut_off
 from bgdata.store.download import FAILURES, TIMEOUT_SECONDS
 from bgdata.store.names import is_name
-from bgdata.store.storage import is_want_of_memory, open_regular, storage_errors, write_file
+from bgdata.store.storage import is_want_of_memory, make_folder, open_regular, storage_errors, sync, write_file
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 LEVELS = ("kind", "variant", "version")  # of the folders of a warehouse
@@ -119,6 +123,10 @@ class OpenPlace(Place):
         """All files, or those in a folder, by their whole names."""
 
     @abstractmethod
+    def send(self, path: Path, name: str) -> None:
+        """Write a file to the place."""
+
+    @abstractmethod
     def write(self, name: str, data: bytes, *, is_new: bool = False) -> bool:
         """Write a small file; if it `is_new`, only where there is none. Returns whether it did."""
 
@@ -164,6 +172,19 @@ class Folder(OpenPlace):
         write_file(path, data)
         return True
 
+    def send(self, path: Path, name: str) -> None:
+        target = self.root / name
+        partial = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
+        with storage_errors("write", target), when_cut_off(lambda: partial.unlink(missing_ok=True)):
+            make_folder(target.parent)
+            try:
+                shutil.copyfile(path, partial)
+                sync(partial)
+                partial.replace(target)
+            finally:
+                partial.unlink(missing_ok=True)
+            sync(target.parent)
+
 
 class Web(Place):
     """A web server with the files of a warehouse, which is only read: its list of versions is `index.json`."""
@@ -184,7 +205,7 @@ class Web(Place):
             tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
         if length is not None and not is_part and (begin or (size or len(data)) > length):
             raise DownloadError(
-                f"expected a part of {self.where(name)}, got the whole file: the server knows no range requests"
+                f"expected a part of {self.where(name)}, got the whole file: the server does not support range requests"
             )
         return Part(data if length is None else data[:length], size, tag)
 
@@ -270,7 +291,6 @@ class Store(OpenPlace):
             return Part(bytes(self._files.cat_file(path, start=begin or None, end=end)), None, "")
 
     def send(self, path: Path, name: str) -> None:
-        """Write a file to the store."""
         target = f"{self._root}/{name}"
         with self._errors("write", self.where(name), StorageError):
             self._files.makedirs(target.rpartition("/")[0], exist_ok=True)

@@ -221,7 +221,7 @@ def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, Bgd
         return warehouse.open(kind, variant), None
     except BgdataError as error:
         there = warehouse.versions(kind, variant)
-        return max(there, key=lambda each: each.folder, default=Table(folder / CURRENT, kind)), error
+        return max(there, key=lambda each: each.folder, default=warehouse.table_in(folder / CURRENT, kind)), error
 
 
 def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict[str, Version]:
@@ -229,7 +229,7 @@ def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict
     what is damaged, or cannot be read for now, is to be read again by whoever asks."""
     found = {}
     for version, sizes in seen.sizes.items():
-        table = Table(warehouse.root / kind / name / version, kind)
+        table = warehouse.table_in(warehouse.root / kind / name / version, kind)
         try:
             table.check_sizes()
             found[version] = Version(sizes, table.manifest.rows, sum(entry.bytes for entry in table.manifest.files))
@@ -242,7 +242,7 @@ def read_variant(warehouse: Versions, kind: str, name: str, seen: Seen) -> Varia
     """A variant as `list` needs it: its versions, and which one answers; of its tables nothing is known."""
     table, flaw = current_of(warehouse, kind, name)
     if is_want(flaw) or flaw:
-        table = Table(table.folder.with_name(CURRENT), kind)
+        table = warehouse.table_in(table.folder.with_name(CURRENT), kind)
     return Variant(*seen[:3], table.folder.name, read_versions(warehouse, kind, name, seen), {}, {})
 
 

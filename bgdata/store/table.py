@@ -88,6 +88,10 @@ class Table:
         """The path of the Parquet file of the main table."""
         return self.folder / PARQUET
 
+    def has_file(self, file: str) -> bool:
+        """Whether its manifest lists one of the kind's files, such as `table.parquet`, or one of each part."""
+        return bool({entry.name for entry in self.manifest.files}.intersection(self.files_of(file)))
+
     def array(self, name: str, *, scattered: bool = False) -> Array:
         """A flat array, mapped read-only, as `map_array` has it; of a version in parts a `PartedArray` of their rows.
         Raises MissingTableError or CorruptFileError."""

@@ -194,16 +194,24 @@ def in_scopes(names: Collection[str], scopes: Sequence[str], where: str) -> list
     return sorted(chosen) if scopes else sorted(names)
 
 
-def fetched_manifest(place: Place, name: str, listed: Listed) -> tuple[bytes, Manifest]:
+def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
     """(bytes, manifest) of a version of a place. Raises ManifestFormatError for what is none, or that of another
-    version, and DigestMismatchError where the index states another hash."""
+    version."""
     where = place.where(f"{name}/{MANIFEST}")
     data = place.part(f"{name}/{MANIFEST}", 0, MOST_BYTES).data
     found = parse_manifest(data, where)
-    if f"{found.dataset}/{found.variant}/{found.version}" != name:
-        other = f"{found.dataset}/{found.variant}/{found.version}"
+    other = f"{found.dataset}/{found.variant}/{found.version}"
+    if other != name:
         raise ManifestFormatError(f"expected the manifest of {name} in {where}, found that of {other}")
+    return data, found
+
+
+def fetched_manifest(place: Place, name: str, listed: Listed) -> tuple[bytes, Manifest]:
+    """(bytes, manifest) of a version as a place lists it. Raises as `manifest_of`, and DigestMismatchError where the
+    index states another hash."""
+    data, found = manifest_of(place, name)
     if listed.files is None and (has := hashlib.sha256(data).hexdigest()) != listed.tag:
+        where = place.where(f"{name}/{MANIFEST}")
         raise DigestMismatchError(f"expected SHA-256 {listed.tag[:16]}... of {where}, found {has[:16]}...")
     return data, found
 
@@ -370,7 +378,7 @@ class Transfer:
         plans = [_Fetch(warehouse, place, name, *each) for name, each in zip(wanted, manifests, strict=True)]
         if not self._begin(f"from {place.address}", plans):
             return sorted(self._done)
-        _check_room(warehouse.root, sum(plan.bytes for plan in plans))
+        check_room(warehouse.root, sum(plan.bytes for plan in plans))
         self._together(plans, self._fetch_version, len(names))
         for title in sorted(titles):
             self._point(warehouse, title, offered.current.get(title), is_first=is_first[title])
@@ -582,7 +590,7 @@ def _is_whole(warehouse: Versions, name: str) -> bool:
     return True
 
 
-def _check_room(root: Path, needed: int) -> None:
+def check_room(root: Path, needed: int) -> None:
     """Raise TooLargeError where the disk of a folder has no room for so many bytes."""
     folder = next(path for path in (root.absolute(), *root.absolute().parents) if path.is_dir())
     with storage_errors("read", folder):

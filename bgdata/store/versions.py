@@ -145,7 +145,11 @@ class Versions:
             named = [self.root / name / variant] if variant is not None and is_name("variant", variant) else []
             for folder in self.variant_folders(name) if variant is None else named:
                 for version in version_names(folder):
-                    yield Table(folder / version, name)
+                    yield self.table_in(folder / version, name)
+
+    def table_in(self, folder: Path, kind: str) -> Table:
+        """The version in a folder of this warehouse."""
+        return Table(folder, kind)
 
     def versions_in(self, scope: str | None) -> list[Table]:
         """All versions, or those of KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError,
@@ -168,7 +172,7 @@ class Versions:
         if wanted and is_name("variant", variant) and is_name("version", wanted):
             folder = self.root / kind / variant / wanted
             if folder.is_dir():
-                return Table(folder, kind)
+                return self.table_in(folder, kind)
         tables = {table.folder.name: table for table in self.versions(kind, variant)}
         if wanted is None and tables:
             return newest(tables.values())

@@ -47,7 +47,7 @@ def version_rows(warehouse: Warehouse, name: str, known: dict[str, Variant] | No
             if read.sizes:
                 yield row | {"rows": read.rows, "bytes": read.bytes, "damage": None}
             else:
-                yield row | _read_again(Table(warehouse.root / name / variant / version, name))
+                yield row | _read_again(warehouse.table_in(warehouse.root / name / variant / version, name))
     for variant, flaw in lost:
         missing = dict.fromkeys(("version", "rows", "bytes"))
         yield {"variant": variant, "is_current": True, "damage": str(flaw), **missing}

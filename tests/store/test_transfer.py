@@ -43,12 +43,8 @@ from tests.together import each
 
 
 @pytest.fixture(name="memory")
-def _memory() -> Iterator[str]:
-    """The address of an empty store in the memory of this process."""
-    MemoryFileSystem.store.clear()
-    MemoryFileSystem.pseudo_dirs[:] = [""]
-    yield "memory://shop/ware"
-    MemoryFileSystem.store.clear()
+def _memory(memory_store: str) -> str:
+    return memory_store
 
 
 @pytest.fixture(name="built")

@@ -143,7 +143,7 @@ def run_query(
     with written_aside(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
-        named = "" if allow_files else text
+        named = "" if allow_files and not warehouse.is_remote else text
         with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs, for_query=named) as connection:
             for file in gnubg_files:
                 name = re.sub(r"\W", "_", file.stem.lower())
