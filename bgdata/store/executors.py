@@ -102,12 +102,18 @@ _chosen: list[Executor] = []  # the innermost last
 def using_executor(name: str, through: str = "") -> Iterator[None]:
     """A context in which all builds of this process without an executor use this one. Raises the errors of
     `open_executor`."""
-    with open_executor(name, through) as executor:
-        _chosen.append(executor)
-        try:
-            yield
-        finally:
-            _chosen.remove(executor)
+    with open_executor(name, through) as executor, using(executor):
+        yield
+
+
+@contextmanager
+def using(executor: Executor) -> Iterator[None]:
+    """A context in which all builds of this process without an executor use this open one."""
+    _chosen.append(executor)
+    try:
+        yield
+    finally:
+        _chosen.remove(executor)
 
 
 def chosen_executor() -> Executor:

@@ -24,7 +24,7 @@ from bgdata.store.table import Table
 from bgdata.training.feed.feed import FORMAT
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.training.kinds.network import DATASET as LEARNED
-from bgdata.training.kinds.network import network_ref
+from bgdata.training.kinds.network import known_network, network_ref
 from bgdata.training.kinds.supervised_network import DATASET as NETWORKS
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, WeightedLabels
 from bgdata.training.networks import feature_names
@@ -45,12 +45,25 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
 
 
 def chosen_parameters(
-    warehouse: Warehouse, name: str, labels: tuple[str, ...], start: str, guard: bool, recipe: dict[str, Any]
+    warehouse: Warehouse,
+    name: str,
+    labels: tuple[str, ...],
+    start: str,
+    guard: bool,
+    recipe: dict[str, Any],
+    *,
+    anew: bool = False,
 ) -> SupervisedParameters:
-    """The recipe, completed by defaults and by the versions that these names mean now. Raises UsageError,
-    MissingTableError, UnknownPlayerError, and MissingExtraError if PyTorch is missing."""
-    if (SHIPPED / name).is_dir() or name in warehouse.variants(LEARNED.name):
+    """The recipe, completed by defaults and by the versions that these names mean now; with `anew` also that of a
+    network that comes with bgdata.
+
+    Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError if PyTorch is missing.
+    """
+    known = known_network(name)
+    if (known and known[0] == LEARNED.name) or name in warehouse.variants(LEARNED.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {cite(name)}")
+    if known and not anew:
+        raise UsageError(f"expected a name that no network has that comes with bgdata, got {cite(name)}; try: --force")
     table = None if start == NEW else find_network(start, warehouse)
     platform = ""  # kernels give the same result on any platform
     if recipe.get("trainer", SupervisedParameters.trainer) == "torch":

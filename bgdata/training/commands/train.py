@@ -245,7 +245,7 @@ def sl(
     """
     from bgdata.training.steps import chosen_parameters
 
-    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
+    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe, anew=force)
     table = build_version(warehouse, SUPERVISED, parameters, force=force)
     statistics, curve = table.manifest.statistics, table.array("curve")
     before, after = (

@@ -250,10 +250,15 @@ def test_sl_trains_from_gnubg_training_files(warehouse: Warehouse, tmp_path: Pat
         (["--labels", "selfplay_labels", "--start", "network/none"], 1, "no network/none in "),
         (["--labels", "selfplay_labels", "--device", "cuda"], 2, "expected the trainer torch for the device cuda, got"),
         (["tiny", "--labels", "selfplay_labels"], 2, "expected a name that no network has that learned by self-play"),
+        (
+            ["diverse-19", "--labels", "selfplay_labels"],
+            2,
+            "expected a name that no network has that comes with bgdata",
+        ),
     ],
 )
 def test_invalid_labels_are_refused(warehouse: Warehouse, arguments: list[str], code: int, message: str) -> None:
-    name = [] if arguments[0] == "tiny" else ["other"]
+    name = [] if arguments[0] in ("tiny", "diverse-19") else ["other"]
     assert error_of(run(warehouse.root, "train", "sl", *name, *arguments), code).startswith(message)
     assert warehouse.variants(SUPERVISED.name) == ["tiny-supervised"]
 
