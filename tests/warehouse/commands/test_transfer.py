@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
@@ -59,9 +60,9 @@ def test_the_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch:
     written: list[Path] = []
     real = catalog.refresh_catalog
 
-    def refresh_catalog(warehouse: Versions, *, exact: set[str] | None = None) -> None:
+    def refresh_catalog(warehouse: Versions, **options: Any) -> None:
         written.append(warehouse.root)
-        real(warehouse, exact=exact)
+        real(warehouse, **options)
 
     monkeypatch.setattr(catalog, "refresh_catalog", refresh_catalog)
     succeeds(memory_path / "copy", "pull", STORE)
