@@ -113,8 +113,8 @@ def _new_scratch(shape: Integers) -> TrialScratch:
 def _fill_trained(
     begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
 ) -> None:
-    """Fills weights[trial] and biases[trial] with what games first:first + count make of them, and totals[trial, 0:3]
-    with themselves plus turns, gammons and backgammons, for the trials begin:end."""
+    """Updates weights[trial] and biases[trial] by games first:first + count, and adds turns, gammons and backgammons to
+    totals[trial, 0:3], for trials begin:end."""
     scratch, board = _new_scratch(networks.shape), START.copy()
     for trial in range(begin, end):
         network = Network(networks.shape, networks.weights[trial], networks.biases[trial])
@@ -130,7 +130,7 @@ def _fill_trained(
 def train_trial_game(
     trial: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TrialScratch
 ) -> tuple[int, int]:
-    """Fills weights and biases with what each turn of a game teaches; `side` begins, and board[slot], seen by it, is
+    """Updates weights and biases after each turn of a game; `side` begins, and board[slot], seen by it, is
     overwritten. Returns (points to player 0, turns); a game of MOST_TURNS is cut there, for 0 points."""
     given, after = scratch.turn.given, scratch.turn.after
     for turn in range(MOST_TURNS):

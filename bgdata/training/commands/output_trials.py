@@ -14,7 +14,7 @@ from bgdata.cli import options
 from bgdata.cli.charts import format_places, look_of, new_figure, write_figure
 from bgdata.cli.output import build_version, show_rows
 from bgdata.cli.recipes import TD_RECIPE, recipe_options
-from bgdata.rows import COUNT, EQUITY, PERCENT, Column, Quantity, Row, table_lines
+from bgdata.rows import EQUITY, PERCENT, Column, Quantity, Row, table_lines
 from bgdata.training.kinds.output_trials import DATASET, FIGURES, TRIALS, OutputTrialParameters
 from bgdata.warehouse import Warehouse
 
