@@ -86,7 +86,7 @@ def build(sources: Path, folder: Path, seconds: str, *targets: str) -> list[Path
     named = [word for target in targets for word in ("--target", target)]
     command = (sys.executable, "-m", "hatchling", "build", "--directory", folder, *named)
     output(*command, folder=sources, SOURCE_DATE_EPOCH=seconds)
-    return sorted(folder.iterdir())
+    return sorted(folder.iterdir(), key=lambda path: path.suffix)  # sdist, wheel
 
 
 def check_same(first: Sequence[Path], second: Sequence[Path]) -> None:
@@ -163,7 +163,7 @@ def release_notes(changelog: str, version: str) -> str:
     """What the changelog says of a version, or of the next one while it has no date: Markdown with a heading."""
     sections = {
         title.split()[0]: text.strip()
-        for title, text in re.findall(r"^## (.+)\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+        for title, text in re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
     }
     text = sections.get(version) or sections.get("Unreleased")
     if not text:
