@@ -128,6 +128,10 @@ class MissingTableError(BgdataError, KeyError):
     """The warehouse has no such dataset, variant or version."""
 
 
+class NotFetchedError(BgdataError, LookupError):
+    """A file of a warehouse at an address is wanted where nothing is fetched."""
+
+
 class VersionInUseError(BgdataError, RuntimeError):
     """A version cannot be deleted, because other versions are made from it, or are being made."""
 

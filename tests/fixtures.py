@@ -21,6 +21,24 @@ if TYPE_CHECKING:
     from tests.imports.importing import Imports
 
 
+@pytest.fixture
+def remote_cache(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of what is fetched from warehouses at addresses, empty at first."""
+    monkeypatch.setattr("bgdata.store.remote.cache_folder", lambda: memory_path / "cache")
+    return memory_path / "cache" / "remote"
+
+
+@pytest.fixture
+def memory_store() -> Iterator[str]:
+    """The address of an empty store in the memory of this process."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    MemoryFileSystem.store.clear()
+    MemoryFileSystem.pseudo_dirs[:] = [""]
+    yield "memory://shop/ware"
+    MemoryFileSystem.store.clear()
+
+
 @pytest.fixture(scope="session")
 def s3_address() -> Iterator[str]:
     """The address of a server on this machine that answers as S3 does."""

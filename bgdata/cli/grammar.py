@@ -108,7 +108,7 @@ class Commands(click.Group):
             if isinstance(error, click.ClickException):
                 fail_as_click(error)
             if isinstance(error, BgdataError) and not context.params.get("debug"):
-                fail(str(error), 2 if isinstance(error, UsageError) else 1)
+                fail(said_of(context.obj, error), 2 if isinstance(error, UsageError) else 1)
             if isinstance(error, UnicodeEncodeError):
                 letter, encoding = error.object[error.start], error.encoding
                 step = "try: PYTHONIOENCODING=utf-8, or --format json"
@@ -125,6 +125,12 @@ class Commands(click.Group):
             meant = f"; do you mean {' or '.join(near)}?" if near else "; see: bgdata --help"
             fail(f"expected a command, got {args[0]}{meant}", 2)
         return super().resolve_command(context, args)
+
+
+def said_of(warehouse: Any, error: BgdataError) -> str:
+    """What an error says, of a warehouse at an address with that in place of the folder of what was fetched."""
+    address = getattr(warehouse, "address", "")
+    return str(error).replace(str(warehouse.mirror.folder), address) if address else str(error)
 
 
 def fail_as_click(error: click.ClickException) -> None:
@@ -150,30 +156,56 @@ def shorten(text: str, most: int = LONGEST) -> str:
     return text if len(text) <= most else f"{text[: most - 123]}...{text[-120:]}"
 
 
-def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[Path, ...]) -> None:
+class FolderOrAddress(click.Path):
+    """A path, or the address of a warehouse as it is written."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        return value if "://" in str(value) else super().convert(value, parameter, context)
+
+
+# what only reads tables, one by one, and so works at an address too
+READING = ("list", "explain", "query", "show", "eval", "hint", "cube", "probe", "completion")
+
+
+def choose_warehouse(context: click.Context, _: click.Parameter, places: tuple[Path | str, ...]) -> None:
     """Set the warehouse that was named before or after the command. Raises click.UsageError if the two differ."""
-    given = {*context.meta.get(_GIVEN, ()), *folders}
+    given = {*context.meta.get(_GIVEN, ()), *places}
     if len(given) > 1:
         one, other = sorted(map(str, given))[:2]
         raise click.UsageError(f"expected one --warehouse, got {one} and {other}", context)
     context.meta[_GIVEN] = given
-    from bgdata.kinds import all_kinds
-    from bgdata.warehouse import Warehouse
+    from bgdata.warehouse import open_whole
 
-    context.obj = Warehouse(next(iter(given), None) or os.environ.get(VARIABLE) or default_folder(), all_kinds())
+    try:
+        context.obj = open_whole(next(iter(given), None) or os.environ.get(VARIABLE) or default_folder())
+    except BgdataError as error:
+        if not context.resilient_parsing:
+            fail(str(error), 2 if isinstance(error, UsageError) else 1)
     if not isinstance(context.command, click.Group) and not context.resilient_parsing:  # a group: the option may follow
+        if address := getattr(context.obj, "address", ""):
+            check_reading(context, address)
         context.obj.mend_catalog()
+
+
+def check_reading(context: click.Context, address: str) -> None:
+    """Exit with an error where a command needs a warehouse in a folder; one that reads says what it fetches."""
+    command = context.command_path.split()[1]
+    if command not in READING:
+        step = f"try: bgdata pull {address}, and bgdata push {address} afterwards"
+        fail(f"expected a warehouse in a folder for bgdata {command}, got {address}; {step}", 2)
+    context.obj.mirror.tell = lambda text: click.echo(text, err=True)
 
 
 WAREHOUSE = click.Option(
     ["--warehouse"],
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=FolderOrAddress(path_type=Path),
     metavar="DIR",
     expose_value=False,
     callback=choose_warehouse,
     shell_complete=complete_folders,
-    help=f"Folder of the tables.  [env var: {VARIABLE}; default: warehouse, else {OWN}/bgdata/warehouse]",
+    help="Folder of the tables, or address to read them from.  "
+    f"[env var: {VARIABLE}; default: warehouse, else {OWN}/bgdata/warehouse]",
 )
 
 

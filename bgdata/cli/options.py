@@ -281,13 +281,41 @@ threads_option = click.option(
     callback=use_threads,
     help="Number of threads.  [default: one per core]",
 )
-executor_option = click.option(
+
+
+def use_executor(context: click.Context, _: click.Parameter, name: str) -> None:
+    """Let an executor compute what falls into parts until the command ends."""
+    if not context.resilient_parsing:
+        from bgdata.store.executors import using_executor
+
+        context.with_resource(using_executor(name, context.meta.get(THROUGH, "")))
+
+
+def keep_through(context: click.Context, _: click.Parameter, address: str | None) -> None:
+    """Let `use_executor` know the address."""
+    context.meta[THROUGH] = address or ""
+
+
+THROUGH = "bgdata.through"
+_executor_option = click.option(
     "--executor",
     default="local",
     show_default=True,
     metavar="NAME",
+    expose_value=False,
+    callback=use_executor,
     help="Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
 )
+_through_option = click.option(
+    "--through",
+    metavar="ADDRESS",
+    is_eager=True,  # before --executor, which uses it
+    expose_value=False,
+    callback=keep_through,
+    help="With dask://: a store that all machines reach, such as s3://BUCKET/PATH, by which they exchange what work "
+    "needs and gives.  [default: a disk that they share, or else Dask]",
+)
+executor_option = add_options(_executor_option, _through_option)
 gnubg_option = click.option(
     "--bd",
     "gnubg_files",

@@ -44,14 +44,10 @@ pre { overflow-x: auto; padding: 0.6rem; border: 1px solid var(--rule); }
 """.strip()
 
 
-def build_version(
-    warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, executor: str = "local", force: bool = False
-) -> Table:
-    """Build or find a version, with progress bars. Raises the errors of `Warehouse.build` and `open_executor`."""
-    from bgdata.store.executors import open_executor
-
-    with open_executor(executor) as workers, progress_bars() as progress:
-        return warehouse.build(kind.name, parameters, progress=progress, force=force, executor=workers)
+def build_version(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, force: bool = False) -> Table:
+    """Build a version, or find it, with bars of its progress. Raises what `Warehouse.build` does."""
+    with progress_bars() as progress:
+        return warehouse.build(kind.name, parameters, progress=progress, force=force)
 
 
 def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:

@@ -1,7 +1,7 @@
 """Executors of work in parts: in this process, in processes of this machine, or on a Dask cluster.
 
-All are `concurrent.futures.Executor`s, so they are used in one way. Processes are spawned, never forked: kernels have
-threads, which a fork would break.
+All are `concurrent.futures.Executor`s. Processes are spawned, never forked: kernels have threads, which a fork would
+break.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import multiprocessing
 import os
 import re
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
 from bgdata.errors import UsageError, WorkerError, needing
@@ -28,7 +30,7 @@ CONNECT_SECONDS = 10
 
 
 class _Worker(multiprocessing.context.SpawnProcess):
-    """A process that ignores Ctrl-C from its first moment on; it ends with its parent, which answers the signal."""
+    """A process that ignores Ctrl-C from its start; it ends with its parent, which handles the signal."""
 
     def start(self) -> None:
         with blocking({signal.SIGINT}):  # is inherited
@@ -52,23 +54,69 @@ class InProcess(Executor):
         return future
 
 
-@contextmanager
-def open_executor(name: str) -> Iterator[Executor]:
-    """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
-    dropped.
+class Cluster(Executor):
+    """Workers on other machines, which may not see our folders."""
 
-    Raises UsageError for another name, MissingExtraError where Dask is not installed, and WorkerError for a cluster
-    that does not answer.
-    """
+    def __init__(self, inner: Executor, through: str = "") -> None:
+        self._inner = inner
+        self.through = through  # address of a store that they and this process reach
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """A future for the result of a worker."""
+        return self._inner.submit(function, *args, **kwargs)
+
+
+def worker_name() -> str:
+    """The place of this process, for messages: `the worker tcp://10.0.0.7:40123`, or this machine's name."""
+    if "distributed" in sys.modules:
+        with suppress(ValueError):  # not a worker
+            return f"the worker {sys.modules['distributed'].get_worker().address}"
+    return socket.gethostname()
+
+
+@contextmanager
+def open_executor(name: str, through: str = "") -> Iterator[Executor]:
+    """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
+    cancelled. Machines of a cluster without a shared disk use a store at the address `through`. Raises UsageError for
+    another name, or a store without a cluster, MissingExtraError if Dask is missing, and WorkerError if the cluster
+    does not respond."""
+    if through and not name.startswith("dask://"):
+        raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {name}")
     if name == LOCAL:
         with InProcess() as executor:
             yield executor
     elif match := re.fullmatch(r"processes:(\d{1,4})", name, re.ASCII):
         yield from _processes(int(match[1]))
     elif re.fullmatch(r"dask://[^/\s]+:\d+/?", name):
-        yield from _cluster(name.removeprefix("dask://").removesuffix("/"))
+        yield from _cluster(name.removeprefix("dask://").removesuffix("/"), through)
     else:
         raise UsageError(f"expected the executor local, processes:N or dask://HOST:PORT, got {name}")
+
+
+_chosen: list[Executor] = []  # the innermost last
+
+
+@contextmanager
+def using_executor(name: str, through: str = "") -> Iterator[None]:
+    """A context in which all builds of this process without an executor use this one. Raises the errors of
+    `open_executor`."""
+    with open_executor(name, through) as executor, using(executor):
+        yield
+
+
+@contextmanager
+def using(executor: Executor) -> Iterator[None]:
+    """A context in which all builds of this process without an executor use this open one."""
+    _chosen.append(executor)
+    try:
+        yield
+    finally:
+        _chosen.remove(executor)
+
+
+def chosen_executor() -> Executor:
+    """The executor of the innermost `using_executor`, else this process."""
+    return _chosen[-1] if _chosen else InProcess()
 
 
 def _processes(count: int) -> Iterator[Executor]:
@@ -83,13 +131,13 @@ def _processes(count: int) -> Iterator[Executor]:
 
 
 def begin_worker() -> None:
-    """In a new process, before kernels are loaded: use one thread, and end when the parent ends, however it does."""
+    """Set up a new process before kernels are loaded: use one thread, and end when the parent ends for any reason."""
     os.environ["NUMBA_NUM_THREADS"] = "1"
     end_with_parent()
 
 
 def end_with_parent() -> None:
-    """In a new process: arrange that it ends when its parent ends, however that does."""
+    """Make a new process end when its parent ends for any reason."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -100,8 +148,10 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _cluster(address: str) -> Iterator[Executor]:
-    """A Dask cluster. Its workers need bgdata, and the warehouse under the same path."""
+def _cluster(address: str, through: str) -> Iterator[Executor]:
+    """A Dask cluster. Its workers need bgdata."""
+    from bgdata.store.through import resolved
+
     with needing("dask", "for an executor dask://..."):
         distributed: Any = importlib.import_module("distributed")
     try:
@@ -112,6 +162,6 @@ def _cluster(address: str) -> Iterator[Executor]:
     with client:
         executor = client.get_executor(pure=False)
         try:
-            yield executor
+            yield Cluster(executor, through and resolved(through))
         finally:
             executor.shutdown(wait=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from math import isqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import BINOMIAL, MAX_CHECKERS, MAX_POINTS
 from bgdata.errors import BgdataError
+from bgdata.store.dataset import PARQUET
 from bgdata.store.names import identifier, sql_text
 
 if TYPE_CHECKING:
@@ -67,10 +69,10 @@ def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Version
     """Define a view of each large two-sided table without a Parquet file. A function looks up only the pairs in the
     result, so that conditions on indexes are fast."""
     for table in warehouse.versions(TWO_SIDED) if TWO_SIDED in warehouse.kinds else ():
-        if table.parquet.exists():  # most tables have one
-            continue
-        kind = warehouse.kinds[TWO_SIDED]
         with suppress(BgdataError):  # a damaged version is reported when it is opened
+            if table.has_file(PARQUET):  # most have it
+                continue
+            kind = warehouse.kinds[TWO_SIDED]
             variant = table.manifest.variant
             if kind.tables_of(kind.recipe_of(table.manifest)) or warehouse.open(kind.name, variant).name != table.name:
                 continue
@@ -79,10 +81,11 @@ def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Version
 
 def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name: str) -> None:
     """Define the view of one large two-sided table, and its function."""
-    from bgdata.bearoff.tables import Equities, TwoSidedTable
+    from bgdata.bearoff.remote import open_pairs
+    from bgdata.bearoff.tables import Equities
 
-    opened = TwoSidedTable(table)
-    count, variant = len(opened.stored), table.manifest.variant
+    opened = open_pairs(table)
+    count, variant = isqrt(len(opened)), table.manifest.variant
     struct = pa.struct([(column, pa.float32()) for column in Equities._fields])
 
     def probe(on_roll: Column, opponent: Column) -> pa.Array:

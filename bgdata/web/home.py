@@ -26,20 +26,25 @@ ROWS = 20  # of a view in search results
 
 def home(site: Site, _: Request) -> Page:
     """The contents of this warehouse on one screen; JSON is one row for each kind."""
-    rows = list_rows(site)
-    kinds: list[Row] = []
-    for name, kind in site.warehouse.kinds.items():
-        found = [row for row in rows if row["dataset"] == name and row["variant"]]
-        if found:
-            kinds.append(
-                {"kind": name, "summary": kind.summary, "variants": sorted({row["variant"] for row in found}),
-                 "rows": sum(row["rows"] or 0 for row in found if row["is_current"]),
-                 "bytes": sum(row["bytes"] or 0 for row in found if row["is_current"]),
-                 "damaged": sum(bool(row["damage"]) for row in found)}
-            )  # fmt: skip
+    kinds = site.keep("kinds", lambda: kinds_here(site))
     missing = [name for name in site.warehouse.kinds if name not in {row["kind"] for row in kinds}]
     shown_ = {"kinds": kinds, "missing": missing, "board": format_board_svg(START), "start": START}
     return Page("home.html", shown_, kinds)
+
+
+def kinds_here(site: Site) -> list[Row]:
+    """A row for each kind that has a version, or has lost one."""
+    by_kind: dict[str, list[Row]] = {}
+    for row in list_rows(site):
+        if row["variant"]:
+            by_kind.setdefault(row["dataset"], []).append(row)
+    return [
+        {"kind": name, "summary": found[0]["summary"], "variants": sorted({row["variant"] for row in found}),
+         "rows": sum(row["rows"] or 0 for row in found if row["is_current"]),
+         "bytes": sum(row["bytes"] or 0 for row in found if row["is_current"]),
+         "damaged": sum(bool(row["damage"]) for row in found)}
+        for name, found in by_kind.items()
+    ]  # fmt: skip
 
 
 def search(site: Site, request: Request) -> Response:

@@ -26,12 +26,12 @@ from bgdata.store.catalog import write_catalog
 from bgdata.store.dataset import Build
 from bgdata.store.executors import open_executor
 from bgdata.store.housekeeping import rubbish, sweep
-from bgdata.store.job import compute_shards, ranges
 from bgdata.store.lockfile import read_lock, save_lock
 from bgdata.store.manifest import FILE_NAME
 from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
+from bgdata.store.shards import compute_shards, ranges
 from bgdata.store.storage import sha256_file
 from bgdata.warehouse import Warehouse
 from tests.faults.campaign import Campaign

@@ -248,7 +248,7 @@ class Resuming(Campaign):
         samples = self.root / "samples"
         samples.mkdir()
         with pytest.MonkeyPatch.context() as patch:  # one at the end is enough, and takes as long as all builds
-            patch.setattr(catalog, "write_catalog", lambda _: None)
+            patch.setattr(catalog, "refresh_catalog", lambda _, **__: None)
             self.whole = kept_folder("small", lambda folder: build_small(samples, folder), goes_on=True) / "warehouse"
         others = [name for name, keeper in KEEPERS.items() if keeper]
         self.names = shuffled([*bgdata.all_kinds(), *others], self.seed)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, FlatArray, Recheck, sample_text
-from bgdata.store.job import Settings, Work, compute_shards, ranges
+from bgdata.store.executors import Cluster, InProcess
+from bgdata.store.handed import HandedVersion, Settings
+from bgdata.store.shards import WayBack, Work, compute_shards, ranges
 from bgdata.store.table import Table
 from tests.store.toy import Count, Squares
 
@@ -77,3 +82,33 @@ class PartedSquares(Squares):
         if recheck.table.array("square").tolist() != [number**2 for number in items]:
             raise CheckFailedError(f"expected squares from {items.start} on in {recheck.table.name}, found others")
         return sample_text(len(items), len(items))
+
+
+class Elsewhere(Cluster):
+    """A cluster of this process, which takes what is sent as another machine would."""
+
+    def __init__(self, through: str = "") -> None:
+        super().__init__(InProcess(), through)
+
+    def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        return super().submit(*pickle.loads(pickle.dumps((function, *given))), **named)
+
+
+def hide_from_workers(monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path) -> None:
+    """Have workers find no version in a folder, nor write into it; what they fetch goes into another."""
+    is_in = HandedVersion.is_in
+    monkeypatch.setattr(
+        HandedVersion, "is_in", lambda self, place: not place.is_relative_to(folder) and is_in(self, place)
+    )
+    monkeypatch.setattr(WayBack, "_is_seen", lambda _: False)
+    for module in ("handed", "through"):
+        monkeypatch.setattr(f"bgdata.store.{module}.cache_folder", lambda: cache)
+
+
+def doubles(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """Twice the squares of a range, from the version of them that was handed on; who computed them is in a file. In a
+    process with BGDATA_TEST_SLOW it takes so many seconds."""
+    time.sleep(float(os.environ.get("BGDATA_TEST_SLOW", "0.1")))
+    with Path(str(settings["log"])).open("a") as log:
+        log.write(f"{os.environ.get('HOME')}\n")
+    return {"double": 2 * np.asarray(Table(Path(str(settings["squares"]))).array("square")[begin:end])}

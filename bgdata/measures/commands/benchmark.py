@@ -12,6 +12,7 @@ import click
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import (
     against_option,
+    executor_option,
     format_option,
     games_option,
     luck_option,
@@ -54,6 +55,7 @@ from bgdata.warehouse import Warehouse
 @against_option
 @seed_option(2)
 @luck_option
+@executor_option
 @format_option
 @click.pass_obj
 def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:

@@ -14,6 +14,7 @@ from bgdata.cli.charts import GREY, draw_marks, name_heights, new_figure, number
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import (
     against_option,
+    executor_option,
     format_option,
     games_option,
     given_of,
@@ -58,6 +59,7 @@ QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
 @click.option("--no-programs", is_flag=True, help="Leave out gnubg and bgsage even if they are installed.")
 @click.option("--quick", is_flag=True, help="A first estimate: 400 games, 40 luck-adjusted games and 1000 decisions.")
 @plot_option
+@executor_option
 @threads_option
 @format_option
 @click.pass_obj

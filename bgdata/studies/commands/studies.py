@@ -25,7 +25,7 @@ from bgdata.cli.options import (
 from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.equity.cube_life import CUBES, NoIndex
 from bgdata.rows import EQUITY, LOSS, Column, Quantity, Row, table_lines
-from bgdata.selfplay.commands.selfplay import network_of
+from bgdata.selfplay.commands.selfplay import network_choice
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
 from bgdata.store.arrays import Array
 from bgdata.store.table import Table
@@ -85,12 +85,12 @@ def study(
       bgdata study jump --luck --plot jump.png
     """
     luck, plot, form = options["luck"], options["plot"], options["form"]
-    found = NetworkChoice(player_of(study)) if player is None else network_of(warehouse, player)
+    found = NetworkChoice(player_of(study)) if player is None else network_choice(warehouse, player)
     count = games if games is not None else LUCK_ADJUSTED_GAMES if luck else GAMES
     parameters = StudyParameters(
         found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
     )
-    table = build_version(warehouse, STUDIES, parameters, executor=options["executor"], force=options["force"])
+    table = build_version(warehouse, STUDIES, parameters, force=options["force"])
     series = read_series(table)
     title = f"{NAMES[study]}: {count:,} games each, {table.folder}"
     lines = (line for length in sorted({key[0] for key in series}) for line in study_lines(series, length))

@@ -32,11 +32,11 @@ from bgdata.training.supervised.parts import (
     arms_of,
     contact_examples,
     errors_of,
+    integer_inputs,
     new_part_networks,
     part_equities,
     part_examples,
     rounded_parts,
-    whole_inputs,
 )
 from bgdata.training.supervised.run import FEED_BATCH_ROWS
 
@@ -206,7 +206,7 @@ def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
 def measure_arms(networks: Networks, arms: list[Arm], measures: tuple[Measure, Measure]) -> list[ErrorSummary]:
     """The errors of each group, in the order of `groups_of`."""
     found, first = [], 0
-    prepared = [(each, whole_inputs(each.boards), position_themes(each.boards)) for each in measures]
+    prepared = [(each, integer_inputs(each.boards), position_themes(each.boards)) for each in measures]
     for arm in arms:
         for measure, values, themes in prepared:
             parts = arm.parts(measure.boards, values)

@@ -212,7 +212,7 @@ class LabelledRows:
     def _reader(self) -> Any:
         from bgdata.store.parquet import RowReader
 
-        return RowReader(self.table.parquet)
+        return RowReader(*(self.table.folder / name for name in self.table.files_of(self.table.parquet.name)))
 
     def read(self, begin: int, end: int, guard: Guard | None = None) -> Block:
         """The rows from `begin` to before `end`. Raises CheckFailedError for boards from Parquet that are not legal."""

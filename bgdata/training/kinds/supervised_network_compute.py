@@ -1,4 +1,4 @@
-"""Trains a network on labelled positions, and measures it after every epoch."""
+"""Trains a network on labelled positions, and tests it after every epoch."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
-        """The networks, and those that they began as where these are there, play the first of their test games again,
-        up to `rows`."""
+        """Play up to `rows` of the first test games again, by the networks and, where these exist, by the networks to
+        start from."""
         table, parameters = recheck.table, recheck.parameters
         of_start, of_result = table.array("tests").tolist()
         tested, left_out = [(table.name, open_networks(table), of_result)], ""
@@ -105,8 +105,8 @@ def start_of(context: Context[SupervisedParameters]) -> Networks:
 
 
 def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
-    """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and what
-    opening a feed raises."""
+    """A run at its beginning. Raises UsageError for features of another revision and a split without rows, and the
+    errors of opening a feed."""
     parameters = build.parameters
     wanted, found = " ".join(parameters.features), feature_names(start)
     if wanted not in ("", found):
@@ -120,8 +120,8 @@ def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedR
 
 
 def open_feed(context: Context[Any], seed: int, split: str, order: int = 1) -> Feed:
-    """The labels of a recipe, less what its `guard` holds, in the order of a format of feeds. Raises UsageError for a
-    split without rows, and what opening a feed raises."""
+    """The labels of a recipe without the positions of its `guard`, in the order of a format of feeds. Raises UsageError
+    for a split without rows, and the errors of opening a feed."""
     parameters, warehouse = context.parameters, context.warehouse
     sources = {}
     for labels in parameters.labels:

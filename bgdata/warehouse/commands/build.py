@@ -15,7 +15,6 @@ from bgdata.errors import UsageError, cite
 from bgdata.kinds import all_kinds
 from bgdata.store.build import estimate_text, mend_catalog
 from bgdata.store.dataset import Dataset
-from bgdata.store.executors import open_executor
 from bgdata.store.lockfile import advice, left_out
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.progress import progress_bars
@@ -88,7 +87,6 @@ def build(
     kind: str | None,
     directory: Path | None,
     is_all: bool,
-    executor: str,
     force: bool,
     yes: bool,
     settings: tuple[str, ...],
@@ -132,10 +130,10 @@ def build(
             click.echo(f"{declared.name}/{declared.slug(parameters)}: {estimate_text(estimate)}", err=True)
             if not yes and sys.stdin.isatty():
                 click.confirm("build it?", abort=True, err=True)
-    with open_executor(executor) as workers, progress_bars() as progress:
+    with progress_bars() as progress:
         for declared, parameters in wanted:
             warehouse.build(
-                declared.name, parameters, progress=progress, force=force, executor=workers, directory=directory,
+                declared.name, parameters, progress=progress, force=force, directory=directory,
                 with_catalog=False,
             )  # fmt: skip
     mend_catalog(warehouse)

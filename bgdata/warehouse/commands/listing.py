@@ -22,7 +22,7 @@ from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.registry import SqlFolders
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import choose_parameters, parameter_options
-from bgdata.warehouse.rows import Part, input_text, kind_parts, listed_rows, part_rows, version_rows
+from bgdata.warehouse.rows import Part, input_text, kind_parts, known_variants, listed_rows, part_rows, version_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,8 +42,10 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
       bgdata list
       bgdata list bearoff_two_sided
     """
-    warehouse.versions_in(kind)  # raises for a missing version
     only, *parts = parse_scope(kind)
+    if parts[0] is not None:
+        warehouse.versions_in(kind)  # raises for a missing version
+    known = known_variants(warehouse)
     kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
 
     def is_wanted(row: Row) -> bool:
@@ -53,15 +55,16 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
         write_rows((row for row in listed_rows(warehouse, [kind for _, kind in kinds]) if is_wanted(row)), form)
     for name, declared in kinds if form == "table" else ():
         defaults = ", ".join(declared.slug(parameters) for parameters in declared.defaults)
-        click.echo(f"{name}  [{defaults}]\n    {declared.summary}")
-        for row in filter(is_wanted, version_rows(warehouse, name)):
+        lines = [f"{name}  [{defaults}]\n    {declared.summary}"]
+        for row in filter(is_wanted, version_rows(warehouse, name, known)):
             if row["damage"]:
                 what = f"{row['version']} is damaged" if row["version"] else "current is not there"
-                click.echo(f"    {name}/{row['variant']}/{what}: {row['damage']}")
+                lines.append(f"    {name}/{row['variant']}/{what}: {row['damage']}")
                 continue
             mark = "*" if row["is_current"] else " "
             title = f"{row['variant']:<8} {row['version']}"
-            click.echo(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
+            lines.append(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
+        click.echo("\n".join(lines))
         for title in left_out(warehouse, name) if parts[0] is None else ():
             click.echo(f"    {title.partition('/')[2]:<8} is not built; try: bgdata build {name}")
     if not warehouse.root.is_dir():
@@ -152,13 +155,13 @@ def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, for
 
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
     """A connection to the catalog of a warehouse, or to an empty catalog without a warehouse."""
-    from bgdata.store.catalog import fill_catalog
+    from bgdata.store.catalog import declared_index, fill_catalog
     from bgdata.store.locked_sql import open_memory
 
     if warehouse.root.is_dir():
         return warehouse.connect()
     connection = open_memory()
-    fill_catalog(connection, warehouse, [], is_file=False)
+    fill_catalog(connection, warehouse, declared_index(warehouse), is_file=False)
     return connection
 
 

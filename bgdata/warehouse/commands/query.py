@@ -143,7 +143,8 @@ def run_query(
     with written_aside(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
-        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
+        named = "" if allow_files and not warehouse.is_remote else text
+        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs, for_query=named) as connection:
             for file in gnubg_files:
                 name = re.sub(r"\W", "_", file.stem.lower())
                 taken = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
@@ -203,9 +204,11 @@ def notes_on_empty(
 ) -> Iterator[str]:
     """Lines that explain an empty result, with the commands that fill the tables. There is a line for each empty table
     in the query; if the query has no rows, also for views of such tables, and for labels joined with turns."""
+    if not (sources := SOURCE.findall(text)):
+        return
     views = dict(connection.execute(VIEWS).fetchall())
     empty = {name for name, sql in views.items() if not re.search(r"\bfrom\b", sql, re.IGNORECASE)}
-    named = [name for name in dict.fromkeys(SOURCE.findall(text)) if name in views]
+    named = [name for name in dict.fromkeys(sources) if name in views]
     for name in named:
         missing = {name} if name in empty else _made_from(name, views) & empty
         if missing and (name in empty or not relation.limit(1).fetchall()):

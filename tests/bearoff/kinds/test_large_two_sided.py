@@ -25,7 +25,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import ROW_HASHES, TwoSidedParameter
 from bgdata.bearoff.kinds.shared import two_sided_parts
 from bgdata.bearoff.remote import RemoteTwoSidedTable
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.errors import DigestMismatchError, DownloadError, StorageError, UsageError
+from bgdata.errors import DigestMismatchError, DownloadError, MissingTableError, StorageError, UsageError
 from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.store.progress import Silence
@@ -292,8 +292,9 @@ class RangeHandler(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(name="address")
-def _address(warehouse: Warehouse, table: Table) -> Iterator[str]:
+def _address(warehouse: Warehouse, table: Table, remote_cache: Path) -> Iterator[str]:
     assert table.folder.is_relative_to(warehouse.root)
+    assert not remote_cache.exists()
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(RangeHandler, directory=str(warehouse.root))) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
@@ -326,13 +327,16 @@ def test_changed_remote_file_is_an_error(address: str, table: Table) -> None:
         far.probe(4, 4)
     flip(table.folder / "equities.npy", -1)
     far = bgdata.open_two_sided(address, 4, 5)
-    last = len(far.table.hashes) - 1  # type: ignore[attr-defined]
+    assert isinstance(far, RemoteTwoSidedTable)
+    last = len(far.rows.hashes) - 1
     with pytest.raises(DigestMismatchError, match=rf"expected row {last} of .*equities.npy to match its hash"):
         far.probe(last, 0)
 
 
 def test_unusable_remote_table_is_refused(address: str, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DownloadError, match="6x15/current: the server says 404"):
+    with pytest.raises(
+        MissingTableError, match=r"no bearoff_two_sided/6x15 in http:.*6x15/current: the server says 404"
+    ):
         bgdata.open_two_sided(address, 6, 15)
     with pytest.raises(DownloadError, match=r"cannot read http://127\.0\.0\.1:1/"):
         bgdata.open_two_sided("http://127.0.0.1:1", 6, 15)
@@ -343,6 +347,9 @@ def test_unusable_remote_table_is_refused(address: str, warehouse: Warehouse, mo
     with monkeypatch.context() as patch:
         patch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 10**9)
         warehouse.build(KIND, TwoSidedParameters(3, 3))
-    with pytest.raises(UsageError, match="of which every row has a hash"):
-        bgdata.open_two_sided(address, 3, 3)
+    small = bgdata.open_two_sided(address, 3, 3)
+    assert type(small) is TwoSidedTable, "which has no hashes of rows, and is fetched whole"
+    assert small.probe(3, 5) == bgdata.open_two_sided(warehouse.root, 3, 3).probe(3, 5)
+    with pytest.raises(UsageError, match=r"of which every row has a hash, got http:.*equities\.npy"):
+        RemoteTwoSidedTable(small.table)  # type: ignore[arg-type]
     shutil.rmtree(warehouse.root / KIND / "4x5")

@@ -15,7 +15,8 @@ from bgdata.errors import CheckFailedError
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.position_hash import position_hashes
 from bgdata.selfplay.splits import SPLITS, splits_of_hashes
-from bgdata.store.arrays import save_array
+from bgdata.store.arrays import PartedArray, save_array
+from bgdata.store.table import Table
 from bgdata.training.feed import counts
 from bgdata.training.feed.counts import block_counts, count_blocks, counts_file
 from bgdata.training.feed.feed import Feed
@@ -216,3 +217,22 @@ def test_pages_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     blocks = sum(len(stream._blocks) for stream in feed._streams)
     assert len(calls) >= blocks // 32
     assert isinstance(feed._streams[0], Stream)
+
+
+def test_arrays_in_parts_give_the_same_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    games = np.arange(len(label_boards()), dtype=np.int32) // 20
+    write_labels(tmp_path, CONTACT, label_boards(), games=games)
+    write_labels(tmp_path, LABELS, label_boards()[::2])
+    expected = [batch._asdict() for batch in small_blocks(bgdata.open_warehouse(tmp_path), {CONTACT: 2, LABELS: 1})]
+    array = Table.array
+
+    def parted(self: Table, name: str, *, scattered: bool = False) -> Any:
+        values = array(self, name, scattered=scattered)
+        return PartedArray([values[:1], values[1:777], values[777:]])
+
+    monkeypatch.setattr(Table, "array", parted)
+    monkeypatch.setattr(PartedArray, "__array__", None)  # no array is read as a whole
+    found = list(small_blocks(bgdata.open_warehouse(tmp_path), {CONTACT: 2, LABELS: 1}))
+    assert len(found) == len(expected)
+    for batch, other in zip(found, expected, strict=True):
+        assert all(np.array_equal(getattr(batch, name), values) for name, values in other.items())

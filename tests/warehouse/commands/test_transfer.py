@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
@@ -57,13 +58,13 @@ def test_the_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch:
 
     succeeds(root, "push", STORE)
     written: list[Path] = []
-    real = catalog.write_catalog
+    real = catalog.refresh_catalog
 
-    def write_catalog(warehouse: Versions) -> None:
+    def refresh_catalog(warehouse: Versions, **options: Any) -> None:
         written.append(warehouse.root)
-        real(warehouse)
+        real(warehouse, **options)
 
-    monkeypatch.setattr(catalog, "write_catalog", write_catalog)
+    monkeypatch.setattr(catalog, "refresh_catalog", refresh_catalog)
     succeeds(memory_path / "copy", "pull", STORE)
     assert written == [memory_path / "copy"]
     assert not catalog.is_stale(bgdata.open_warehouse(memory_path / "copy"))
