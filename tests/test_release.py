@@ -78,7 +78,7 @@ def test_files_that_nobody_committed_are_refused(project: Path, built: list[Path
 def test_metadata_of_another_version_are_refused(project: Path, built: list[Path]) -> None:
     release.write_version("9.0.0", project)
     with pytest.raises(ReleaseError, match=rf"in the metadata, found {DISTRIBUTION} {__version__}"):
-        release.check_metadata(*built, project)
+        release.check_metadata(built[0], built[1], project)
 
 
 def test_builds_with_other_bytes_are_refused(built: list[Path], tmp_path: Path) -> None:

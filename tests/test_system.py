@@ -32,7 +32,7 @@ def lock_region(handle: int, mode: int, length: int) -> None:
 
 def windows_form(patch: pytest.MonkeyPatch) -> ModuleType:
     """The module as Windows loads it, with stand-ins for what this machine lacks."""
-    patch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=lock_region, LK_NBLCK=2))  # type: ignore[misc]
+    patch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=lock_region, LK_NBLCK=2))
     for name in ("O_BINARY", "O_NOINHERIT"):
         patch.setattr(os, name, 0, raising=False)
     spec = importlib.util.spec_from_file_location("bgdata.system", SOURCE)
