@@ -47,8 +47,8 @@ def test_games_are_those_of_the_twin(trial: Trial) -> None:
         train_trials(networks, RATE, SEED, game, 1, totals)
         points, turns = twin.play_trial(SEED, game, RATE)
         assert totals[trial].tolist() == [turns, points == 2, points == 3]
-        for found, expected in zip(twin_of(networks, trial).numbers, twin.numbers, strict=True):
-            assert found == pytest.approx(expected, abs=2e-4)
+        for found, numbers in zip(twin_of(networks, trial).numbers, twin.numbers, strict=True):
+            assert found == pytest.approx(numbers, abs=2e-4)
     for side in (0, 1):
         outputs = twin.answer(twin.inputs(START, 0, side))[1].tolist()
         expected = twin.chances(outputs, twin.mask(START, 0))
@@ -68,8 +68,8 @@ def test_chances_are_those_of_dice_passed() -> None:
 def test_outputs_that_a_trial_lacks_are_not_learned() -> None:
     before, (after, _) = new_trial_networks(UNITS, SEED), trained(4)
     for trial in Trial:
-        kept = [numbers_of(each.weights[trial], each.biases[trial], UNITS)[1][[2, 4]] for each in (before, after)]
-        assert np.array_equal(*kept) == (trial is Trial.GAMMON)
+        old, new = (numbers_of(each.weights[trial], each.biases[trial], UNITS)[1][[2, 4]] for each in (before, after))
+        assert np.array_equal(old, new) == (trial is Trial.GAMMON)
     chances = trial_chances_at_start(after)[Trial.GAMMON]
     assert chances[:, [2, 4]].tolist() == [[0, 0], [0, 0]]
 

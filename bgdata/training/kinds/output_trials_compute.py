@@ -13,7 +13,7 @@ from bgdata.evaluation.chances import turned_chances
 from bgdata.kinds.column_values import chosen_texts
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
-from bgdata.store.job import ranges
+from bgdata.store.shards import ranges
 from bgdata.training.kinds.output_trials import FIGURES, TRIALS, OutputTrialParameters
 from bgdata.training.kinds.turn_input import games_of
 from bgdata.training.output_trials import (
