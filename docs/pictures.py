@@ -213,15 +213,16 @@ def draw_of_network() -> bool:
     draw = [[*command.split(), str(IMAGES / f"{name}.png")] for name, command in OF_NETWORK.items()]
     commands = [*(command.split() for command in GAMES), *draw]
     environment = {**os.environ, "BGDATA_WAREHOUSE": str(CATALOG.parent)}
-    points = ["--warehouse", str(CATALOG.parent), "--plot", str(IMAGES / "error_rates.png")]
+    points = [
+        *(sys.executable, "-m", "tests.benchmarks.points", "--warehouse", str(CATALOG.parent)),
+        *("--plot", str(IMAGES / "error_rates.png")),
+    ]
     with TemporaryDirectory() as folder:
         done = [
             subprocess.run([sys.executable, "-m", "bgdata", *command], cwd=folder, env=environment, check=False)
             for command in commands
         ]
-    done.append(
-        subprocess.run([sys.executable, "-m", "tests.benchmarks.points", *points], cwd=HERE.parent, check=False)
-    )
+    done.append(subprocess.run(points, cwd=HERE.parent, check=False))
     return all(each.returncode == 0 for each in done)
 
 

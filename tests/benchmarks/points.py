@@ -4,8 +4,9 @@
 
 Measures each player on the contact, crashed and race benchmarks of bgdata (versions that are there are used again), and
 fits points = intercept + slope x error rate: by contact alone, and by all three classes at once. Points are of the test
-games against PubEval in which a network was measured after training, or with --games of so many new ones. PubEval itself
-is a player, with 0 points. The same fits of the figures that Higgins printed on 20 August 2012 are printed beside.
+games against PubEval in which a network was measured after training, or with --games of so many new ones. PubEval
+itself is a player, with 0 points. The same fits of the figures that Higgins printed on 20 August 2012 are printed
+beside.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from numpy.typing import NDArray
 
 import bgdata
 from bgdata.cli.charts import GREY, RED, TEAL, new_figure, write_figure
+from bgdata.errors import MissingTableError
 from bgdata.evaluation.networks.player import find_network
+from bgdata.measures.kinds.benchmark_scores import ROLLED_OUT
 from bgdata.measures.kinds.game_scores import DATASET as GAMES
 from bgdata.measures.kinds.rollout_decisions import CLASSES
 from bgdata.measures.steps.scores import full_name, series_parameters
-from bgdata.measures.steps.sets import available_benchmarks, build_benchmark_scores
+from bgdata.measures.steps.sets import build_benchmark_scores
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
@@ -86,7 +89,12 @@ def measure(warehouse: Warehouse, name: str, games: int) -> Measured:
     """The figures of a player; what has been measured is not measured again. Without games, points are those of the
     test games of a network."""
     player = full_name(name)
-    sets = {each.manifest.variant.split("-")[0]: each for each in available_benchmarks(warehouse)}
+    sets = {each.manifest.variant.split("-")[0]: each for each in warehouse.current(ROLLED_OUT)}
+    if missing := set(CLASSES) - set(sets):
+        raise MissingTableError(
+            f"expected the benchmarks {', '.join(CLASSES)} in {warehouse.root}, found no {', '.join(sorted(missing))}; "
+            f"try: bgdata build {ROLLED_OUT}"
+        )
     with progress_bars() as progress:
         tables = build_benchmark_scores(warehouse, [sets[each] for each in CLASSES], player, 0, progress)
         found: Mapping[str, Any] = {"points_per_game": 0.0, "standard_error": 0.0}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bgdata.errors import UnknownPlayerError
+from bgdata.errors import MissingTableError
 from tests.benchmarks import points
 from tests.benchmarks.points import PUBLISHED, Measured, draw, fit, fit_lines, measure
 
@@ -46,6 +46,8 @@ def test_picture(tmp_path: Path) -> None:
     assert (tmp_path / "points.png").read_bytes().startswith(b"\x89PNG\r\n")
 
 
-def test_unknown_player_is_refused(small_root: Path) -> None:
-    with pytest.raises(UnknownPlayerError):
-        measure(points.bgdata.open_warehouse(small_root), "colour", 0)
+def test_missing_benchmarks_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        MissingTableError, match=r"found no contact, crashed, race; try: bgdata build rollout_decisions$"
+    ):
+        measure(points.bgdata.open_warehouse(tmp_path), "network", 0)
