@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError, WorkerError
-from bgdata.store.arrays import Array, ArrayWriter, map_array, save_array
+from bgdata.store.arrays import Array, ArrayWriter, GrowingWriter, map_array, save_array
 from bgdata.store.executors import MOST_PROCESSES, InProcess
 from bgdata.store.manifest import canonical_json
 from bgdata.store.progress import Progress
@@ -85,6 +85,14 @@ class Job:
     def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> ArrayWriter:
         """Start an array that is written row by row, or with `keep` go on with it; use as a context manager."""
         return ArrayWriter(self.folder / f"{name}.npy", dtype, shape, keep=keep)
+
+    def grow(self, name: str, values: Array) -> GrowingWriter:
+        """Start an array of rows like these, as many as will be appended; use as a context manager."""
+        return GrowingWriter(self.folder / f"{name}.npy", values.dtype, values.shape[1:])
+
+    def saved(self, names: Iterable[str]) -> dict[str, Array]:
+        """Arrays that are finished, mapped."""
+        return {name: map_array(self.folder / f"{name}.npy") for name in names}
 
     def steps(
         self, unit: str, steps: Sequence[Step], sizes: Sequence[int], state: Mapping[str, Array]
