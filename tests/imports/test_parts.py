@@ -18,6 +18,8 @@ from bgdata.formats import text_files, unpacking
 from bgdata.game.position import START
 from bgdata.imports.kinds import positions_compute
 from bgdata.imports.kinds.shared.imports import PositionImport
+from bgdata.store.dataset import Build, Computed
+from bgdata.store.job import Job, ranges
 from bgdata.store.progress import Silence
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
@@ -99,35 +101,63 @@ def test_small_imports_have_the_digest_of_before(memory_path: Path, kind: str) -
     assert table.manifest.parts == []
 
 
+def computed_rows(imports: Imports, kind: str, pack: str, lines: int) -> list[list[dict[str, Any]]]:
+    """The rows of all tables, computed in parts of so many lines without a warehouse."""
+    declared, folder = IMPORTED[kind], imports.folder / f"parts-of-{lines}"
+    found = list[list[dict[str, Any]]]([] for _ in declared.tables)
+    folder.mkdir()
+    with declared.computation.read_files(sources(imports, kind, pack), folder) as files:
+        for items in ranges(sum(source.items for source in files), lines):
+            job = Job(folder, Silence(), files)
+            declared.computation.compute(Build(declared.smallest, {}, imports.warehouse, job, part=items))
+            computed = Computed(declared.smallest, job.saved(array.name for array in declared.arrays), items.start)
+            for rows, shape in zip(found, declared.tables, strict=True):
+                for batch in declared.computation.table_batches(shape, computed):
+                    rows += batch.to_pylist()
+    return found
+
+
 @each_kind
-def test_parts_have_the_rows_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_boundary_gives_the_rows_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the boundaries are: at a comment, a bad line, a heading, within a line end, between files."""
     imports = Imports(memory_path)
+    expected = computed_rows(imports, kind, "", 1000)
+    rows, rejects = expected
+    assert (len(rows), len(rejects)) == (9, 5 + (kind in HEADINGS))
+    names = ("a", "b", "c", "d", "e.jsonl")
+    for row in rejects:
+        assert contents(kind)[row["source"]].splitlines()[row["line"] - 1].decode() == row["text"]
+        assert row["source"] in names
+    for lines, pack in [(1, ""), (2, ".gz"), (3, ".bz2"), (5, ""), (11, ".gz"), (1000, ".bz2")]:
+        in_parts(monkeypatch, lines, block=20 + 7 * lines)
+        found = computed_rows(imports, kind, pack, lines + (lines == 1000))
+        assert repr(found) == repr(expected), lines  # also where there is no number
+
+
+@each_kind
+def test_versions_in_parts_have_the_rows_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
     whole = imports.build(kind, sources(imports, kind), name="one")
-    expected, lines = all_rows(imports, whole), int(whole.manifest.statistics["lines_read"])
-    assert len(expected[0]) >= 8
-    assert len(expected[1]) >= 5
+    expected = all_rows(imports, whole)
     with monkeypatch.context() as patch:
-        packs = {1: "", 4: ".gz", 7: ".bz2", lines: ""}
-        for size, pack in packs.items():
-            in_parts(patch, size, block=20 + 7 * size)
-            table = imports.build(kind, sources(imports, kind, pack), name=f"of-{size}")
-            assert len(table.manifest.parts) == (0 if size == lines else -(-lines // size))
-            assert all_rows(imports, table) == expected, size
-            assert table.manifest.statistics == whole.manifest.statistics
-            if size in (4, lines):
-                check_verified(imports, table)
-        assert table.manifest.digest == whole.manifest.digest  # in one part again, read in small blocks
+        in_parts(patch, 9)
+        table = imports.build(kind, sources(imports, kind, ".gz"), name="parts")
+        in_parts(patch, 1000)
+        again = imports.build(kind, sources(imports, kind, ".bz2"), name="again")
+    assert again.manifest.digest == whole.manifest.digest  # in small blocks
+    assert len(table.parts) == 3
+    assert repr(all_rows(imports, table)) == repr(expected)
+    assert table.manifest.statistics == whole.manifest.statistics
+    check_verified(imports, table)
     shown = imports.warehouse.rows(f"select variant, count(*) as n from {kind} group by all order by all")
-    assert {row["n"] for row in shown} == {len(expected[0])}
-    assert len(shown) == len(packs) + 1
+    assert {row["variant"]: row["n"] for row in shown} == dict.fromkeys(("again", "one", "parts"), 9)
 
 
 @each_kind
 def test_arrays_of_parts_are_those_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = Imports(memory_path)
     whole = imports.build(kind, sources(imports, kind), name="one")
-    in_parts(monkeypatch, 4)
+    in_parts(monkeypatch, 9)
     table = imports.build(kind, sources(imports, kind), name="parts")
     for name, values in whole.arrays().items():
         found = np.asarray(table.array(name))
@@ -165,16 +195,16 @@ def test_stopped_import_goes_on_from_finished_parts(
     memory_path: Path, pack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imports = Imports(memory_path)
-    in_parts(monkeypatch, 3)
+    in_parts(monkeypatch, 6)
     expected = imports.build("gnubg_training", sources(imports, "gnubg_training", pack))
-    assert len(expected.parts) > 5
+    assert len(expected.parts) == 4
     again = Imports(memory_path / "again")
     with pytest.raises(StoppedError):
-        again.build("gnubg_training", sources(again, "gnubg_training", pack), progress=Stopping(4))
+        again.build("gnubg_training", sources(again, "gnubg_training", pack), progress=Stopping(3))
     progress = Stopping()
     table = again.build("gnubg_training", sources(again, "gnubg_training", pack), progress=progress)
     assert table.manifest.digest == expected.manifest.digest
-    assert progress.read == expected.manifest.statistics["lines_read"] - 3 * 3
+    assert progress.read == expected.manifest.statistics["lines_read"] - 2 * 6
     assert not [path for path in again.warehouse.staging.iterdir() if path.is_dir()]
 
 
