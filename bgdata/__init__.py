@@ -64,7 +64,8 @@ _HOMES = {
 
 
 def open_warehouse(root: Folder = "warehouse") -> Warehouse:
-    """The warehouse in a folder, which need not exist yet."""
+    """The warehouse in a folder, which need not exist yet; or at an address, such as s3://BUCKET/PATH, to read: what is
+    opened is fetched into the user's cache, and checked. Raises as `places.open_place` does."""
     from bgdata.warehouse import open_whole
 
     return open_whole(root)
@@ -87,16 +88,12 @@ def open_gammon(root: Folder, points: int) -> RaceTable:
 def open_two_sided(root: Folder, points: int, checkers: int) -> TwoSidedTable:
     """Map the exact two-sided table of up to `checkers` on `points` points. Raises MissingTableError.
 
-    `root` may be the http or https address of a warehouse: probes then fetch only the rows they need, and check each
-    against its hash. They and this function then also raise DownloadError and DigestMismatchError.
+    `root` may be the address of a warehouse: then nothing of a large table is fetched but the rows that are asked for,
+    each of which is checked against its hash. Raises DownloadError and DigestMismatchError then, as probes do.
     """
-    if str(root).startswith(("http://", "https://")):
-        from bgdata.bearoff.remote import RemoteTwoSidedTable
+    from bgdata.bearoff.remote import open_pairs
 
-        return RemoteTwoSidedTable(str(root), points, checkers)
-    from bgdata.bearoff.tables import TwoSidedTable
-
-    return TwoSidedTable(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))
+    return open_pairs(open_warehouse(root).open("bearoff_two_sided", f"{points}x{checkers}"))
 
 
 def open_met(root: Folder, name: str = "") -> MatchEquity:

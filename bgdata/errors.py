@@ -5,6 +5,7 @@ Messages are lower case, and say what was expected, then what was found, then wh
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,16 @@ def cite(value: object, most: int = 80) -> str:
     """An external value for messages: quoted, escaped, on one line, and cut at `most` letters."""
     text = " ".join(repr(value).split()) if not isinstance(value, str) else repr(value[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+# of an address, a name and password before the place, and what stands after it: signatures, and keys
+_LOGIN = re.compile(r"(?<=://)(?:[^/\s'\":@]*:[^\s'\"]*@|[^/\s'\"@]*@)")
+_QUERY = re.compile(r"(://[^\s'\"?#]*)[?#][^\s'\"]*")
+
+
+def without_secrets(text: str) -> str:
+    """A text without the names, passwords and signatures that may stand in addresses."""
+    return _QUERY.sub(r"\1", _LOGIN.sub("", text))
 
 
 class BgdataError(Exception):
@@ -113,6 +124,10 @@ class PluginError(BgdataError, ImportError):
 
 class MissingTableError(BgdataError, KeyError):
     """The warehouse has no such dataset, variant or version."""
+
+
+class NotFetchedError(BgdataError, LookupError):
+    """A file of a warehouse at an address is wanted where nothing is fetched."""
 
 
 class VersionInUseError(BgdataError, RuntimeError):

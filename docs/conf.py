@@ -1,7 +1,7 @@
-"""How the site is built: `make docs`.
+"""Sphinx configuration of the site, which `make docs` builds.
 
-Pages are MyST Markdown. What can be read from the code is: `reference_pages` writes the reference of commands, of
-Python and of tables from their declarations before each build, so it follows whatever is moved or renamed.
+Pages are MyST Markdown. Before each build `reference_pages` writes the reference of commands, Python and tables from
+the code.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ html_theme_options = {
 
 
 def setup(app: object) -> None:
-    """Write the generated pages, then read every docstring and help text as plain text."""
+    """Write the generated pages, and convert docstrings and help texts from plain text."""
     reference_pages.write_all(HERE / "reference")
     app.connect("autodoc-process-docstring", plain_text.of_docstring)
     app.connect("autodoc-skip-member", plain_text.skips_member)

@@ -1,8 +1,6 @@
-"""How the house stands: lines, files, folders of a subject, names, documentation and import circles, measured from the
-source.
+"""Measures the source: lines, files, folders of a subject, names, documentation and import cycles.
 
-`python -m docs.house` prints the table of CONTRIBUTING.md, and `python -m docs.house --write` puts it there, between
-the two comments that name it.
+`python -m docs.house` prints the table of CONTRIBUTING.md; `--write` writes it there, between its two comments.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ def tree(path: Path) -> ast.Module:
 
 
 def folders_of(words: str) -> set[str]:
-    """Folders, of the first two levels, with files of the library or SQL whose names have one of these words."""
+    """Folders of the first two levels with files of the library or SQL whose names have one of these words."""
     files = [*(ROOT / "bgdata").rglob("*.py"), *(ROOT / "bgdata").rglob("*.html"), *(ROOT / "sql").rglob("*.sql")]
     named = [path.relative_to(ROOT) for path in files if re.search(words, path.stem)]
     return {"/".join(path.parts[:2]) for path in named}
@@ -59,12 +57,12 @@ def functions() -> Iterator[ast.FunctionDef]:
 
 
 def participles() -> list[str]:
-    """Names of functions that are participles, or begin with `rows_of`: neither says what is done."""
+    """Names of functions that are participles, or begin with `rows_of`."""
     return sorted({function.name for function in functions() if PARTICIPLES.match(function.name.lstrip("_"))})
 
 
 def modules_loaded(*arguments: str) -> int:
-    """How many modules of ours a command enters."""
+    """Number of modules of bgdata that a command imports."""
     program = (
         "import sys\nfrom bgdata.__main__ import main\n"
         f"sys.argv = ['bgdata', *{list(arguments)!r}]\n"
@@ -76,13 +74,13 @@ def modules_loaded(*arguments: str) -> int:
 
 
 def undocumented() -> list[str]:
-    """Public modules, classes, functions and methods without a docstring, as `module:name`. Methods that only carry
-    out what a base class documents need none, nor do those with names of Python's own."""
+    """Public modules, classes, functions and methods without a docstring, as `module:name`. Overriding methods, and
+    special methods of Python, need none."""
     return [f"{module}:{name}" for module, path in sources().items() for name in without_docstring(tree(path))]
 
 
 def without_docstring(node: ast.AST, prefix: str = "", *, derived: bool = False) -> Iterator[str]:
-    """Names within a module or class that are public and say nothing of themselves."""
+    """Public names in a module or class without a docstring."""
     if isinstance(node, ast.Module) and node.body and not ast.get_docstring(node):
         yield "(module)"
     for child in ast.iter_child_nodes(node):
@@ -95,22 +93,20 @@ def without_docstring(node: ast.AST, prefix: str = "", *, derived: bool = False)
 
 
 def public_names() -> int:
-    """How many modules, classes, functions and methods are public."""
+    """Number of public modules, classes, functions and methods."""
     kinds = (ast.ClassDef, ast.FunctionDef)
     found = [node for path in sources().values() for node in ast.walk(tree(path)) if isinstance(node, kinds)]
     return len(sources()) + sum(not node.name.startswith("_") for node in found)
 
 
 def circles() -> list[list[str]]:
-    """Groups of modules that import one another in a circle, at their top or inside functions; what only type checkers
-    read does not count."""
+    """Groups of modules with cyclic imports, at the top or inside functions, without those for type checkers."""
     graph = grimp.build_graph("bgdata", "pipelines", exclude_type_checking_imports=True, cache_dir=None)
     return [sorted(group) for group in strongly_connected(graph) if len(group) > 1]
 
 
 def strongly_connected(graph: grimp.ImportGraph) -> list[set[str]]:
-    """Modules that reach one another (Kosaraju, 1978), by imports of modules; importing a module of a package is no
-    import of the package."""
+    """Strongly connected modules (Kosaraju, 1978); importing a module does not count as importing its package."""
     order: list[str] = []
     seen: set[str] = set()
 

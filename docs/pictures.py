@@ -1,8 +1,7 @@
 """Draws the pictures of the README and of CONTRIBUTING: `python -m docs.pictures` (needs matplotlib).
 
-What is drawn of the default warehouse is one SQL query on the catalog each. With `--of-network` it draws those of the
-network that plays as `network` instead, each by a command of bgdata; gnubg and bgsage are asked too, so both have to be
-installed. The first time takes minutes.
+Pictures of the default warehouse come from one SQL query each. With `--of-network` it draws the pictures of the network
+called `network` instead, by commands of bgdata; this needs gnubg and bgsage, and takes minutes at the first run.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ ACTION_BY_EPC = """
     group by all
 """
 
-GAMES = [  # that are drawn, played first
+GAMES = [  # commands that play the games to draw
     "play --watch pubeval --seed 8 --save game.mat",
     "play --watch gnubg --match-length 5 --seed 1 --save match.mat",
 ]
-OF_NETWORK = {  # name: what draws it, before the file
+OF_NETWORK = {  # name: command that draws it, without the file
     "learning_curve": "train plot diverse-19 --output",
     "match_equity": "met plot diverse-19-1ply-25-index-0-8 --output",
     "race_rules": "race-rules selfplay/network-10000-seed-1 --plot",
@@ -62,7 +61,7 @@ OF_NETWORK = {  # name: what draws it, before the file
     "decisions": "compare --benchmarks network network:1 network:2 gnubg gnubg:1 gnubg:2 bgsage bgsage:1 --plot",
 }
 
-ROOMS = {  # what is in each folder; how they lie, `[tool.importlinter]` says
+ROOMS = {  # content of each folder; `[tool.importlinter]` has their order
     "game": "positions, dice, plays, classes, cube and score",
     "store": "versions, manifests, Parquet, catalog; no backgammon",
     "bearoff": "index, solvers, combining",
@@ -86,7 +85,7 @@ ROOMS = {  # what is in each folder; how they lie, `[tool.importlinter]` says
     "sql": "macros, views, checks",
 }
 WIDTH = 8.0  # of the house
-WAY = [  # of the data: step, what does it
+WAY = [  # (step of the data, folder that does it)
     ("position", "game"),
     ("index", "bearoff"),
     ("arrays", "kernels fill them"),
@@ -97,7 +96,7 @@ WAY = [  # of the data: step, what does it
 
 
 def floors_of_the_house() -> list[list[str]]:
-    """The folders on each floor, from the ground: one may use those below it, none above."""
+    """The folders on each floor, from the ground; a folder may use only those below it."""
     contracts = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = reversed(contracts[0]["layers"])
     floors = [[name.removeprefix("bgdata.") for name in layer.split(" | ")] for layer in layers]
@@ -106,7 +105,7 @@ def floors_of_the_house() -> list[list[str]]:
 
 
 def draw_rooms() -> None:
-    """The rooms of the source, floor by floor, and beside them the way of the data."""
+    """Draw the rooms of the source, floor by floor, and the way of the data."""
     floors = floors_of_the_house()
     colors = ["#dfe8f1", "#d3e3e4", "#e4e9d9", "#efe6d3", "#f1dfd3", "#ead9e3", "#e3e0ee"]
     figure, axes = plt.subplots(figsize=(11, 7.6), layout="constrained")
@@ -135,7 +134,7 @@ def draw_rooms() -> None:
 
 
 def draw_cube_models() -> None:
-    """Equity of a centered cube by the models, with gammons (W = 1.25, L = 1.25) and without the Jacoby rule."""
+    """Draw the equity of a centered cube by model, with gammons (W = 1.25, L = 1.25), without the Jacoby rule."""
     win = np.linspace(0, 1, 401)
     figure, axes = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
     for index, name, colour in (
@@ -154,7 +153,7 @@ def draw_cube_models() -> None:
 
 
 def draw_live_cube() -> None:
-    """The live cube by its formulas and as a diffusion on a grid (W = L = 1.25), and jumps that become smaller."""
+    """Draw the live cube by formulas and as a diffusion on a grid (W = L = 1.25), and ever smaller jumps."""
     win, points = np.linspace(0, 1, 401), 40
     figure, axes = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
     drifting = drifting_money(1.25, 1.25, points)
@@ -177,7 +176,7 @@ def draw_live_cube() -> None:
 
 
 def draw_error(connection: duckdb.DuckDBPyConnection) -> None:
-    """How far two one-sided tables are from the truth, and on which side of it, by the pips of both sides."""
+    """Draw the mean error of two one-sided tables by the pips of both sides."""
     rows = connection.sql(ERROR_BY_PIPS).fetchnumpy()
     grid = np.full((55, 55), np.nan)
     grid[rows["opponent_pips"], rows["on_roll_pips"]] = rows["bias"]
@@ -190,7 +189,7 @@ def draw_error(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def draw_actions(connection: duckdb.DuckDBPyConnection) -> None:
-    """The right cube action with a centered cube, by the effective pip counts of both sides."""
+    """Draw the right action with a centered cube, by the effective pip counts of both sides."""
     rows = connection.sql(ACTION_BY_EPC).fetchnumpy()
     size = int(max(rows["on_roll_epc"].max(), rows["opponent_epc"].max())) + 1
     colours = np.ones((size, size, 3))
@@ -209,7 +208,7 @@ def draw_actions(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def draw_of_network() -> bool:
-    """Every picture of the network that plays; returns whether all commands came to their end."""
+    """Draw every picture of the default network, and return whether all commands succeeded."""
     draw = [[*command.split(), str(IMAGES / f"{name}.png")] for name, command in OF_NETWORK.items()]
     commands = [*(command.split() for command in GAMES), *draw]
     environment = {**os.environ, "BGDATA_WAREHOUSE": str(CATALOG.parent)}
@@ -222,7 +221,7 @@ def draw_of_network() -> bool:
 
 
 def main() -> None:
-    """Draw the pictures that are asked for."""
+    """Draw the requested pictures."""
     if sys.argv[1:] == ["--of-network"]:
         sys.exit(0 if draw_of_network() else 1)
     draw_rooms()

@@ -1,5 +1,7 @@
-"""Docstrings and help texts are plain text with `code` and >>> examples; Sphinx reads reStructuredText. This turns one
-into the other, so that no star, bar or underscore of theirs is taken for markup."""
+"""Converts docstrings and help texts, which are plain text with `code` and >>> examples, to reStructuredText.
+
+Stars, bars and underscores are escaped, so that Sphinx does not read them as markup.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,11 @@ from typing import Any
 
 CODE = re.compile(r"`+([^`]+)`+")
 MARKUP = re.compile(r"([\\*|`]|_(?=\W|$)|(?<=\w):(?=\w+:))")
-FIELD = "Alias for field number"  # what Python itself says of the fields of a NamedTuple
+FIELD = "Alias for field number"  # Python's docstring of the fields of a NamedTuple
 
 
 def rst(text: str) -> list[str]:
-    """The lines of a plain text in reStructuredText: paragraphs, lists, and blocks of code where lines are indented or
-    begin with >>>."""
+    """The lines of a plain text in reStructuredText: paragraphs, lists and code (indented, or beginning with >>>)."""
     lines: list[str] = []
     for is_blank, block in groupby(text.expandtabs(4).splitlines(), key=lambda line: not line.strip()):
         if not is_blank:
@@ -25,7 +26,7 @@ def rst(text: str) -> list[str]:
 
 
 def block_lines(block: list[str]) -> Iterator[str]:
-    """One paragraph, list or piece of code."""
+    """The lines of one paragraph, list or block of code."""
     if block[0].startswith(">>>"):
         yield from block
     elif block[0].startswith((" ", "\b")):
@@ -38,7 +39,7 @@ def block_lines(block: list[str]) -> Iterator[str]:
 
 
 def code_block(block: list[str]) -> Iterator[str]:
-    """Lines that are shown as they are."""
+    """The lines of a literal block."""
     yield ".. code-block:: text"
     yield ""
     kept = [line for line in block if line.strip(" \b")]
@@ -48,7 +49,7 @@ def code_block(block: list[str]) -> Iterator[str]:
 
 def escaped(text: str) -> str:
     """Text in which only `code` is markup."""
-    pieces = CODE.split(text)  # outside and inside of code in turn
+    pieces = CODE.split(text)  # alternately outside and inside of code
     pieces[::2] = [MARKUP.sub(r"\\\1", piece) for piece in pieces[::2]]
     pieces[1::2] = [f"``{piece.strip()}``" for piece in pieces[1::2]]
     pieces[2::2] = [f"\\ {piece}" if piece[:1].isalnum() else piece for piece in pieces[2::2]]  # `Executor`s
@@ -56,22 +57,22 @@ def escaped(text: str) -> str:
 
 
 def of_docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001
-    """Hook of autodoc: a docstring."""
+    """Hook of autodoc: convert a docstring."""
     lines[:] = rst("\n".join(lines))
 
 
 def skips_member(app: Any, what: str, name: str, thing: Any, is_skipped: bool, options: Any) -> bool | None:  # noqa: ARG001
-    """Hook of autodoc: fields of a NamedTuple stand in its signature."""
+    """Hook of autodoc: skip fields of a NamedTuple, which are in its signature."""
     return True if (getattr(thing, "__doc__", None) or "").startswith(FIELD) else None
 
 
 def of_help(app: Any, context: Any, lines: list[str]) -> None:  # noqa: ARG001
-    """Hook of sphinx-click: the help of a command."""
+    """Hook of sphinx-click: convert the help of a command."""
     lines[:] = rst(inspect.cleandoc(context.command.help or ""))
 
 
 def of_options(app: Any, context: Any, lines: list[str]) -> None:  # noqa: ARG001
-    """Hook of sphinx-click: the help of its options, line by line."""
+    """Hook of sphinx-click: convert the help of options, line by line."""
     lines[:] = [
         line if line.lstrip().startswith((".. option::", ":default:", ":options:")) else escaped(line) for line in lines
     ]

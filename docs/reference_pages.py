@@ -1,7 +1,7 @@
-"""The pages of the reference that are made from the code: commands, Python, and tables, views and macros of SQL.
+"""Generates the pages of the reference: commands, Python, and tables, views and macros of SQL.
 
-Nothing here names a module, a table or a command: commands come from the command line, modules from the folders of the
-package, tables from `bgdata.all_kinds()`, views and macros from the catalog.
+All names are discovered: commands from the command line, modules from the folders of the package, tables from
+`bgdata.all_kinds()`, views and macros from the catalog.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ SKIPPED = {"bgdata.__main__"}  # it ends the process
 
 
 def write_all(folder: Path) -> None:
-    """Write every generated page into its folder of the reference, and delete those of before."""
+    """Write every generated page into its folder of the reference, and delete old pages."""
     for name, pages in {"commands": command_pages(), "python": module_pages(), "tables": table_pages()}.items():
         write_pages(folder / name, pages)
 
 
 def write_pages(folder: Path, pages: Pages) -> None:
-    """Write pages that changed, and delete what is no page any more: Sphinx reads again what is newer."""
+    """Write changed pages and delete old ones; Sphinx reads only newer files again."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.iterdir():
         if path.name not in pages:
@@ -48,7 +48,7 @@ def write_pages(folder: Path, pages: Pages) -> None:
 
 
 def __getattr__(name: str) -> click.Command:
-    """A command by its name, which is where the pages tell sphinx-click to look: `docs.reference_pages:list`."""
+    """A command by its name, for references of sphinx-click such as `docs.reference_pages:list`."""
     command = main.get_command(click.Context(main), name)
     if command is None:
         raise AttributeError(name)
@@ -126,7 +126,7 @@ def public_page() -> str:
 def package_page(package: str, modules: Iterable[str]) -> str:
     """The docstring of a package, then its modules with their public names."""
     lines = [*heading(package, "="), f".. automodule:: {package}", ""]
-    if package != "bgdata":  # whose names have a page of their own
+    if package != "bgdata":  # the names of bgdata have a separate page
         lines[-1:] = ["   :members:", ""]
     for module in modules:
         lines += [*heading(module, "-"), f".. automodule:: {module}", "   :members:", ""]
@@ -147,7 +147,7 @@ def table_pages() -> Pages:
 
 
 def tables_index(kinds: Iterable[Dataset[Any]]) -> str:
-    """What there is, in one table."""
+    """The page that lists all kinds and their tables."""
     rows = [(f"[{kind.name}]({kind.name}.md)", tables_of(kind), kind.summary) for kind in kinds]
     text = TABLES + "\n" + markdown_table(("kind of dataset", "tables", "a row of the first"), rows)
     return index_page("Tables", text, ["views", "macros", *(kind.name for kind in kinds)], is_listed=False)
@@ -190,7 +190,7 @@ def shape_text(shape: TableShape, *, is_main: bool) -> str:
     """A table: what a row is, its columns, and the SQL checks."""
     shared = " Shared with other kinds: it has a column `dataset`." if shape.shared else ""
     columns = [(f"`{each.name}`", each.type, each.unit, each.meaning) for each in shape.columns]
-    summary = "" if is_main else f"{shape.summary}\n\n"  # that of the main table is the kind's
+    summary = "" if is_main else f"{shape.summary}\n\n"  # the main table has the summary of its kind
     text = f"\n## Table {shape.name}\n\n{summary}{shape.row}{shared}\n\n"
     text += markdown_table(("column", "type", "unit", "meaning"), columns)
     claims = list(claims_of(shape))
@@ -198,13 +198,13 @@ def shape_text(shape: TableShape, *, is_main: bool) -> str:
 
 
 def claims_of(shape: TableShape) -> Iterator[str]:
-    """What the SQL checks of a table hold, in words."""
+    """The claims of a table's SQL checks, in words."""
     for claim, _ in bgdata.all_kinds().sql.checks(shape.name):
         yield claim.replace("_", " ")
 
 
 def parameters_text(kind: Dataset[Any]) -> str:
-    """The parameters, with the value each has where nobody gives one."""
+    """The parameters with their default values."""
     rows = []
     for field in fields(kind.parameters):
         base = kind.defaults[0] if kind.defaults else kind.smallest
@@ -216,7 +216,7 @@ def parameters_text(kind: Dataset[Any]) -> str:
 
 
 def views_page(catalog: duckdb.DuckDBPyConnection, tables: set[str]) -> str:
-    """Every view of the catalog that is no table of a kind."""
+    """The page of all views of the catalog that are not tables of a kind."""
     text = f"# Views\n\n{VIEWS}"
     views = catalog.execute(
         "select view_name, comment from duckdb_views() where not internal "
@@ -245,7 +245,7 @@ def view_columns(catalog: duckdb.DuckDBPyConnection, name: str) -> list[tuple[st
 
 
 def macros_page(catalog: duckdb.DuckDBPyConnection) -> str:
-    """Every macro of the catalog."""
+    """The page of all macros of the catalog."""
     rows = catalog.execute(
         "select function_name, any_value(parameters), max(comment) from duckdb_functions() "
         "where not internal and function_type like '%macro%' group by function_name order by function_name"
@@ -269,7 +269,7 @@ def heading(title: str, line: str) -> list[str]:
 
 
 def index_page(title: str, text: str, names: Iterable[str], *, is_listed: bool = True) -> str:
-    """A page that leads to others of its folder."""
+    """A page with links to other pages of its folder."""
     hidden = "" if is_listed else ":hidden:\n"
     return (
         f"# {title}\n\n{text}\n```{{toctree}}\n:maxdepth: 1\n{hidden}\n"
@@ -285,6 +285,6 @@ def markdown_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> st
 
 
 def cell(text: str) -> str:
-    """Text that cannot end its cell, nor begin markup that nobody meant."""
+    """Text escaped for a cell of a Markdown table."""
     text = text.replace("|", "\\|").replace("\n", " ")
     return text if text.startswith(("`", "[", "-")) else text.replace("*", "\\*").replace("<", "&lt;")

@@ -1,6 +1,6 @@
 """Takes the pictures of the explorer that the README and the documentation show: `python -m docs.screenshots`.
 
-It serves the default warehouse and photographs its pages with Debian's chromium (needs Playwright, of the development
+It serves the default warehouse and takes screenshots with Debian's chromium (needs Playwright from the development
 packages).
 """
 
@@ -25,7 +25,7 @@ WIDTH = 1180
 
 
 def main() -> None:
-    """Take every picture. Raises FileNotFoundError where there is no chromium."""
+    """Take every screenshot. Raises FileNotFoundError without chromium."""
     chromium = shutil.which("chromium")
     if chromium is None:
         raise FileNotFoundError("expected chromium on the PATH, found none; try: apt-get install chromium")

@@ -1,22 +1,22 @@
-"""Takes versions that took long to compute into the package: `python -m docs.ship KIND/VARIANT... [--warehouse DIR]`.
+"""Copies versions that took long to compute into the package: `python -m docs.ship KIND/VARIANT... [--warehouse DIR]`.
 
-They take the place of all versions in their folder of the package, and of these kinds in warehouse/warehouse.lock; so
-networks are named with those that they started from, unless these are named by version, and with those that others of
-the package are made by. Of networks, the first one plays as `network` from then on, and pages, claims and tests that
-name the one before name it. Scores of networks that the warehouse has (`bgdata benchmark network/NAME --games 40000`,
-`bgdata benchmark network/NAME`) go along: they are what evaluations quote. Every version is verified first: hashes,
-values, SQL checks, a sample computed again, and that this code would compute it; of versions that the package has
-already, the hashes and that this code would compute them.
+They replace all versions in their folder of the package, and of their kinds in warehouse/warehouse.lock. So networks
+must be named together with the networks that they started from, unless recipes name these by version, and with those
+that other versions of the package need. The first network becomes `network`, and pages, claims and tests that name its
+predecessor are changed. Scores of networks in the warehouse (`bgdata benchmark network/NAME --games 40000`, `bgdata
+benchmark network/NAME`) are copied too, as evaluations quote them. Every version is verified first: hashes, values, SQL
+checks, a recomputed sample, and that this code would compute it; versions that the package already has, only by hashes
+and code.
 
 `python -m docs.ship --follow` builds the benchmarks (rollout_decisions), studies of the cube (cube_studies), opening
-books (openings) and reference positions of the package again by the network that plays as `network` now, and those
-whose kind has a newer revision; studies that have a player of their own (`usual_network`) keep it. It takes in
-the benchmarks together, and then each of the others once it is there, the quickest of each kind first: some take an
-hour. A stopped one goes on where it was; until then the package has those of the network before. `make generation
-NETWORK=KIND/VARIANT` does both, and then all that follows: `make build`, the lock, the pictures, and what pages show.
+books (openings) and reference positions of the package again with the current `network`, and those whose kind has a
+newer revision; studies with another player (`usual_network`) keep it. Benchmarks are replaced together, then each of
+the others, the quickest of each kind first: some take an hour. A stopped run resumes; until then the package has the
+versions of the previous network. `make generation NETWORK=KIND/VARIANT` does both, and then `make build`, the lock, the
+pictures, and the output on pages.
 
-`python -m docs.ship --tables` writes the Parquet files of all versions in the package anew from their arrays, with what
-the kinds declare of their columns now; names, recipe keys and digests of values stay.
+`python -m docs.ship --tables` rewrites the Parquet files of all versions in the package from their arrays, with the
+current declarations of columns; names, recipe keys and digests of values stay.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from bgdata.studies.kinds import cube_studies
 from bgdata.warehouse import Warehouse
 
 LOCK = Path(__file__).parents[1] / "warehouse" / "warehouse.lock"
-FOLDERS = {  # of the package, by kind
+FOLDERS = {  # folders of the package, by kind
     **dict.fromkeys(NETWORK_KINDS, SHIPPED),
     "rollout_decisions": rollout_decisions.PUBLISHED,
     "cube_studies": cube_studies.PUBLISHED,
@@ -75,7 +75,7 @@ NAMING = ("README.md", "docs", "bgdata", "sql", "tests", ":!docs/research", ":!b
 def ship(
     names: Sequence[str], root: str = "warehouse", folders: Mapping[str, Path] = FOLDERS, lock: Path = LOCK
 ) -> list[Path]:
-    """Copy the newest version of each KIND/VARIANT into the package; returns their folders there.
+    """Copy the newest version of each KIND/VARIANT into the package, and return their folders there.
 
     Raises UsageError for a kind that does not come with the package, CheckFailedError for versions that are too large,
     damaged, or of another recipe than this code's, and DigestMismatchError for damaged ones that the package has.
@@ -98,10 +98,10 @@ def ship(
 
 
 def name_network(root: Path, before: str, name: str, kept: Iterable[str] = ()) -> list[Path]:
-    """Let the network of a name play as `network`, and name it wherever files below `root` name the one `before`, but
-    for variants that are `kept`; returns those that changed."""
+    """Make the named network `network`, and return the changed files. Files below `root` that name the one `before` are
+    changed to name it, except for variants in `kept`."""
     command = ["git", "grep", "-lI", "-e", before, "--", *NAMING]
-    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # 1 where nothing is found
+    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # 1 without a match
     longest_first = sorted({*kept, before}, key=len, reverse=True)
     names = re.compile("|".join(map(re.escape, longest_first)))
     changed = []
@@ -116,8 +116,7 @@ def name_network(root: Path, before: str, name: str, kept: Iterable[str] = ()) -
 
 @dataclass(frozen=True)
 class Follower:
-    """A benchmark, study, book or set of references of the package: its recipe there, and by the network that plays as
-    `network` now."""
+    """A benchmark, study, book or set of references of the package: its recipe, and that with the current `network`."""
 
     kind: Dataset[Any]
     before: Any
@@ -132,8 +131,7 @@ class Follower:
 
 
 def followers() -> list[Follower]:
-    """What the package has of each kind that a network makes: benchmarks first, as they are of games by the network
-    that plays as `network`, and of each kind the quickest first."""
+    """The versions of the package that a network makes: benchmarks first, and the quickest of each kind first."""
     published: list[tuple[Dataset[Any], Mapping[Any, Path]]] = [
         (rollout_decisions.DATASET, rollout_decisions.published_decisions()),
         (cube_studies.DATASET, cube_studies.published_studies()),
@@ -153,15 +151,16 @@ def followers() -> list[Follower]:
 
 
 def kept_variants(network: str) -> list[str]:
-    """Variants that the package still has by another network than the one of this name."""
+    """Variants of the package that are made by another network."""
     return [each.kind.slug(each.before) for each in followers() if each.before.network != network]
 
 
 def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
-    """Build `followers` again, and let each take the place of the one before in the package, and its name in pages:
-    benchmarks all at once, as those before are of games that the warehouse has no more, and so all of a kind of which
-    this code would not make again what the package has; others one after another.
-    Yields their folders in the package, and the files that changed. Raises as `Warehouse.build` and `ship` do."""
+    """Build `followers` again, replace the old ones in the package and in pages, and yield changed folders and files.
+
+    Benchmarks are replaced together, as the games of the old ones are gone, and so are kinds whose shipped versions
+    this code would not reproduce; others one by one. Raises the errors of `Warehouse.build` and `ship`.
+    """
     warehouse = bgdata.open_warehouse(root)
     found = [each for each in followers() if each.recipe != each.before or each.is_outdated]
     groups: dict[object, list[Follower]] = {}
@@ -180,8 +179,10 @@ def follow(root: str = "warehouse", lock: Path = LOCK) -> Iterator[Path]:
 
 
 def check_versions(warehouse: Warehouse, versions: list[Table], folder: Path) -> None:
-    """Raise CheckFailedError unless these versions may come with the package, in `folder`, and DigestMismatchError for
-    files that are not as their manifest says. Those that are there already were verified when they came."""
+    """Raise CheckFailedError unless these versions may be shipped in `folder`, and DigestMismatchError for damage.
+
+    Versions that are already shipped were verified before.
+    """
     for table in versions:
         declared = warehouse.kind(table.manifest.dataset)
         found = warehouse.find(declared, declared.parameters.from_manifest(table.manifest.parameters))
@@ -210,7 +211,7 @@ def is_shipped(table: Table, folder: Path) -> bool:
 
 
 def shipped_folder(table: Table, folder: Path) -> Path:
-    """Where a version is in a folder of the package: VARIANT/VERSION."""
+    """The place of a version in a folder of the package: VARIANT/VERSION."""
     return folder / table.folder.parent.name / table.folder.name
 
 
@@ -225,7 +226,7 @@ def write_scores(folder: Path, scores: Mapping[str, Iterable[NetworkScore]]) -> 
 
 
 def copy_versions(versions: list[Table], folder: Path) -> None:
-    """Put versions, with files that git can replace, where others were."""
+    """Replace the versions of a folder; files stay writable, so that git can replace them."""
     partial = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     for table in versions:
@@ -238,10 +239,8 @@ def copy_versions(versions: list[Table], folder: Path) -> None:
 
 
 def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
-    """Write the Parquet files of the versions in these folders anew; returns those of versions that changed.
-
-    Raises DigestMismatchError for a version whose files are not as its manifest says.
-    """
+    """Rewrite the Parquet files of the versions in these folders, and return changed ones. Raises DigestMismatchError
+    for a version with damaged files."""
     changed = []
     for path in sorted(path.parent for folder in set(folders) for path in folder.glob(f"*/*/{FILE_NAME}")):
         table, manifest = Table(path), Table(path).manifest
@@ -262,8 +261,8 @@ def write_tables_anew(folders: Iterable[Path]) -> list[Path]:
 
 
 def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -> dict[str, list[NetworkScore]]:
-    """How good the networks among these versions are, by their names: each figure as measured in the warehouse, else as
-    the package said so far; of decisions that we rolled out, those of the sets in the package alone."""
+    """Scores of the networks among these versions, by name, from the warehouse, or else from the package. Of benchmarks
+    made here, only those in the package count."""
     decisions = rollout_decisions.DATASET
     sets = {f"{decisions.name}/{decisions.slug(recipe)}" for recipe in rollout_decisions.published_decisions()}
     found = {}
@@ -282,7 +281,7 @@ def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -
 
 
 def change_lock(path: Path, kinds: Sequence[str], versions: list[Table]) -> None:
-    """Lock these versions in place of any others of the kinds."""
+    """Replace the entries of these kinds in the lock by these versions."""
     entries, pins = read_lock(path)
     shipped = [
         LockEntry(manifest.dataset, manifest.variant, manifest.recipe_key, manifest.digest)

@@ -1,8 +1,8 @@
 """Prefect flows over bgdata. Flows name steps, retry and report; the library computes, and does not depend on Prefect.
 
-Prefect is set quiet, local and offline here, before anything imports it: its database lives in .bgdata/prefect of the
-current folder, nothing is sent anywhere, and no server has to be started. Where that folder cannot be written, the
-database is temporary; all it holds is past runs.
+Prefect is set quiet, local and offline here, before it is imported: its database is in .bgdata/prefect of the current
+folder, nothing is sent anywhere, and no server needs to be started. If that folder cannot be written, the database is
+temporary; it holds only past runs.
 """
 
 import atexit
@@ -17,7 +17,7 @@ from bgdata.process import begin
 
 
 def begin_flow() -> None:
-    """Begin a program that imports Prefect, which takes seconds. Exits where it is not installed."""
+    """Start a program that imports Prefect, which takes seconds. Exits if it is not installed."""
     begin()
     try:
         with needing("flows", "to run a flow"):
@@ -49,9 +49,9 @@ _SERVICES = ("TRIGGERS", "SCHEDULER", "LATE_RUNS", "FOREMAN", "CANCELLATION_CLEA
 SETTINGS = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # failures are raised too: `main` prints one line of them, not two tracebacks
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",  # `main` prints one line for raised failures, not two tracebacks
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
-    "PREFECT_LOGGING_ROOT_LEVEL": "CRITICAL",  # its server's database complains when the server ends at a bad moment
+    "PREFECT_LOGGING_ROOT_LEVEL": "CRITICAL",  # the server's database logs errors when the server ends
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
 } | {f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _SERVICES}
 for _name, _value in SETTINGS.items():

@@ -1,8 +1,7 @@
 """The flow of `make build`: every default variant, then a comparison with warehouse.lock and a report.
 
-A task is a variant that is computed, or all of a kind that come with the package. Tasks that do not depend on one
-another run side by side, each in one of a few processes: compiling kernels and writing Parquet use one core each, and
-running kernels use all cores that are free.
+A task computes one variant, or copies all variants of a kind from the package. Independent tasks run side by side, each
+in one of a few processes: compiling kernels and writing Parquet use one core each, running kernels all free cores.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ try:   bgdata eval start                               the chances and equity of
        bgdata query "from bearoff_two_sided limit 5"   anything else, in SQL"""
 
 
-# kinds whose first variants have most to compile: with what they need they begin first
+# kinds whose first variants compile longest: they and their inputs begin first
 LONGEST = ("selfplay", "match_equity")
 
 
@@ -57,7 +56,7 @@ class Variant(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What one task builds, and what has to be there before."""
+    """The variants that one task builds, and the variants that it needs."""
 
     variants: list[Variant]
     needs: set[Variant]
@@ -75,8 +74,8 @@ def build_variants(root: str, variants: list[Variant]) -> list[Built]:
 
 
 def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = False) -> list[Job]:
-    """The jobs that build the default variants of these kinds, in the order in which they should begin: each comes
-    behind those that it needs. With `is_all` also what `bgdata build --all` builds."""
+    """The jobs that build the default variants of these kinds, in the order in which they should begin, each after its
+    inputs. With `is_all` also the variants of `bgdata build --all`."""
     chosen = [
         Variant(kind, parameters)
         for kind in kinds
@@ -94,12 +93,12 @@ def default_jobs(warehouse: Warehouse, kinds: Sequence[str], *, is_all: bool = F
 
 
 def is_shipped(warehouse: Warehouse, variant: Variant) -> bool:
-    """Whether a variant comes with the package: then whatever needs it copies it, which takes no time."""
+    """Whether a variant is part of the package: then builds that need it copy it, which takes no time."""
     return warehouse.kind(variant.kind).published_folder(variant.parameters) is not None
 
 
 def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
-    """All that a variant is computed from, directly or indirectly."""
+    """All direct and indirect inputs of a variant."""
     for wanted in warehouse.kind(variant.kind).inputs(variant.parameters).values():
         if isinstance(wanted, tuple):
             yield Variant(*wanted)
@@ -108,8 +107,8 @@ def inputs(warehouse: Warehouse, variant: Variant) -> Iterator[Variant]:
 
 @flow(name="build-warehouse", task_runner=processes(), **RETRIED)
 def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_all: bool = False) -> list[str]:
-    """Build the default variants of every kind (or of some), each once its inputs are there, and with `is_all` also
-    what takes longer; returns their versions."""
+    """Build the default variants of every kind (or of `kinds`), each after its inputs, and with `is_all` also those
+    that take longer; returns their versions."""
     warehouse = open_warehouse(root)
     jobs = default_jobs(warehouse, kinds or list(warehouse.kinds), is_all=is_all)
 
@@ -128,8 +127,8 @@ def build_warehouse(root: str = "warehouse", kinds: list[str] | None = None, is_
 
 
 def in_order(jobs: Sequence[Job], begin: Callable[[Job], PrefectFuture[list[Built]]]) -> Iterator[Built]:
-    """Yields versions as they are built. As many tasks run as there are processes, of the first of the jobs that have
-    all they need."""
+    """Yields versions as they are built. As many tasks run as there are processes; the first jobs whose inputs are
+    built begin first."""
     waiting, running, done = list(jobs), dict[PrefectFuture[list[Built]], Job](), set[Variant]()
     while waiting or running:
         ready = [job for job in waiting if job.needs <= done]

@@ -6,8 +6,8 @@
     rollouts   these positions, rolled out                          rollout_labels
     cubeful    money games with the cube                            cubeful_selfplay
 
-Games with the cube wait for nothing, labels and rollouts only for the games. Games come in parts, which --executor
-spreads over processes or a cluster; a flow that is run again finds parts of games and steps of rollouts.
+Games with the cube have no inputs; labels and rollouts need only the games. --executor spreads parts of games over
+processes or a cluster. A flow that is run again keeps finished parts of games and steps of rollouts.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@
     check     files, values, SQL checks and rows, as `bgdata verify` does
     leakage   which labels share positions with a benchmark, and are left out of training
 
-A word without a colon is the name of a file that gnubg publishes, such as contact.bm.bz2; no word stands for all of
-them. Files go side by side. What is fetched or imported is not fetched or imported again, so the flow, run again, goes
-on from where it stopped.
+A word without a colon is the name of a file that gnubg publishes, such as contact.bm.bz2; no word means all of them.
+Files run side by side. A flow that is run again keeps files that are fetched or imported.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from .tasks import RETRIED, Built, Notes, flow_parser, processes, publish_charts
 
 @task(retries=2, retry_delay_seconds=2, cache_policy=NO_CACHE)
 def fetch(root: str, name: str, address: str | None) -> Built:
-    """Download a published file, unless it is there; returns its path in place of a version."""
+    """Download a published file, unless it exists; returns its path in place of a version."""
     notes = Notes()
     (file,) = (each for each in steps.published_files(address) if each.name == name)
     return Built(str(steps.fetch_file(open_warehouse(root), file, notes)), notes.lines)
@@ -60,9 +59,9 @@ def check(root: str, imported: Built) -> Built:
 
 @flow(name="import-files", task_runner=processes(), **RETRIED)
 def import_files(root: str = "warehouse", files: list[str] | None = None, address: str | None = None) -> list[str]:
-    """Fetch, import and check files; returns their versions, and publishes an account of lines and of leakage."""
+    """Fetch, import and check files; returns their versions, and publishes a report of lines and of leakage."""
     warehouse = open_warehouse(root)
-    futures = []  # with those of fetching and importing, which say what went wrong
+    futures = []  # also those of fetching and importing, which have the errors
     wanted = sources(warehouse, files or [], address)
     for kind, name, is_published in wanted:
         path = fetch.submit(root, name, address) if is_published else Built(name, [])
@@ -85,8 +84,8 @@ def import_files(root: str = "warehouse", files: list[str] | None = None, addres
 
 
 def sources(warehouse: Warehouse, files: Sequence[str], address: str | None) -> list[tuple[str, str, bool]]:
-    """(kind, path or published name, whether it is published) of each file. Raises MissingFileError for a name that
-    nobody publishes, and what `steps.import_parameters` raises for a file that is not there or has no kind."""
+    """(kind, path or published name, whether it is published) of each file. Raises MissingFileError for a name that is
+    not published, and the errors of `steps.import_parameters` for a file that is missing or has no kind."""
     published = {file.name: file.kind for file in steps.published_files(address)}
     found = []
     for word in files or list(published):

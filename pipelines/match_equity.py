@@ -1,6 +1,5 @@
-"""The flow of match equity tables: `python -m pipelines.match_equity`, one for each ply of a network, side by side, and
-the published one to compare them with.
-"""
+"""The flow of match equity tables: `python -m pipelines.match_equity`. It builds a table for each ply of a network side
+by side, and compares them with the published table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the flows share: tasks and how they run side by side, pictures, command lines, and the end of a flow."""
+"""Shared by the flows: tasks that run side by side, pictures, command lines, and the end of a flow."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from bgdata.warehouse import Warehouse
 from bgdata.warehouse.rows import pip_spread
 from bgdata.web.charts import HEIGHT, WIDTH, chart_svg
 
-# each holds the memory of a table, and kernels take all cores anyway; one more than cores, as some wait for a download,
-# or for what another one compiles
+# each has the memory of a table, and kernels use all cores; one more than cores, because some wait for downloads or for
+# the compilation of others
 PROCESSES = min(4, (os.cpu_count() or 1) + 1)
-ANSWER_SECONDS = 20  # that a server may take to say that it is there
-MOST_WAITING = 500  # tasks at a time that wait for others, each in a thread; flows have tens
+ANSWER_SECONDS = 20  # limit for the first answer of a server
+MOST_WAITING = 500  # tasks that may wait for others at a time, each in a thread; flows have tens
 RETRIED: dict[str, Any] = {"retries": 1, "retry_delay_seconds": 1}  # of flows and tasks
 COLUMNS = 3  # charts in a row
 HEAD, GAP = 32, 16  # above a chart, for the name of its version; beside and below it
-# the explorer has these in its style sheet; a picture stands alone, on white
+# copied from the style sheet of the explorer, because a picture stands alone, on white
 STYLE = """
 svg { font-family: sans-serif; } .kind { font-size: 13px; fill: #1d2129; } .variant { font-size: 10px; fill: #5b6270; }
 .chart text { font-size: 11px; fill: #5b6270; } .chart .title { fill: #1d2129; }
@@ -77,8 +77,8 @@ class Notes(Silence):
 
 @task(**RETRIED, cache_policy=NO_CACHE)
 def build_step(root: str, step: Callable[..., Table], *given: Any, executor: str = "") -> Built:
-    """Build a version, or find it built, by a step of bgdata that takes the warehouse, what is given, workers where an
-    executor is named, and progress. What other tasks built is given by its name."""
+    """Build a version, or find it built, by a step of bgdata that takes the warehouse, the given arguments, workers if
+    an executor is named, and progress. Versions of other tasks are given by name."""
     notes, names = Notes(), [each.name if isinstance(each, Built) else each for each in given]
     with open_executor(executor) if executor else nullcontext() as workers:
         table = step(open_warehouse(root), *names, *([workers] if executor else []), notes)
@@ -86,8 +86,8 @@ def build_step(root: str, step: Callable[..., Table], *given: Any, executor: str
 
 
 class SideBySide(ProcessPoolTaskRunner):
-    """Processes for tasks, in which a task that waits for its inputs never holds up one that has them: Prefect lets
-    tasks wait in as many threads as there are processes, so two of them could stop all that come after."""
+    """Processes for tasks. A task that waits for its inputs never blocks one that is ready. Prefect has as many threads
+    for waiting tasks as processes, so two waiting tasks could block all others."""
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -98,7 +98,7 @@ class SideBySide(ProcessPoolTaskRunner):
 
 
 def processes() -> Any:
-    """A few processes for the tasks of a flow; its type says less than flows take: any runner of tasks."""
+    """A few processes for the tasks of a flow. Its type is wide because flows accept any runner of tasks."""
     return SideBySide(PROCESSES, initializer=end_with_parent)
 
 
@@ -109,7 +109,7 @@ def tell_finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -
 
 
 def tell_built(found: Iterable[Built], total: int, unit: str = "tables") -> Iterator[str]:
-    """Yields versions as they are built, `total` in all, and shows that and their notes on standard error."""
+    """Yields versions as they are built, `total` in all, and shows progress and their notes on standard error."""
     with progress_bars() as progress:
         progress.start(unit, total, unit)
         for built in found:
@@ -121,8 +121,8 @@ def tell_built(found: Iterable[Built], total: int, unit: str = "tables") -> Iter
 
 
 def publish_charts(warehouse: Warehouse, versions: Sequence[str], key: str, description: str) -> None:
-    """Publish a picture of versions: how networks learned, and how positions spread over pips. Versions that hold
-    neither are left out; without any, nothing is published."""
+    """Publish a picture of versions: learning curves of networks, and positions by pips. Other versions are left out;
+    if none is left, nothing is published."""
     tables = [warehouse.open_reference(version) for version in versions]
     charts = [(table, chart) for table in tables if (chart := _chart_of(table))]
     if charts:
@@ -131,7 +131,7 @@ def publish_charts(warehouse: Warehouse, versions: Sequence[str], key: str, desc
 
 
 def _chart_of(table: Table) -> Chart | None:
-    """What there is to draw of a version: of several curves the first one, `bgdata train plot` draws them all."""
+    """The chart of a version, if it has one: of several curves the first one (`bgdata train plot` draws all)."""
     if table.manifest.dataset in NETWORKS:
         return curve_charts(table)[0]
     if (spread := pip_spread(table)) is None:
@@ -141,7 +141,7 @@ def _chart_of(table: Table) -> Chart | None:
 
 
 def _side_by_side(charts: Sequence[tuple[Table, Chart]]) -> str:
-    """Charts of versions in rows, as one SVG that needs nothing else."""
+    """Charts of versions in rows, as one self-contained SVG."""
     across, down = WIDTH + GAP, HEAD + HEIGHT + GAP
     width, height = across * min(COLUMNS, len(charts)), down * -(-len(charts) // COLUMNS)
     lines = [
@@ -159,14 +159,14 @@ def _side_by_side(charts: Sequence[tuple[Table, Chart]]) -> str:
 
 
 def check_pictures() -> None:
-    """Raise MissingExtraError, before all the work, where `publish_picture` could draw none."""
+    """Raise MissingExtraError, before all the work, if `publish_picture` could not draw."""
     with needing("plots", "to draw pictures"):
         import_module("matplotlib")
 
 
 def publish_picture(root: str, words: Sequence[str], key: str, description: str) -> None:
-    """Publish the picture that a command of bgdata draws: its words, to which the file is added. Raises WorkerError if
-    it draws none."""
+    """Publish the picture of a command of bgdata; the output file is added to its words. Raises WorkerError if there is
+    no picture."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "picture.png"
         command = [sys.executable, "-m", "bgdata", "--warehouse", root, *words, str(path)]
@@ -179,8 +179,8 @@ def publish_picture(root: str, words: Sequence[str], key: str, description: str)
 
 @contextmanager
 def one_server() -> Iterator[None]:
-    """Have a flow inside the block, and all processes of its tasks, use one server, which ends with this process, or
-    yours where one is set. Each process would start its own, which takes seconds."""
+    """A context in which a flow and all processes of its tasks use one server, which ends with this process, or the
+    server of your settings. Otherwise each process would start its own, which takes seconds."""
     address = PREFECT_API_URL.value()
     if not address:
         server = SubprocessASGIServer()
@@ -194,12 +194,12 @@ def one_server() -> Iterator[None]:
 
 
 def check_server(address: str) -> None:
-    """Raise ExternalProgramError where nobody answers at the address of a server."""
+    """Raise ExternalProgramError if no server answers at the address."""
     try:
         with urlopen(f"{address.rstrip('/')}/health", timeout=ANSWER_SECONDS):
             return
     except HTTPError:
-        return  # somebody answers, and will say what is wrong
+        return  # it answers, and reports its own errors
     except (OSError, ValueError) as error:
         reason = cite(str(getattr(error, "reason", error)))
         raise ExternalProgramError(
@@ -209,14 +209,15 @@ def check_server(address: str) -> None:
 
 
 def flow_parser(name: str, description: str) -> argparse.ArgumentParser:
-    """What reads the command line of a flow, with the folder of the warehouse; the description is up to a colon."""
+    """The parser for the command line of a flow, with the folder of the warehouse. The description is used up to a
+    colon."""
     parser = argparse.ArgumentParser(prog=f"python -m {__package__}.{name}", description=description.partition(":")[0])
     parser.add_argument("--warehouse", default="warehouse", metavar="DIR", help="folder of the tables")
     return parser
 
 
 def add_plan(parser: argparse.ArgumentParser, plan: type[Any], meanings: Mapping[str, str]) -> None:
-    """Add an option for each field of a plan that has a meaning, with its default."""
+    """Add an option for each field of a plan with a meaning, with its default."""
     for field in fields(plan):
         if field.name in meanings:
             kind, option = type(field.default), f"--{field.name.replace('_', '-')}"
@@ -225,8 +226,8 @@ def add_plan(parser: argparse.ArgumentParser, plan: type[Any], meanings: Mapping
 
 
 def run_flow(flow: Callable[[], int | None]) -> int:
-    """Run a flow to its end; returns the exit code: that of the flow, if it returns one, or 1 and a line of what went
-    wrong."""
+    """Run a flow to its end; returns the exit code: that of the flow, if it returns one, or 1 after an error in one
+    line."""
     try:
         with one_server(), shielding():
             return flow() or 0

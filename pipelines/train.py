@@ -7,8 +7,7 @@ inputs did not change.
     network   the network trained on these labels            supervised_network
     scores    how good it is                                 scores
 
-Publishing is not part of the flow: a network is taken into the package by a separate command (`python -m docs.ship`),
-after a look at its scores.
+Publishing is not part of the flow: after a look at the scores, `python -m docs.ship` adds a network to the package.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from bgdata.training.steps import TrainingPlan
 
 from .tasks import RETRIED, add_plan, check_pictures, flow_parser, publish_picture, run_flow
 
-STEPS: Mapping[str, Callable[..., Table]] = {  # each takes the plan, and what the one before it built
+STEPS: Mapping[str, Callable[..., Table]] = {  # each takes the plan and the version of the previous step
     "corpus": steps.build_corpus,
     "plays": steps.build_plays,
     "labels": steps.build_lookahead,
@@ -62,7 +61,7 @@ def build(root: str, step: Callable[..., Table], plan: TrainingPlan, *given: str
 
 @flow(name="train-network", **RETRIED)
 def train_network(root: str, plan: TrainingPlan) -> list[str]:
-    """From games to scores; returns the version of every step."""
+    """Run all steps from games to scores; returns the version of each."""
     check_pictures()
     versions: list[str] = []
     for name, step in STEPS.items():

@@ -49,6 +49,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("catalog") is None:
             patch.setattr(catalog, "write_catalog", lambda _: None)
+            patch.setattr(catalog, "refresh_catalog", lambda _, **__: None)
         return (yield)
 
 

@@ -3,6 +3,7 @@ training, and sites."""
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,50 @@ if TYPE_CHECKING:
     from bgdata.warehouse import Warehouse
     from tests.conftest import SharedFolder
     from tests.imports.importing import Imports
+
+
+@pytest.fixture
+def remote_cache(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of what is fetched from warehouses at addresses, empty at first."""
+    monkeypatch.setattr("bgdata.store.remote.cache_folder", lambda: memory_path / "cache")
+    return memory_path / "cache" / "remote"
+
+
+@pytest.fixture
+def memory_store() -> Iterator[str]:
+    """The address of an empty store in the memory of this process."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    MemoryFileSystem.store.clear()
+    MemoryFileSystem.pseudo_dirs[:] = [""]
+    yield "memory://shop/ware"
+    MemoryFileSystem.store.clear()
+
+
+@pytest.fixture(scope="session")
+def s3_address() -> Iterator[str]:
+    """The address of a server on this machine that answers as S3 does."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    yield "http://{}:{}".format(*server.get_host_and_port())
+    server.stop()
+
+
+@pytest.fixture
+def bucket(s3_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of an empty bucket: s3://<name>."""
+    import s3fs
+
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTOFBGDATA")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret-of-the-test")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3_address)
+    name = f"bucket-{abs(hash(tmp_path)):x}"
+    s3fs.S3FileSystem().mkdir(name)
+    return f"s3://{name}"
 
 
 @pytest.fixture

@@ -50,6 +50,7 @@ ONLY_IN = {
     },
     "duckdb": {"bgdata.store", "bgdata.warehouse", "bgdata.web", "commands", "pages"},
     "click": {"bgdata.cli", "commands"},
+    "fsspec": {"bgdata.store.places"},
     "jinja2": {"bgdata.web.answer"},
     "matplotlib": {"bgdata.cli", "commands"},
     "rich": {"bgdata.store.progress"},

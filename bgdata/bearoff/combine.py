@@ -1,4 +1,4 @@
-"""Two one-sided distributions against each other: as if each side just raced.
+"""Combines two one-sided distributions into equities, as if each side raced alone.
 
 P(win of the player on roll) = sum over n of P(off in exactly n rolls) * Q(opponent not off in n - 1 rolls or fewer).
 The equity is 2 P - 1. This is an approximation: it assumes that both sides play for the fewest expected rolls, whatever
@@ -6,8 +6,13 @@ the other side does. A trailer who plays for large rolls loses less than that, a
 it gains is the leader's excess (`tables.mean_excess`). Looking one roll ahead with all plays, `one_roll_ahead`, finds a
 small part of it.
 
-Gammons are combined in the same way (`Combination`): a side that still has 15 checkers loses one if the other side is
-off before its own first checker, as if both went on as for the fewest rolls to that.
+The equity is 2 P - 1. This is an approximation: it assumes that both sides play for the fewest expected rolls, whatever
+the other side does. A trailing side that plays for large rolls does better, above all with little wastage. The leader's
+excess (`tables.mean_excess`) corrects for that on average; trying all plays of the next roll (`one_roll_ahead`) finds a
+small part of it.
+
+Gammons are combined in the same way (`Combination`): a side with 15 checkers loses one if the other side is off before
+its own first checker, as if it played for the fewest rolls to bear off that checker.
 """
 
 from __future__ import annotations
@@ -37,7 +42,7 @@ def win_chance(on_roll: NDArray[np.float64], opponent: NDArray[np.float64]) -> f
 
 @kernel(parallel=True)
 def fill_products(first: Array, second: Array, found: Array) -> None:
-    """Fills found[row, column] with the sum of first[row, n] * second[n, column], by ascending n."""
+    """Fills found[row, column] with the sum of first[row, n] * second[n, column], in order of n."""
     count = second.shape[1]
     for row in prange(first.shape[0]):
         total = np.zeros(count)
@@ -50,7 +55,7 @@ def fill_products(first: Array, second: Array, found: Array) -> None:
 
 
 def products(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[rows, columns] products of two matrices, in an order of additions that no library chooses."""
+    """float64[rows, columns]: the product of two matrices, with a fixed order of additions."""
     found = np.empty((first.shape[0], second.shape[1]))
     fill_products(first, np.ascontiguousarray(second), found)
     return found
@@ -58,7 +63,7 @@ def products(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
 @kernel(parallel=True)
 def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array) -> None:
-    """Takes the excess from equities[on roll, opponent]; wastages of either side are in pips."""
+    """Subtracts the mean excess from equities[on roll, opponent]; wastages of both sides are in pips."""
     for on_roll in prange(len(equities)):
         row = equities[on_roll]
         for opponent in range(len(row)):
@@ -67,9 +72,9 @@ def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array)
 
 @kernel(parallel=True)
 def fill_one_roll_ahead(equities: Array, worths: Array, start: Array, results: Array, found: Array) -> None:
-    """Fills found[on roll, opponent] with the mean over the rolls of what the best play by equities[opponent, on roll]
-    of the opponent after it is worth by worths, the same way round. All leave out the empty layout, index 0;
-    results[start[index * 21 + roll]:] are indexes."""
+    """Fills found[on roll, opponent] with the mean over all rolls of the worth of the best play. The best play
+    minimises the opponent's equities[opponent, on roll] after it; its worth is taken from worths[opponent, on roll].
+    All omit the empty layout, index 0. results[start[index * 21 + roll]:] are indexes."""
     count = len(equities)
     for on_roll in prange(count):
         best, worth, total = np.empty(count), np.empty(count), np.zeros(count)
@@ -92,9 +97,9 @@ def fill_one_roll_ahead(equities: Array, worths: Array, start: Array, results: A
 def one_roll_ahead(
     equities: NDArray[np.float64], plays: Plays, worths: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """float64[N, N]: equities of the player on roll when it makes the best play of the next roll by the `equities`
-    float64[N, N] of its opponent, all for every ordered pair of layouts but the empty one. What plays are worth is said
-    by `worths` float64[N, N] instead, if they are given: by exact ones, what plays by an approximation come to."""
+    """float64[N, N]: equities of the player on roll when it chooses the play of its next roll by the opponent's
+    `equities` float64[N, N]. Pairs are all ordered pairs of layouts except the empty one. With `worths` float64[N, N],
+    the chosen plays are valued by these instead: exact ones show what choosing by an approximation costs."""
     found = np.empty_like(equities)
     turned = np.asfortranarray(equities)
     valued = turned if worths is None else np.asfortranarray(worths)
@@ -103,16 +108,16 @@ def one_roll_ahead(
 
 
 def wastages_of(one_sided: RaceTable, layouts: NDArray[np.int8]) -> NDArray[np.float64]:
-    """float64[N] effective less plain pip counts of the first N layouts of a table, which these are."""
+    """float64[N]: effective less plain pip count of `layouts`, the first N of the table."""
     effective_pips: NDArray[np.float64] = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
     return effective_pips - pip_counts(layouts)
 
 
-def not_before(chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[N, rolls] chances of needing n rolls or more, from those of exactly n rolls."""
+def chances_from(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[N, rolls]: the chance of needing n rolls or more, from the chances of exactly n rolls."""
     found = np.zeros_like(chances)
     running = np.zeros(len(chances))
-    for n in range(chances.shape[1] - 1, -1, -1):  # not cumsum: the order of addition is part of the recipe
+    for n in range(chances.shape[1] - 1, -1, -1):  # not cumsum: the order of additions is part of the recipe
         running = running + chances[:, n]
         found[:, n] = running
     return found
@@ -121,16 +126,16 @@ def not_before(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 def one_sided_equities(
     chances: NDArray[np.float64], wastages: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """float64[N, N] equity of the player on roll for every ordered pair: see `Combination`."""
+    """float64[N, N]: equity of the player on roll for every ordered pair, see `Combination`."""
     return Combination(chances, wastages).equities(0, len(chances))
 
 
 class Combination:
-    """Equities of every ordered pair of layouts but the empty one, from one-sided distributions, some rows at a time.
+    """Equities of every ordered pair of non-empty layouts from one-sided distributions, computed some rows at a time.
 
-    `chances` float64[N, rolls] are those of being off in exactly n rolls, `wastages` float64[N], if they are given, in
-    pips: then the mean excess is taken off; `first_chances` float64[M, rolls] those of bearing the first checker off,
-    for the last M layouts, which have 15 checkers: then gammons count two points.
+    `chances` float64[N, rolls] are the chances of being off in exactly n rolls. With `wastages` float64[N] in pips, the
+    mean excess is subtracted. With `first_chances` float64[M, rolls], the chances of bearing off the first checker of
+    the last M layouts (those with 15 checkers), gammons count two points.
     """
 
     def __init__(
@@ -140,19 +145,20 @@ class Combination:
         first_chances: NDArray[np.float64] | None = None,
     ) -> None:
         self._chances, self._wastages = chances, wastages
-        self._not_before = np.ascontiguousarray(not_before(chances).T)
+        self._not_before = np.ascontiguousarray(chances_from(chances).T)
         self._rolls = np.ascontiguousarray(chances.T)
         self._full = 0 if first_chances is None else len(first_chances)
         if first_chances is not None:
             rolls = chances.shape[1]
-            none_off = np.zeros((len(first_chances), rolls + 1))  # in n - 1 rolls
-            found = not_before(first_chances)
+            none_off = np.zeros((len(first_chances), rolls + 1))  # not off in n - 1 rolls
+            found = chances_from(first_chances)
             none_off[:, : found.shape[1]] = found
             self._none_off = np.ascontiguousarray(none_off[:, :rolls].T)
             self._none_off_after = np.ascontiguousarray(none_off[:, 1:])
 
     def equities(self, begin: int, end: int) -> NDArray[np.float64]:
-        """float64[end - begin, N] equities of those players on roll against everybody, in points."""
+        """float64[end - begin, N]: equities in points of players on roll `begin` to before `end` against all
+        layouts."""
         count = len(self._chances)
         found = products(self._chances[begin:end], self._not_before)
         found *= 2.0
@@ -170,17 +176,17 @@ class Combination:
 
 
 class GroupSums(NamedTuple):
-    """Sums over pairs, for groupings one after the other: a grouping of `size` groups has size * size rows, for the
-    groups of the player on roll and of the opponent."""
+    """Sums over pairs for several groupings. A grouping into `size` groups has size * size rows, one per pair of groups
+    (player on roll, opponent). The rows of the groupings follow each other."""
 
     counts: NDArray[np.int64]  # [rows]
     sums: NDArray[np.float64]  # [rows, (differences, squares, sizes)]
-    extremes: NDArray[np.float64]  # [rows, (largest, smallest)], 0 where there is no pair
-    places: NDArray[np.int32]  # [rows, (largest, smallest), (on roll, opponent)] of the first pair that has it
+    extremes: NDArray[np.float64]  # [rows, (largest, smallest)], 0 without pairs
+    places: NDArray[np.int32]  # [rows, (largest, smallest), (on roll, opponent)] of the first such pair
 
 
 def start_sums(*shape: int) -> GroupSums:
-    """Sums over no pairs, in arrays of this shape: one row for each pair of groups of each grouping."""
+    """Sums over no pairs, in arrays with one row for each pair of groups of each grouping."""
     return GroupSums(
         np.zeros(shape, np.int64), np.zeros((*shape, 3)), np.zeros((*shape, 2)), np.zeros((*shape, 2, 2), np.int32)
     )
@@ -189,9 +195,9 @@ def start_sums(*shape: int) -> GroupSums:
 def add_pairs(
     sums: GroupSums, sizes: NDArray[np.int64], groups: NDArray[np.int64], first: int, differences: NDArray[np.float64]
 ) -> None:
-    """Add differences float64[rows, N] of the players on roll from number `first` on against all N layouts.
+    """Adds differences float64[rows, N] of the players on roll from number `first` against all N layouts.
 
-    `groups` int64[N, groupings] are below `sizes`. Players on roll have to come in order.
+    `groups` int64[N, groupings] are below `sizes`. Players on roll must be added in order.
     """
     ends = np.cumsum(sizes)
     found = start_sums(len(differences), int(ends[-1]))
@@ -205,8 +211,8 @@ def add_pairs(
 def fill_row_sums(
     differences: Array, columns: Array, counts: Array, sums: Array, extremes: Array, places: Array
 ) -> None:
-    """Fills counts[row, column], sums[row, column, 3], extremes[row, column, 2] and, of places, the opponents, from
-    differences[row, opponent], each of which counts in columns[opponent, grouping]."""
+    """Fills counts[row, column], sums[row, column, 3], extremes[row, column, 2] and the opponents in places, from
+    differences[row, opponent], which belongs to column columns[opponent, grouping]."""
     for row in prange(differences.shape[0]):
         for opponent in range(differences.shape[1]):
             value = differences[row, opponent]
@@ -225,14 +231,14 @@ def fill_row_sums(
 
 @kernel(inline=True)
 def is_further(value: float, other: float, which: int) -> bool:
-    """Whether a value is larger, or for which = 1 smaller."""
+    """Whether a value is larger (`which` 0) or smaller (`which` 1) than another."""
     return value > other if which == 0 else value < other
 
 
 @kernel()
 def merge_rows(sizes: Array, rows: Array, first: int, found: GroupSums, sums: GroupSums) -> None:
-    """Adds found[player, column] of each player on roll, in order, to sums[row] of its groups: rows[player, grouping]
-    is where these begin; the first player is number `first`."""
+    """Adds found[player, column] of each player on roll to sums[row] of its groups, in order. The rows begin at
+    rows[player, grouping]; `first` is the number of the first player."""
     for player in range(len(rows)):
         column = 0
         for grouping in range(len(sizes)):

@@ -1,4 +1,4 @@
-"""`bgdata race-error`: what combining two one-sided tables gets wrong, against an exact table."""
+"""`bgdata race-error`: the error of combining two one-sided tables, compared with an exact table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COLUMNS = (
     type=click.Choice(RACE_ERROR.combinations),
     default=RaceErrorParameters.combination,
     show_default=True,
-    help="As if each side just raced, or less the mean excess of that.",
+    help="How tables are combined: as independent races, or less the mean excess of that.",
 )
 @plot_option
 @threads_option
@@ -50,9 +50,9 @@ def race_error(
 ) -> None:
     """Compare one-sided tables with an exact one, pair by pair.
 
-    Two one-sided tables, combined, say who wins a race if neither side cares about the other. The command combines
-    them for every pair of layouts of an exact table, and says how far that is from the truth: overall, by checkers,
-    and where it is worst. By pips and by wastage (effective less plain pips) too, it is in the table `race_error`.
+    Two one-sided tables combined give the equity of a race in which neither side cares about the other. The command
+    compares that with the exact equity of every pair of layouts: overall, by checkers, and for the worst pairs. The
+    table `race_error` also groups pairs by pips and by wastage (effective less plain pips).
 
     \b
       bgdata race-error --table 6x9 --plot error.png
@@ -70,7 +70,7 @@ def race_error(
 
 
 def error_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
-    """All pairs, those with as many checkers on both sides, and the two worst pairs."""
+    """Lines for all pairs, for pairs with equal numbers of checkers, and for the two worst pairs."""
     (everything,) = (row for row in rows if row["grouping"] == "all")
     yield f"{table.name}: {everything['pairs']:,} pairs of layouts"
     yield "combined less exact equity of the player on roll, in thousandths of a point"
@@ -89,12 +89,12 @@ def error_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_errors(table: Table, rows: Sequence[Row], path: Path) -> None:
-    """Draw the mean and the mean size of the differences by pips of both sides. Raises StorageError."""
+    """Draws the mean and the mean absolute difference by pips of both sides. Raises StorageError."""
     chosen = [row for row in rows if row["grouping"] == "pips"]
     most = max(row["on_roll_group"] for row in chosen)
     with new_figure(9.4, 4.2) as figure:
         for axes, column, title, colours in (
-            (figure.add_subplot(1, 2, 1), "mean_difference", "mean: red where who is on roll is underrated", "RdBu"),
+            (figure.add_subplot(1, 2, 1), "mean_difference", "mean: red where the roller is underrated", "RdBu"),
             (figure.add_subplot(1, 2, 2), "mean_absolute_difference", "mean size", "viridis"),
         ):
             grid = np.full((most + 1, most + 1), np.nan)

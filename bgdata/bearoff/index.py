@@ -1,9 +1,9 @@
-"""Bearoff layouts and their dense index (the combinatorial number system; formats: gnubg's position index).
+"""Bearoff layouts and their index: a combinatorial number system, the same as gnubg's position index.
 
-A *layout* is one side's checkers on its own points 1..P, ace point first, at most C in all; whatever is missing from
-the C checkers is borne off. Layouts rank to 0..count-1 by ascending number of checkers, then descending count on the
-ace point, then on the deuce point, and so on. Two facts make tables simple: the rank does not depend on C, so a table
-for fewer checkers is a prefix of the larger one; and every checker move lowers the rank and the pip count.
+A *layout* is one side's checkers on its own points 1..P, ace point first; at most C are on the board, the rest is borne
+off. Layouts rank to 0..count-1 by ascending number of checkers, then descending count on the ace point, then on the
+deuce point, and so on. The rank does not depend on C, so a table for fewer checkers is a prefix of a larger one. Every
+checker move lowers the rank and the pip count.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from bgdata.game.integers import plain_integers
 MAX_POINTS = 18
 MAX_CHECKERS = 15
 
-# BINOMIAL[n][r], as far as layouts of 15 checkers on 18 points or of 4 on 25 need them
+# BINOMIAL[n][r] for layouts of 15 checkers on 18 points or 4 on 25
 BINOMIAL = [[comb(n, r) for r in range(27)] for n in range(MAX_POINTS + MAX_CHECKERS + 8)]
 
 
 def layout_count(points: int, checkers: int) -> int:
-    """Number of layouts of at most `checkers` on `points` points, the empty one included: binom(P + C, P)."""
+    """Number of layouts with at most `checkers` on `points` points, including the empty one: binom(P + C, P)."""
     check_size(points, checkers)
     return comb(points + checkers, points)
 
 
 def check_size(points: int, checkers: int) -> None:
-    """Raise InvalidPositionError unless 1 <= points <= 18 and 1 <= checkers <= 15."""
+    """Raises InvalidPositionError unless 1 <= points <= 18 and 1 <= checkers <= 15."""
     if not 1 <= points <= MAX_POINTS:
         raise InvalidPositionError(f"expected 1 to {MAX_POINTS} points, got {points}")
     if not 1 <= checkers <= MAX_CHECKERS:
@@ -55,7 +55,7 @@ def position_index(layout: Sequence[int]) -> int:
 
 
 def rank(counts: Sequence[int]) -> int:
-    """Rank of a layout that is known to be one, of up to 25 points."""
+    """Rank of a layout of up to 25 points, not checked."""
     index = above = 0
     for column, count in enumerate(reversed(counts), start=1):
         above += count
@@ -64,7 +64,7 @@ def rank(counts: Sequence[int]) -> int:
 
 
 def whole_index(index: object) -> int:
-    """An index as a plain integer. Raises InvalidPositionError for anything else."""
+    """The index as a Python integer. Raises InvalidPositionError for other types."""
     try:
         return plain_integers([index])[0]
     except TypeError:
@@ -72,7 +72,7 @@ def whole_index(index: object) -> int:
 
 
 def layout_at(index: int, points: int) -> list[int]:
-    """Layout with this rank: the inverse of `position_index` (greedy, from the largest term down).
+    """The layout with this rank: the inverse of `position_index`.
 
     >>> layout_at(26, 6)
     [0, 0, 0, 0, 1, 1]

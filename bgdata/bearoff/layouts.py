@@ -1,12 +1,12 @@
-"""All layouts at once, as arrays in the order in which bearoff tables are stored and solved, and what rolls lead to.
+"""All layouts as arrays, in the orders in which bearoff tables are stored and solved, and the results of every roll.
 
-Alone on its side of the board, a player can always play both dice, so a result is simply the layout after two moves
-(four for a double), in either order of the dice. Results that waste pips are legal and are kept: dropping them, as a
-published table did, changes 23 million of the 25 million two-sided equities of 6 points and 9 checkers.
+A side alone can always play both dice, so a result is the layout after two moves (four for a double), in either order
+of the dice. Results that waste pips are legal and are kept: dropping them, as a published table did, changes 23 million
+of the 25 million two-sided equities of 6 points and 9 checkers.
 
-*Slots* number layouts by pip count and then index, the order in which tables are solved: every play lowers the pip
-count. Layouts of one pip count, a *layer*, have neighbouring slots and do not depend on each other; pairs of layouts
-are solved by the total of pips of both sides.
+*Slots* number layouts by pip count and then index, the order of solving: every play lowers the pip count. Layouts of
+one pip count, a *layer*, have consecutive slots and do not depend on each other. Pairs of layouts are solved by the
+total pip count of both sides.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def fill_layouts(layouts: NDArray[np.int8]) -> None:
     for index in range(1, count):
         row = layouts[index]
         row[:] = layouts[index - 1]
-        # the next layout of the same total moves one checker from the last point but one that holds any onto the
-        # point above it, and brings the checkers of the top point back behind it; when all stand on the top point the
-        # total grows by one and all stand on the ace point
+        # the next layout with as many checkers: one checker of the last occupied point below the top point moves up a
+        # point, and the checkers of the top point follow it there; if all are on the top point, the next layout has one
+        # more checker, and all are on the ace point
         point = points - 2
         while point >= 0 and row[point] == 0:
             point -= 1
@@ -55,7 +55,7 @@ def all_layouts(points: int, checkers: int) -> NDArray[np.int8]:
 
 
 def pip_counts(layouts: NDArray[np.int8]) -> NDArray[np.int16]:
-    """int16[count]: pips to bear every checker off, for each layout."""
+    """int16[count]: pip count of each layout."""
     return (layouts @ np.arange(1, layouts.shape[1] + 1, dtype=np.int16)).astype(np.int16)
 
 
@@ -69,14 +69,15 @@ def pip_layers(pips: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.i
     return order, start
 
 
-_BLOCK = 16  # layouts that one thread takes at a time
-_MOST_RESULTS = 8192  # scratch: results of three moves times six or more points, before duplicates go
+_BLOCK = 16  # layouts per task
+_MOST_RESULTS = 8192  # scratch: results of three moves times six or more points, before removing duplicates
 
 
 class Plays(NamedTuple):
-    """`results[start[index * 21 + roll] : start[index * 21 + roll + 1]]` are position indexes, ascending.
+    """Results of all rolls: `results[start[index * 21 + roll] : start[index * 21 + roll + 1]]` are position indexes,
+    ascending.
 
-    Rolls are in the order 21 31 32 41 ... 65, then doubles 11 to 66. The empty layout has itself as only result.
+    Rolls are in the order 21 31 32 41 ... 65, then doubles 11 to 66. The only result of the empty layout is itself.
     """
 
     start: NDArray[np.int64]  # [positions * 21 + 1]
@@ -85,8 +86,8 @@ class Plays(NamedTuple):
 
 @kernel()
 def fill_index_drops(layout: Array, drops: Array) -> int:
-    """Fills drops[k] with the fall of the position index when a checker on point k is borne off; returns the highest
-    point held. A move from point k to point k - n makes the index fall by drops[k] - drops[k - n]."""
+    """Fills drops[k] with the drop of the position index when a checker on point k is borne off; returns the highest
+    occupied point. A move from point k to point k - n lowers the index by drops[k] - drops[k - n]."""
     points = layout.shape[0]
     checkers = highest = 0
     for point in range(points, 0, -1):
@@ -102,8 +103,8 @@ def fill_index_drops(layout: Array, drops: Array) -> int:
 
 @kernel()
 def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops: Array, moved: Array) -> int:
-    """Fills moved[0:n] with the distinct indexes, ascending, that one checker move with `die` leads to from any of
-    from_indexes[0:count]; returns n. An empty layout stays: the game is over before the die is played."""
+    """Fills moved[0:n] with the distinct indexes, ascending, after one checker move with `die` from any of
+    from_indexes[0:count]; returns n. An empty layout stays empty: the game is over before the die is played."""
     n = 0
     for item in range(count):
         index = np.int64(from_indexes[item])
@@ -127,7 +128,7 @@ def fill_moved(from_indexes: Array, count: int, die: int, layouts: Array, drops:
 
 @kernel()
 def distinct(values: Array, count: int) -> int:
-    """Fills values[0:n] with the distinct ones of values[0:count], ascending; returns n."""
+    """Fills values[0:n] with the distinct values of values[0:count], ascending; returns n."""
     values[:count].sort()
     n = 0
     for item in range(count):
@@ -160,8 +161,8 @@ def fill_roll_results(
 
 @kernel(parallel=True)
 def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> None:
-    """Fills counts[index * 21 + roll] with the number of results and, unless `results` is empty, results[start[index *
-    21 + roll]:] with the results; rolls are in the order of `Plays`."""
+    """Fills counts[index * 21 + roll] with the number of results. Unless `results` is empty, also fills
+    results[start[index * 21 + roll]:]. Rolls are in the order of `Plays`."""
     for block in prange((layouts.shape[0] + _BLOCK - 1) // _BLOCK):
         drops = np.empty(layouts.shape[1] + 1, np.int64)
         scratch = np.empty((3, _MOST_RESULTS), np.int32)
@@ -179,7 +180,7 @@ def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> N
 
 
 def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
-    """Results of all 21 rolls for every layout of at most `checkers` on `points` points."""
+    """Results of all 21 rolls for every layout with at most `checkers` on `points` points."""
     layouts = all_layouts(points, checkers)
     counts = np.empty(len(layouts) * ROLL_COUNT, np.int64)
     start = np.zeros(len(counts) + 1, np.int64)
@@ -191,7 +192,7 @@ def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
 
 
 def roll_results(index: int, layouts: NDArray[np.int8]) -> list[NDArray[np.int32]]:
-    """Distinct results, ascending, of each of the 21 rolls from one position; `layouts` are all of them."""
+    """Distinct results, ascending, of each of the 21 rolls from one position. `layouts` are all layouts."""
     drops = np.empty(layouts.shape[1] + 1, np.int64)
     scratch = np.empty((3, _MOST_RESULTS), np.int32)
     found = np.empty(_MOST_RESULTS, np.int32)
@@ -200,25 +201,25 @@ def roll_results(index: int, layouts: NDArray[np.int8]) -> list[NDArray[np.int32
 
 
 class Slots(NamedTuple):
-    """The layouts of either side, and where its plays lead."""
+    """The layouts of a side by slot, and the results of its rolls."""
 
     order: NDArray[np.int32]  # [slots] position index of each slot; slot 0 is the empty layout
     layer_start: NDArray[np.int64]  # [layers + 1] first slot of each pip count
     play_start: NDArray[np.int64]  # [slots * 21 + 1]
-    results: NDArray[np.int32]  # [...] slots that the rolls of a slot lead to
+    results: NDArray[np.int32]  # [...] slots after each roll of each slot
 
     @property
     def most_pips(self) -> int:
-        """The highest pip count of one side."""
+        """The highest pip count of a side."""
         return len(self.layer_start) - 2
 
     @property
     def totals(self) -> range:
-        """The pip totals to solve, in order."""
+        """The pip totals of both sides to solve, in order."""
         return range(2, 2 * self.most_pips + 1)
 
     def layers_of(self, total: int) -> range:
-        """Pip counts that a player on roll can have where both sides have this total, and neither has finished."""
+        """Pip counts of the player on roll if both sides together have `total` pips and neither has finished."""
         return range(max(1, total - self.most_pips), min(self.most_pips, total - 1) + 1)
 
     def pairs_of(self, total: int) -> int:
@@ -227,17 +228,18 @@ class Slots(NamedTuple):
         return sum(sizes[pips] * sizes[total - pips] for pips in self.layers_of(total))
 
     def reachable_from(self, first: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """bool[slots]: whether some of these slots lead there, in any number of rolls; they themselves included."""
+        """bool[slots]: whether a slot can be reached from the slots `first` in any number of rolls, themselves
+        included."""
         found = np.zeros(len(self.order), np.bool_)
         found[first] = True
-        for slot in range(int(first.max()), 0, -1):  # every play leads to an earlier one
+        for slot in range(int(first.max()), 0, -1):  # plays lead to lower slots
             if found[slot]:
                 begin, end = self.play_start[[slot * ROLL_COUNT, (slot + 1) * ROLL_COUNT]]
                 found[self.results[begin:end]] = True
         return found
 
     def restrict(self, first: NDArray[np.int64]) -> Slots:
-        """Those slots that some of these lead to, they themselves included, with numbers of their own."""
+        """The slots that can be reached from `first`, renumbered."""
         found = self.reachable_from(first)
         number = np.cumsum(found) - 1
         counts = np.diff(self.play_start).reshape(-1, ROLL_COUNT)
@@ -251,7 +253,7 @@ class Slots(NamedTuple):
 
 
 def all_slots(points: int, checkers: int) -> Slots:
-    """The layouts of up to `checkers` on points 1 to `points`."""
+    """The slots of all layouts with up to `checkers` on points 1 to `points`."""
     order, layer_start = pip_layers(pip_counts(all_layouts(points, checkers)))
     plays = all_plays(points, checkers)  # in index order
     rolls = (order[:, None].astype(np.int64) * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()

@@ -1,8 +1,8 @@
-"""The inner loop of two-sided tables, in vectors: the lowest of some rows, lane by lane.
+"""The inner loop of two-sided tables with vector instructions: the lowest of some rows in each lane.
 
-Written as a loop over lanes inside a loop over rows, Numba keeps the lowest values in memory, and loads and stores them
-for every row. Here they are vectors, which LLVM keeps in registers, and all columns go through one loop: where it ends
-is what processors cannot predict.
+From nested loops over rows and lanes, Numba loads and stores the lowest values in memory for every row. Here they are
+vectors, which LLVM keeps in registers. One loop handles all columns, since its end is hard to predict for the
+processor.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _INDEX = ir.IntType(64)
 
 
 def make_subtract_lowest(columns: int) -> Any:
-    """The instruction for rows of so many columns."""
+    """The intrinsic for rows with this number of columns."""
 
     @intrinsic
     def subtract_lowest(
         _context: Any, totals: Any, _weight: Any, cells: Any, _first: Any, results: Any, _begin: Any, _end: Any
     ) -> Any:
-        """totals[item] -= weight * the lowest of cells[first + result * width + item] for all items of a row, over
-        results[begin:end], of which there is one at least; width is columns * TILE. Arrays are contiguous and of one
-        dimension."""
+        """totals[item] -= weight * (lowest of cells[first + result * width + item] over results[begin:end]), for all
+        items of a row. There is at least one result; width is columns * TILE. Arrays are contiguous and
+        one-dimensional."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             totals_, weight_, cells_, first_, results_, begin_, end_ = unpack(context, builder, signature, arguments)
@@ -84,8 +84,9 @@ subtract_lowest_of_1, subtract_lowest_of_3, subtract_lowest_of_4 = map(make_subt
 def subtract_rolls(
     totals: Array, weights: Array, cells: Array, first: int, columns: int, results: Array, play_start: Array, rolls: int
 ) -> None:
-    """Fills totals[column, lane] with minus the sum over rolls of its weight x the lowest of cells[first + result x
-    columns x TILE + ...], for 1, 3 or 4 columns; `rolls` is the first roll's place in `play_start`."""
+    """Fills totals[column, lane] with minus the sum over rolls of weight x the lowest of
+    cells[first + result x columns x TILE + ...], for 1, 3 or 4 columns. `rolls` is the index of the first roll in
+    `play_start`."""
     for item in range(columns * TILE):
         totals[item] = 0
     for roll in range(weights.shape[0]):

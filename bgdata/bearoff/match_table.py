@@ -1,11 +1,10 @@
-"""Bearoffs at a match score: probing their tables (memory-mapped, NumPy alone), and the cube states that a game can
-still reach, with what winning or losing in each is worth. All figures are MWC of the player on roll.
+"""Match bearoffs: probing their tables (memory-mapped, with NumPy only), and the cube states that a game can reach with
+the MWC of winning or losing in each. MWC are of the player on roll.
 
-A state says who is on roll, the value of the cube, and who may turn it. Doubling leads to one of twice the value, and
-ends at the *dead* cube: one that already wins the match for its owner, who has no reason to turn it. Where the cube is
-dead for both sides, no table is needed: without gammons, MWC is the MWC of losing plus the chance of winning times the
-difference. The redouble that players call automatic, which risks nothing because the match would be lost anyway, needs
-no special rule.
+A state is who is on roll, the value of the cube, and who may turn it. Doubling leads to a state with twice the value.
+It ends at the *dead* cube, which already wins the match for its owner. If the cube is dead for both sides no table is
+needed: without gammons, MWC = MWC of losing + chance of winning * difference. An automatic redouble, by a side that
+would lose the match anyway, needs no special rule.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from bgdata.game.position import Position, PositionLike
 from bgdata.store.table import Table
 
 STEPS = 65535  # code = round(mwc * STEPS)
-TIE = 1e-9  # MWC that differ by less are the same
+TIE = 1e-9  # MWC this close are equal
 OWNER_COLUMNS = {CubeOwner.CENTERED: "centered", CubeOwner.ON_ROLL: "owned", CubeOwner.OPPONENT: "opponent_owned"}
 
 
 def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
-    """The columns of a table for a score and cube value, in order; a cube that cannot occur has none."""
+    """The columns of a table for a score and cube value, in order; impossible cubes have none."""
     if score.is_crawford:
         return ("cubeless",)
     owners = ("centered",) if cube_value == 1 else ("owned", "opponent_owned")
@@ -39,8 +38,8 @@ def match_columns(score: MatchScore, cube_value: int) -> tuple[str, ...]:
 
 
 def match_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
-    """The owner of a cube in a match: a cube of 1 is centered, a higher one is owned. An empty text means the side that
-    may double. Raises InvalidScoreError."""
+    """The owner of a cube in a match: a cube of 1 is centered, a higher one owned. An empty text is the side that may
+    double. Raises InvalidScoreError."""
     if not cube_owner:
         return CubeOwner.CENTERED if cube_value == 1 else CubeOwner.ON_ROLL
     if cube_owner not in tuple(CubeOwner):
@@ -53,7 +52,7 @@ def match_owner(cube_value: int, cube_owner: CubeOwner | str) -> CubeOwner:
 
 
 class MatchDecision(NamedTuple):
-    """MWC of the player on roll before its roll, for each action; `double_take` is None where it may not double."""
+    """MWC of the player on roll before its roll for each action. `double_take` is None if it may not double."""
 
     cubeless: float
     no_double: float
@@ -62,22 +61,22 @@ class MatchDecision(NamedTuple):
 
     @property
     def mwc(self) -> float:
-        """MWC if both sides decide rightly."""
+        """MWC with correct decisions of both sides."""
         doubled = self.no_double if self.double_take is None else min(self.double_take, self.double_pass)
         return max(self.no_double, doubled)
 
     @property
     def action(self) -> str:
-        """`no double`, `double, take` or `double, pass`. A tie is a double, unless no action makes a difference."""
+        """`no double`, `double, take` or `double, pass`. A tie is a double, unless all actions are equal."""
         if self.double_take is None or self.no_double > min(self.double_take, self.double_pass) + TIE:
             return "no double"
         if isclose(self.no_double, self.double_pass, abs_tol=TIE) and self.double_take > self.double_pass - TIE:
-            return "no double"  # won as good as surely
+            return "no double"  # all but won already
         return "double, take" if self.double_take < self.double_pass else "double, pass"
 
 
 class MatchTable(MappedTable):
-    """An exact match bearoff table: one score, cube value and match equity table."""
+    """An exact match bearoff table for one score, cube value and match equity table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -96,15 +95,15 @@ class MatchTable(MappedTable):
         return self._count * self._count
 
     def probe(self, position: PositionLike, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """The decision in a position. Without `cube_owner`, the player on roll may double. Raises InvalidPositionError,
-        NotCoveredError, or InvalidScoreError for an owner that the cube of this table cannot have."""
+        """The decision in a position. By default the player on roll may double. Raises InvalidPositionError,
+        NotCoveredError, or InvalidScoreError for an owner that this cube cannot have."""
         opponent, on_roll = Position(position).rows
         if opponent[BAR - 1] or on_roll[BAR - 1]:
             raise NotCoveredError("expected a bearoff position, got a checker on the bar")
         return self.probe_layouts(on_roll[: BAR - 1], opponent[: BAR - 1], cube_owner)
 
     def probe_layouts(self, on_roll: Layout, opponent: Layout, cube_owner: CubeOwner | str = "") -> MatchDecision:
-        """The decision for two layouts, or two position indexes. Raises as `probe` does."""
+        """The decision for two layouts or position indexes. Raises as `probe` does."""
         owner = match_owner(self.cube_value, cube_owner)
         indexes = [self._index(on_roll), self._index(opponent)]
         values = self.decode(self.stored[indexes[0], indexes[1]])
@@ -114,16 +113,18 @@ class MatchTable(MappedTable):
         return MatchDecision(found["cubeless"], no_double, taken, self.won)
 
     def probe_many(self, on_roll: ArrayLike, opponent: ArrayLike) -> NDArray[np.float64]:
-        """float64[n, columns] MWC of n pairs of indexes, by `columns`. Raises as `tables.index_pairs` does."""
+        """float64[n, columns]: MWC of n pairs of indexes, with columns as in `columns`. Raises as `tables.index_pairs`
+        does."""
         return self.decode(self.stored[index_pairs(on_roll, opponent, self._count, self.table)])
 
     def equity(self, mwc: float) -> float:
-        """Normalised equity: 1 for winning the points on the cube, -1 for losing them; NaN where these are the same."""
+        """Normalised equity: 1 for winning the points on the cube, -1 for losing them; NaN if both have the same
+        MWC."""
         swing = self.won - self.lost
         return (2 * mwc - self.won - self.lost) / swing if swing else float("nan")
 
     def decode(self, stored: NDArray[np.float32]) -> NDArray[np.float64]:
-        """float64 MWC of stored values, of any shape."""
+        """float64 MWC of stored values of any shape."""
         return np.asarray(stored, np.float64) / (STEPS if self.stored.dtype == np.uint16 else 1)
 
     def _index(self, layout: Layout) -> int:
@@ -133,13 +134,13 @@ class MatchTable(MappedTable):
         return index
 
 
-NOBODY = -1  # in `take`: the side on roll has no reason to double, or may not
-WIN_CHANCE = 0  # column of the first side's chance of winning, in which cube and score have no part
-FAIR_MWC = 1e-12  # what MWC of two equal players may be off from adding up to 1
+NOBODY = -1  # in `take`: the side on roll may not double or has no reason to
+WIN_CHANCE = 0  # column of the first side's chance of winning, which does not depend on cube and score
+FAIR_MWC = 1e-12  # tolerance for the MWC of equal players to add up to 1
 
 
 class CubeState(NamedTuple):
-    """Who is on roll (0: the player that the table is for), and the cube as that side sees it."""
+    """Who is on roll (0: the player that the table is for), and the cube as this side sees it."""
 
     side: int
     cube_value: int
@@ -147,18 +148,19 @@ class CubeState(NamedTuple):
 
 
 class States(NamedTuple):
-    """Cube states that need a table, as columns: first the chance that the side on roll wins, then states by `names`.
+    """Cube states that need a table, one per column. Column 0 is the chance that the side on roll wins; `names` has the
+    states of the others.
 
-    If both sides are alike they share columns; otherwise each side has columns of its own.
+    Equal sides share columns; otherwise each side has its own.
     """
 
-    names: tuple[CubeState, ...]  # of the columns from 1 on; a higher cube comes before a lower one
+    names: tuple[CubeState, ...]  # of the columns from 1 on; higher cubes come first
     after_play: NDArray[np.int64]  # [columns] the same cube with the other side on roll
-    take: NDArray[np.int64]  # [columns] what a double that is taken leads to, the same side on roll; NOBODY
-    won: NDArray[np.float64]  # [columns] MWC of the side on roll once it has won: also what a pass gives
-    lost: NDArray[np.float64]  # [columns] and once it has lost
-    # [columns] a double that is taken is worth taken + per_unit * what the column `take` is worth: the MWC of a live
-    # cube, or, where the cube is dead then, the chance of winning between two MWC
+    take: NDArray[np.int64]  # [columns] the state after a take, the same side on roll; or NOBODY
+    won: NDArray[np.float64]  # [columns] MWC of the side on roll after a win or a pass
+    lost: NDArray[np.float64]  # [columns] MWC after a loss
+    # [columns] MWC after a take = taken + per_unit * value in column `take`: that MWC for a live cube, and for a dead
+    # cube the MWC between losing and winning by the chance of winning
     taken: NDArray[np.float64]
     per_unit: NDArray[np.float64]
 
@@ -168,8 +170,8 @@ class States(NamedTuple):
 
 
 class MatchCube:
-    """The cube in one game of a match: what may still happen to it by the rules, and what that is worth by the match
-    equity table: `mwc_of_score`, the chance that the player of `away` wins the match, before a game begins."""
+    """The cube in one game of a match: the states that the rules allow, and their MWC. `mwc_of_score` is the match
+    equity table: the chance that the player of `away` wins the match, before a game."""
 
     def __init__(self, score: MatchScore, mwc_of_score: Callable[[MatchScore], float]) -> None:
         self.score = score
@@ -177,17 +179,17 @@ class MatchCube:
         self._aways = (score.away, score.opponent_away)
         self.sides = 2
         if score.away == score.opponent_away:
-            # by tables for unequal players, winning is not worth to one side what it is worth to the other
+            # in tables of unequal players, winning is worth more to one side
             points = [2**n for n in range(score.away.bit_length() + 1)]
             if all(abs(self.mwc(0, point) + self.mwc(0, -point) - 1.0) < FAIR_MWC for point in points):
                 self.sides = 1
 
     def other(self, side: int) -> int:
-        """The other side; 0 if both sides are alike, as there is then only one kind of player on roll."""
+        """The other side; 0 if both sides are equal and share states."""
         return self.sides - 1 - side
 
     def mwc(self, side: int, points: int) -> float:
-        """MWC of a side after it has won `points` (negative: lost them). Raises InvalidScoreError for a wrong table."""
+        """MWC of a side after it won `points` (negative: lost). Raises InvalidScoreError for an MWC outside 0 to 1."""
         points = points if side == 0 else -points
         after = self.score.after_game(points)
         mwc = float(points > 0) if after is None else self.mwc_of_score(after)
@@ -196,18 +198,18 @@ class MatchCube:
         return mwc if side == 0 else 1.0 - mwc
 
     def worth(self, side: int, cube_value: int) -> tuple[float, float]:
-        """MWC of a side after winning, and after losing, a game with this cube. Raises InvalidScoreError for a table by
-        which points do not help."""
+        """MWC of a side after winning and after losing a game with this cube. Raises InvalidScoreError if winning is
+        worse than losing."""
         won, lost = self.mwc(side, cube_value), self.mwc(side, -cube_value)
         if won < lost:
             raise InvalidScoreError(
-                f"expected a match equity table by which points help, got {won} after winning {cube_value} "
+                f"expected a match equity table in which winning points helps, got {won} after winning {cube_value} "
                 f"and {lost} after losing them at {self.score}"
             )
         return won, lost
 
     def is_live(self, state: CubeState) -> bool:
-        """Whether the side on roll may double and has a reason to: a cube that wins it the match is dead."""
+        """Whether the side on roll may double and has a reason to: a cube that already wins it the match is dead."""
         may_double = state.cube_owner != CubeOwner.OPPONENT and not self.score.is_crawford
         return may_double and state.cube_value < self._aways[state.side]
 
@@ -217,15 +219,15 @@ class MatchCube:
 
 
 def after_take(state: CubeState) -> CubeState:
-    """The state after the side on roll has doubled and the opponent has taken."""
+    """The state after a double by the side on roll and a take."""
     return CubeState(state.side, 2 * state.cube_value, CubeOwner.OPPONENT)
 
 
 def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
-    """The states that a table for this cube value covers: one for each possible owner, and the one after a double and a
+    """The states that a table for this cube value covers: one for each possible owner, and the one after a double and
     take.
 
-    Raises InvalidScoreError for a cube that cannot occur.
+    Raises InvalidScoreError for an impossible cube.
     """
     if score.is_crawford and cube_value != 1:
         raise InvalidScoreError(f"expected a cube of 1 in the crawford game, got {cube_value}")
@@ -236,8 +238,8 @@ def start_states(score: MatchScore, cube_value: int) -> tuple[CubeState, ...]:
 
 
 def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
-    """All states that can still be reached from `starts` and in which a side still has a reason to double, the highest
-    cube first. Raises InvalidScoreError for a table that is no match equity table."""
+    """All states that can be reached from `starts` and in which a side has a reason to double, the highest cube first.
+    Raises InvalidScoreError for an invalid match equity table."""
     found: set[CubeState] = set()
     waiting = list(starts)
     while waiting:
@@ -263,8 +265,8 @@ def reachable_states(cube: MatchCube, starts: tuple[CubeState, ...]) -> States:
 
 
 def money_states() -> States:
-    """The states of money play, where both sides are alike and a cube is worth the same, per unit, whatever it shows.
-    In place of MWC, half of what an equity in points per unit cube is above -1: from 0, a loss, to 1, a win."""
+    """The states of money play. Both sides are equal, and values per unit do not depend on the cube. In place of MWC
+    they use (equity per unit cube + 1) / 2: 0 for a loss, 1 for a win."""
     owners = (CubeOwner.OPPONENT, CubeOwner.ON_ROLL, CubeOwner.CENTERED)
     names = tuple(CubeState(0, 1, owner) for owner in owners)
     columns = len(names) + 1
@@ -274,6 +276,6 @@ def money_states() -> States:
         np.array([NOBODY, NOBODY, 1, 1], np.int64),
         np.ones(columns),
         np.zeros(columns),
-        np.full(columns, -0.5),  # twice the equity: 2 w - 1/2 for w = (e + 1) / 2
+        np.full(columns, -0.5),  # double and take: 2 w - 1/2 for w = (e + 1) / 2
         np.full(columns, 2.0),
     )

@@ -1,20 +1,20 @@
-"""Both sides bearing off in a match: exact match winning chances (MWC) of every pair of layouts, for every cube.
+"""Both sides bearing off in a match: exact match winning chances (MWC) of every pair of layouts and cube state.
 
 A column is a cube state (see `match_table`). Its values are MWC of the player on roll before its cube decision:
 
     decided = max(no double, min(double and take, double and pass))   where it may double, else no double
     no double = average over rolls of the  max over plays of  1 - decided of the same cube with the opponent on roll
 
-A take leads to the column of twice the cube, owned by the other side, in the same cell; a pass leads to the MWC after
+A take leads to the column of twice the cube, owned by the other side, in the same cell. A pass leads to the MWC after
 winning the points on the cube. Column 0 is the chance of winning the game by plays that maximise it; without gammons it
-gives the MWC of every dead cube. So all columns of a cell follow from cells of smaller totals of pips.
+gives the MWC of every dead cube. So a cell depends only on cells with smaller pip totals.
 
-Everything is float64. A cell stands in the row of the other side, in the lane of the side on roll, lanes in tiles: for
-one result of a play all opponents of a layer are contiguous. The inner loop takes whole tiles, so at the ends of a
-layer it also computes lanes of other layers, which are never read.
+Everything is float64. Rows are the side that is not on roll, lanes the side on roll, in tiles: for one result of a
+play, all opponents of a layer are contiguous. The inner loop processes whole tiles. At the ends of a layer it also
+computes lanes of other layers, which are never read.
 
-A table has all layouts of a size, at one score. A single position of a few checkers leads to far fewer, so that its
-own are solved in milliseconds, at any score and for money: `solve_position`.
+A table has all layouts of a size, at one score. `solve_position` solves only the layouts that a single position leads
+to, in milliseconds for few checkers, at any score and for money.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ from bgdata.bearoff.match_table import NOBODY, WIN_CHANCE, CubeState, MatchCube,
 from bgdata.bearoff.tables import fit_layout
 from bgdata.kernel import Array, kernel, prange
 
-LANES = 8  # of one column side by side, then the next column: one cache line each
-ON_ROLL = 32  # players on roll that one task takes
-OPPONENTS = 128  # opponents that one task takes
+LANES = 8  # of one column side by side, followed by the next column: one cache line each
+ON_ROLL = 32  # players on roll per task
+OPPONENTS = 128  # opponents per task
 
-# of a single position:
-MOST_LAYOUTS = 20_000  # of one side, of which those that are reached are picked: 6 points and 12 checkers
-MOST_CELLS = 16_000_000  # that are solved: about a second, and 128 MB
+# limits for a single position
+MOST_LAYOUTS = 20_000  # layouts of a side before unreachable ones are removed: 6 points and 12 checkers
+MOST_CELLS = 16_000_000  # cells to solve: about a second, and 128 MB
 MOST_CHECKERS = 14  # with 15 a gammon can be lost
 CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])  # of the rolls in the order of `Plays`
 
 
 class MatchPairs(NamedTuple):
-    """State of a match table: cells of all pairs up to the last solved total of pips."""
+    """State of a match table: the cells of all pairs up to the last solved pip total."""
 
     slots: Slots
     cells: NDArray[np.float64]  # [slots, tiles, columns, LANES] decided MWC
     states: States
-    no_double: NDArray[np.float64]  # [slots, slots] of the other side and of the one on roll, for one column
-    start: int  # that column: what the table is about; that of win chances if its cube is dead
+    no_double: NDArray[np.float64]  # [slot of the other side, slot on roll] of the column `start`
+    start: int  # column of the table's cube state; that of win chances for a dead cube
 
 
 @kernel(borrows=True)
 def fill_match_totals(
     on_roll: int, row_start: int, play_start: Array, results: Array, rows: Array, best: Array, totals: Array, place: int
 ) -> None:
-    """Fills totals[place, ...] with 36 times the expectation of the opponent on roll after the plays of slot `on_roll`
-    that minimise it, for as many columns and lanes from `row_start` of a row as `best` has items."""
+    """Fills totals[place, ...] with 36 times the expectation of the opponent, over the plays of slot `on_roll` that
+    minimise it. It covers as many columns and lanes from `row_start` of a row as `best` has items."""
     width = best.shape[0]
     total = totals[place]
     for item in range(width):
@@ -77,8 +77,8 @@ def fill_match_totals(
 
 @kernel()
 def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) -> None:
-    """Fills decided[column] with MWC of the player on roll from the no-double MWC expected[column]. worths[3, column]:
-    MWC after winning, then `taken` and `per_unit` of `States`."""
+    """Fills decided[column] with the MWC of the player on roll after its cube decision, from the no-double MWC
+    expected[column]. worths[3, column] are `won`, `taken` and `per_unit` of `States`."""
     for column in range(expected.shape[0]):
         worth = expected[column]
         if take[column] != NOBODY:
@@ -94,10 +94,11 @@ def solve_match_tasks(
     tasks: Array, play_start: Array, results: Array, after_play: Array, take: Array, worths: Array, start: int,
     cells: Array, no_double: Array,
 ) -> None:  # fmt: skip
-    """Fills cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`,
-    all smaller totals being filled.
+    """Fills cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`.
+    Cells of smaller totals must be filled.
 
-    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last)."""
+    A task is (first slot on roll, one past the last, first slot of the opponent, one past the last).
+    """
     columns = after_play.shape[0]
     for task in prange(tasks.shape[0]):
         first, end, opponent, opponent_end = tasks[task]
@@ -123,7 +124,7 @@ def solve_match_tasks(
 
 
 def start_pairs(slots: Slots, states: States, start: int) -> MatchPairs:
-    """All pairs of these slots, of which only finished games are solved."""
+    """All pairs of these slots, with only finished games solved."""
     count = len(slots.order)
     cells = np.empty((count, -(-count // LANES), len(states.take), LANES))
     cells[0] = states.lost[:, None]
@@ -131,19 +132,19 @@ def start_pairs(slots: Slots, states: States, start: int) -> MatchPairs:
 
 
 def start_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
-    """A table in which only finished games are solved. Raises InvalidScoreError for a cube that cannot occur."""
+    """A table with only finished games solved. Raises InvalidScoreError for an impossible cube."""
     starts = start_states(cube.score, cube_value)
     states = reachable_states(cube, starts)
     return start_pairs(all_slots(points, checkers), states, states.column(starts[0]) or WIN_CHANCE)
 
 
 def solve_match_total(match: MatchPairs, total: int) -> None:
-    """Fill the cells of every pair with this total of pips, the smaller totals being solved."""
+    """Fills the cells of every pair with this pip total; smaller totals must be solved."""
     slots, states = match.slots, match.states
     start = slots.layer_start.tolist()
 
     def blocks(pips: int, size: int) -> list[tuple[int, int]]:
-        """The slots of a layer, cut at the multiples of `size`, so that tiles within one layer are in one block."""
+        """The slots of a layer, cut at multiples of `size`, so that each tile of a layer is in one block."""
         first, end = start[pips], start[pips + 1]
         return [(max(first, cut), min(end, cut + size)) for cut in range(first // size * size, end, size)]
 
@@ -161,7 +162,7 @@ def solve_match_total(match: MatchPairs, total: int) -> None:
 
 
 def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) -> MatchPairs:
-    """The solved table of a cube value. Raises InvalidScoreError for a cube that cannot occur."""
+    """The solved table of a cube value. Raises InvalidScoreError for an impossible cube."""
     match = start_match(points, checkers, cube, cube_value)
     for total in match.slots.totals:
         solve_match_total(match, total)
@@ -169,29 +170,29 @@ def solve_match(points: int, checkers: int, cube: MatchCube, cube_value: int) ->
 
 
 def by_index(slots: Slots, by_slot: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] of values by [slot of the other side, slot of the player on roll]."""
+    """float64[on-roll index, opponent index] of values[slot of the other side, slot on roll]."""
     values = np.empty_like(by_slot)
     values[np.ix_(slots.order, slots.order)] = by_slot.T
     return values
 
 
 def column_by_index(match: MatchPairs, column: int) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] decided values of a column. A side without checkers has won; such pairs
-    are taken from the cells of the other side, as they have no cell of their own."""
+    """float64[on-roll index, opponent index]: decided values of a column. Pairs whose player on roll has won have no
+    cell; the values are those of the other side."""
     count = len(match.slots.order)
     return by_index(match.slots, match.cells[:, :, column, :].reshape(count, -1)[:, :count])
 
 
 def win_chances(match: MatchPairs) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] chance that the player on roll wins the game, without a cube."""
+    """float64[on-roll index, opponent index]: chance that the player on roll wins the game, without a cube."""
     chances = column_by_index(match, WIN_CHANCE)
     chances[0] = 1.0
     return chances
 
 
 def state_mwc(match: MatchPairs, cube: MatchCube, state: CubeState, *, is_decided: bool = False) -> NDArray[np.float64]:
-    """float64[on-roll index, opponent index] MWC of the player on roll in a state, before its cube decision, or, in the
-    state that the table was solved for and unless `is_decided`, if it does not double now."""
+    """float64[on-roll index, opponent index]: MWC of the player on roll in a state, before its cube decision. In the
+    table's own state it is the MWC without a double, unless `is_decided`."""
     won, lost = cube.worth(state.side, state.cube_value)
     column = match.states.column(state)
     if column is None:
@@ -213,19 +214,19 @@ def mwc_columns(match: MatchPairs, cube: MatchCube, cube_value: int) -> list[NDA
 
 
 class Worth(NamedTuple):
-    """What a position is worth to the player on roll before its roll, as the states of the cube count it: without a
-    double, after one that is taken (None where there is no reason to double), and after a pass."""
+    """The worth of a position to the player on roll before its roll, in the unit of the states: without a double, after
+    a take (None if there is no reason to double), and after a pass."""
 
     no_double: float
     taken: float | None
     passed: float
 
 
-Layout = Sequence[int]  # checkers by point, from the ace point
+Layout = Sequence[int]  # checkers by point, ace point first
 
 
 class SolvedRace:
-    """Every pair of layouts that a position can still lead to, solved for the states of a cube."""
+    """All pairs of layouts that a position can lead to, solved for the states of a cube."""
 
     def __init__(self, slots: Slots, states: States, total: int, points: int) -> None:
         self.slots, self.states, self.total, self.points = slots, states, total, points
@@ -240,14 +241,14 @@ class SolvedRace:
         return int(self.pairs.cells.size)
 
     def find(self, on_roll: Layout, opponent: Layout) -> tuple[int, int] | None:
-        """The slots of two layouts; None if they are not among those that were solved."""
+        """The slots of two layouts; None if that pair is not solved."""
         if pip_count(on_roll) + pip_count(opponent) > self.total:
             return None
         found = [self.slot_of.get(index_of(layout, self.points), -1) for layout in (on_roll, opponent)]
         return (found[0], found[1]) if min(found) >= 0 else None
 
     def worth(self, slots: tuple[int, int], state: CubeState) -> Worth | None:
-        """What a pair of slots, neither of them empty, is worth in a state; None if its cube is dead."""
+        """The worth of a pair of slots, neither empty, in a state; None if its cube is dead."""
         column = self.states.column(state)
         if column is None:
             return None
@@ -258,7 +259,7 @@ class SolvedRace:
         return Worth(self._no_double(slots, column), taken, float(self.states.won[column]))
 
     def win(self, slots: tuple[int, int]) -> float:
-        """The chance that the player on roll wins if both sides play for that alone."""
+        """The chance that the player on roll wins if both sides play to win the game."""
         return self._no_double(slots, 0)
 
     def _no_double(self, slots: tuple[int, int], column: int) -> float:
@@ -273,7 +274,8 @@ class SolvedRace:
 def solve_position(
     on_roll: Layout, opponent: Layout, states: States, most_cells: int = MOST_CELLS
 ) -> SolvedRace | None:
-    """What two layouts lead to, solved; None where a gammon can be lost, or for more than `most_cells`."""
+    """Solves all pairs that two layouts lead to. Returns None if a gammon can be lost, or for more than
+    `most_cells`."""
     layouts = [on_roll, opponent]
     points = max(6, *(highest(layout) for layout in layouts))
     checkers = max(sum(layout) for layout in layouts)
@@ -296,8 +298,9 @@ def slots_of(points: int, checkers: int) -> tuple[Slots, NDArray[np.int64]]:
 
 
 def count_below(layout: Layout) -> int:
-    """How many layouts one can lead to, at most: all that have no more checkers from any point up than it has."""
-    ways = {0: 1}  # layouts of the points so far, from the highest down, by the checkers on them
+    """An upper bound on the number of layouts that one can lead to: those that have no more checkers on any point or
+    above."""
+    ways = {0: 1}  # number of layouts by checkers, for the points so far, from the highest down
     above = 0
     for count in reversed(layout):
         above += count
@@ -311,7 +314,7 @@ def highest(layout: Layout) -> int:
 
 
 def pip_count(layout: Layout) -> int:
-    """The pips of a layout."""
+    """The pip count of a layout."""
     return sum(point * count for point, count in enumerate(layout, start=1))
 
 

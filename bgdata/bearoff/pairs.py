@@ -1,8 +1,7 @@
-"""Random pairs of bearoff layouts to learn from, by a seed; no layout is on roll twice before every layout was on roll
-once.
+"""Random pairs of bearoff layouts for training, by seed. Every layout is on roll once before any is on roll twice.
 
-In half of the pairs, chosen at random, the opponent has about as many pips, as in real races; in the others it has any
-layout, since a player comparing plays has to evaluate lopsided races too.
+In a random half of the pairs the opponent has a similar pip count, as in real races. In the others it has any layout,
+since a player that compares plays must evaluate lopsided races too.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ from numpy.typing import NDArray
 from bgdata.bearoff.layouts import pip_counts, pip_layers
 from bgdata.game.random import GAMMA, mix_bits
 
-NEAR = 10  # an opponent about as far from the end has this share of the pips more or less: one tenth
-LEAST_PIPS = 2  # and at least so many
+NEAR = 10  # near opponents differ by at most pips / NEAR
+LEAST_PIPS = 2  # but near opponents may differ by this much at least
 
 
 class LayoutPairs(NamedTuple):
-    """Rows of the layouts that pairs were made from, in ascending order of both; no pair occurs twice."""
+    """Rows of the paired layouts, in ascending order of (on_roll, opponent), without repetitions."""
 
     on_roll: NDArray[np.int64]
     opponent: NDArray[np.int64]
 
 
 def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPairs:
-    """`count` pairs of int8[n, points] layouts in index order, the empty layout excluded. There may be fewer, since
-    repeated pairs are dropped; they are rare unless `count` is close to the number of all pairs.
+    """`count` pairs of int8[n, points] layouts in index order, without the empty layout. Repeated pairs are dropped, so
+    there may be fewer; this is rare unless `count` is close to the number of all pairs.
 
-    Raises ValueError if there is no layout besides the empty one.
+    Raises ValueError if there is only the empty layout.
     """
     if len(layouts) < 2:
         raise ValueError(f"expected layouts beside the empty one, got {len(layouts)} in all")
@@ -47,11 +46,11 @@ def random_pairs(layouts: NDArray[np.int8], count: int, seed: int) -> LayoutPair
 
 
 def near_layouts(layouts: NDArray[np.int8], rows: NDArray[np.int64], bits: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """int64[k]: for each of int64[k] rows a layout of about as many pips, chosen by 64 random bits."""
+    """int64[k]: for each of int64[k] rows a layout with a similar pip count, chosen by 64 random bits."""
     pips = pip_counts(layouts).astype(np.int64)
     order, start = pip_layers(pips.astype(np.int16))
     width = np.maximum(LEAST_PIPS, pips[rows] // NEAR)
-    first = start[np.maximum(pips[rows] - width, 1)]  # none of 0 pips
+    first = start[np.maximum(pips[rows] - width, 1)]  # without the empty layout
     end = start[np.minimum(pips[rows] + width + 1, len(start) - 1)]
     return np.asarray(order[first + below(bits, end - first)], np.int64)
 
@@ -62,7 +61,7 @@ def below(bits: NDArray[np.uint64], counts: NDArray[np.int64] | int) -> NDArray[
 
 
 def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
-    """uint64[k]: pseudo-random bits by seed, stream and row: the finisher of splitmix64 (Steele, Lea and Flood, 2014),
+    """uint64[k]: pseudo-random bits of seed, stream and row: the finalizer of splitmix64 (Steele, Lea and Flood, 2014),
     applied to each in turn."""
     with np.errstate(over="ignore"):
         bits = np.zeros(len(rows), np.uint64)
@@ -72,7 +71,7 @@ def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | i
 
 
 def paired_boards(layouts: NDArray[np.int8], pairs: LayoutPairs) -> NDArray[np.int8]:
-    """int8[k, 26]: boards seen by the player on roll, for layouts of at most 12 points, which are never in contact."""
+    """int8[k, 26]: boards seen by the player on roll. Layouts have at most 12 points, so there is no contact."""
     points = layouts.shape[1]
     boards = np.zeros((len(pairs.on_roll), 26), np.int8)
     boards[:, 1 : points + 1] = layouts[pairs.on_roll]

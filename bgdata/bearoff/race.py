@@ -1,20 +1,20 @@
-"""One side racing alone: the distribution of the number of rolls until a goal is reached, for every layout.
+"""One-sided races: the distribution of the number of rolls until a goal is reached, for every layout.
 
-The goal is given as the first *live* position index: every position below it has reached the goal.
+The goal is given by the first *live* position index: every position below it has reached the goal.
 
 * 1: all checkers are off (only the empty layout, index 0): the one-sided bearoff table.
-* layout_count(P, 14): fewer than 15 checkers are left, so the first one is off: the gammon table.
+* layout_count(P, 14): fewer than 15 checkers are on the board, so the first one is off: the gammon table.
 
 Every play lowers the pip count, so one pass over pip layers solves all positions, each layer in parallel. Positions are
-kept in *slots*: slot 0 is the reached goal, live positions follow by pip count and then index, so the results of
+stored by *slot*: slot 0 is the reached goal, and live positions follow by pip count and then index. So the results of
 neighbouring positions are neighbours too.
 
-A play is composed of moves of one die each: `half` keeps for every position the best result of one, two and three more
-moves with each die, so a roll costs a handful of look-ups instead of hundreds of plays. Alone on the board, a player
-can always play every die, so this covers all legal plays, including those that waste pips.
+A play consists of moves of one die each. `half` has the best result of one, two and three more moves with each die for
+every position, so a roll costs a few look-ups instead of hundreds of plays. A side alone can always play every die, so
+this covers all legal plays, including those that waste pips.
 
-Chances are integers: units of 1/scale, rounded once per roll, each row summing to exactly `scale`. With scale 65535
-this is the arithmetic of gnubg's files, byte for byte; our tables use 2^30, which keeps every chance within 2e-8.
+Chances are integers in units of 1/scale, rounded once per roll; each row sums to exactly `scale`. Scale 65535 gives the
+bytes of gnubg's files. Our tables use 2^30, which is exact to 2e-8.
 """
 
 from __future__ import annotations
@@ -29,54 +29,55 @@ from bgdata.bearoff.layouts import NON_DOUBLES, ROLL_COUNT, all_layouts, fill_in
 from bgdata.game.dice import ROLLS
 from bgdata.kernel import Array, kernel, prange
 
-SCALE = 1 << 30  # 36 bits of expected rolls and 27 bits of slot share one signed 64-bit key
+SCALE = 1 << 30  # a signed 64-bit key has 36 bits of expected rolls and 27 bits of slot
 SLOT_BITS = 27
 SLOT_MASK = (1 << SLOT_BITS) - 1
 NO_KEY = np.iinfo(np.int64).max
-WIDTH = 32  # stored rolls of a distribution, from its first non-zero one: two cache lines
-LONGEST = 96  # no play of 15 checkers over 18 points takes more rolls with a chance above 1/scale
-BLOCK = 128  # positions that one thread takes at a time
+WIDTH = 32  # stored rolls of a distribution, from the first non-zero one: two cache lines
+LONGEST = 96  # 15 checkers on 18 points take more rolls only with a chance below 1/scale
+BLOCK = 128  # positions per task
 
 GNUBG_SCALE = 65535
-GNUBG_ROLLS = 32  # rolls that one of gnubg's files has room for
-# rolls in gnubg's order 11 21 22 31 ... 66, as places in ours: 21 31 32 ... 65, then doubles
+GNUBG_ROLLS = 32  # rolls that gnubg's files can store
+# rolls in gnubg's order 11 21 22 31 ... 66, as indexes of ours: 21 31 32 ... 65, then doubles
 _ROLL_ORDER = np.array([ROLLS.index(roll) for roll in sorted(ROLLS)])
 _WEIGHTS = np.array([roll.weight for roll in sorted(ROLLS)], np.float32)
 _RECIPROCAL = np.float32(1) / np.float32(36)
 
 
 class Race(NamedTuple):
-    """State of a race over slots: filled up to the last solved pip layer.
+    """State of a race by slot, filled up to the last solved pip layer.
 
-    All arrays but `order` and `layouts` are indexed by slot; `half` has 18 columns: the best key after one (0-5), two
-    (6-11) and three (12-17) more moves of die 1 to 6. A key is expected rolls * scale, shifted, plus the slot.
+    All arrays except `order`, `layer_start`, `slot_of` and `layouts` are indexed by slot. `half` has 18 columns: the
+    best key after one (0-5), two (6-11) and three (12-17) more moves of die 1 to 6. A key is expected rolls * scale,
+    shifted, plus the slot.
     """
 
     scale: int
     order: NDArray[np.int32]  # [slots - 1] position index of slot n + 1
-    layer_start: NDArray[np.int64]  # slot where each pip layer begins, and the end
-    slot_of: NDArray[np.int32]  # [positions] slot of each position index; 0 where the goal is reached
+    layer_start: NDArray[np.int64]  # first slot of each pip layer, and the end
+    slot_of: NDArray[np.int32]  # [positions] slot of each position index, 0 if the goal is reached
     layouts: NDArray[np.int8]  # [positions, points]
     key: NDArray[np.int64]
     half: NDArray[np.int64]
-    first_roll: NDArray[np.uint8]  # roll number of the first stored chance
-    length: NDArray[np.uint8]  # stored chances
+    first_roll: NDArray[np.uint8]  # first roll with a stored chance
+    length: NDArray[np.uint8]  # number of stored chances
     chances: NDArray[np.uint32]  # [slots, WIDTH] in units of 1/scale
 
 
 @kernel(inline=True)
 def better(key: int, best: int) -> int:
-    """The key with fewer expected rolls, or `best`, which came first, if they are equal."""
+    """The key with fewer expected rolls; `best`, which came first, if they are equal."""
     return key if (key >> SLOT_BITS) < (best >> SLOT_BITS) else best
 
 
 @kernel()
 def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Array) -> None:
-    """Fills results[roll] with the slot reached by the best play of each roll, and race.half[slot].
+    """Fills results[roll] with the slot after the best play of each roll, and race.half[slot].
 
-    reply[die - 1, :] is scratch: the best key when the first move is made with the die, and then one move with each
-    other die (columns 0-5), none (6), two (7) or three (8) more of the same die. First moves go from the highest
-    point down, the larger die first: equal plays resolve to the one generated first, which is gnubg's rule.
+    reply[die - 1, :] is scratch: the best key after a first move with the die, followed by one move with each other die
+    (columns 0-5), or none (6), two (7) or three (8) more of the same die. First moves go from the highest point down,
+    the larger die first: among equal plays the first one wins, which is gnubg's rule.
     """
     index: Any = np.int64(race.order[slot - 1])
     layout, key, half = race.layouts[index], race.key, race.half
@@ -113,8 +114,9 @@ def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Arr
 
 @kernel()
 def fill_distribution(slot: int, results: Array, race: Race, longest: int, total: Array) -> None:
-    """Fills key, first_roll, length and chances of race at `slot` from those at results[roll]; total[LONGEST] is
-    scratch. Non-doubles weigh 2 of 36; what rounding loses is added to the first of the largest chances."""
+    """Fills key, first_roll, length and chances of race at `slot` from the distributions at results[roll];
+    total[LONGEST] is scratch. Non-doubles weigh 2 of 36. The rounding remainder is added to the first of the largest
+    chances."""
     total[:] = 0
     end = 0
     for roll in range(ROLL_COUNT):
@@ -150,7 +152,7 @@ def fill_distribution(slot: int, results: Array, race: Race, longest: int, total
 
 @kernel(parallel=True)
 def solve_layer(start: int, end: int, race: Race, longest: int) -> None:
-    """Fills the arrays of race at slots start..end-1 (one pip layer, the lower ones filled)."""
+    """Fills the arrays of race at slots start..end-1, one pip layer. Lower layers must be filled."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(race.layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)
@@ -162,7 +164,7 @@ def solve_layer(start: int, end: int, race: Race, longest: int) -> None:
 
 
 def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
-    """A race in which only the goal is solved: slot 0, which takes 0 rolls with certainty."""
+    """A race with only the goal solved: slot 0, which takes 0 rolls with certainty."""
     layouts = all_layouts(points, MAX_CHECKERS)
     order, layer_start = pip_layers(pip_counts(layouts)[first_live:])
     order += np.int32(first_live)
@@ -187,21 +189,23 @@ def start_race(points: int, first_live: int, scale: int = SCALE) -> Race:
 
 
 def solve_pips(race: Race, pips: int, longest: int = LONGEST) -> None:
-    """Solve one pip layer, the lower ones being solved; rolls from `longest` on are dropped (gnubg's files keep 32)."""
+    """Solves one pip layer; lower layers must be solved. Rolls from `longest` on are dropped (gnubg's files keep
+    32)."""
     start, end = race.layer_start[pips], race.layer_start[pips + 1]
     if start < end:
         solve_layer(start, end, race, longest)
 
 
 def solve_race(race: Race, longest: int = LONGEST) -> Race:
-    """Solve every layer; returns the race."""
+    """Solves every layer; returns the race."""
     for pips in range(len(race.layer_start) - 1):
         solve_pips(race, pips, longest)
     return race
 
 
 class Distributions(NamedTuple):
-    """Distributions in index order, packed: row n has chances[offsets[n] : offsets[n + 1]], from first_roll[n] on."""
+    """Distributions in index order, packed: row n has chances[offsets[n] : offsets[n + 1]] of first_roll[n] rolls and
+    up."""
 
     offsets: NDArray[np.uint32]  # [rows + 1]
     first_roll: NDArray[np.uint8]  # [rows]
@@ -216,7 +220,7 @@ def fill_distributions(
 ) -> None:
     """Fills first_roll, chances, mean and sd by row from the integer distributions at slots[row].
 
-    What is filled is given one by one: parallel loops drop what they store in the arrays of a tuple.
+    Output arrays are separate arguments: parallel loops lose writes to the arrays of a tuple.
     """
     scale = float(race.scale)
     for row in prange(slots.shape[0]):
@@ -235,7 +239,7 @@ def fill_distributions(
 
 
 def distributions(race: Race, first_index: int) -> Distributions:
-    """The solved distributions of positions first_index, first_index + 1, ... as chances."""
+    """The solved distributions of positions first_index, first_index + 1, ... as floating-point chances."""
     slots = race.slot_of[first_index:]
     rows = len(slots)
     offsets = np.zeros(rows + 1, np.uint32)
@@ -247,7 +251,7 @@ def distributions(race: Race, first_index: int) -> Distributions:
 
 
 def integer_distributions(race: Race, longest: int) -> NDArray[np.uint32]:
-    """uint32[positions, longest]: for every position index the chance of each number of rolls in units of 1/scale."""
+    """uint32[positions, longest]: chance of each number of rolls for every position index, in units of 1/scale."""
     out = np.zeros((len(race.slot_of), longest), np.uint32)
     columns = race.first_roll[race.slot_of, None].astype(np.int64) + np.arange(WIDTH)
     kept = (np.arange(WIDTH) < race.length[race.slot_of, None]) & (columns < longest)
@@ -257,19 +261,21 @@ def integer_distributions(race: Race, longest: int) -> NDArray[np.uint32]:
 
 
 def one_sided_counts(points: int, *, is_gammon: bool = False) -> NDArray[np.uint16]:
-    """uint16[positions, 32]: chances of n rolls in units of 1/65535, until all checkers or the first of 15 is off."""
+    """uint16[positions, 32]: chances of n rolls until all checkers, or the first of 15, are off, in units of
+    1/65535."""
     goal = layout_count(points, MAX_CHECKERS - 1) if is_gammon else 1
     solved = solve_race(start_race(points, goal, GNUBG_SCALE), GNUBG_ROLLS)
     return integer_distributions(solved, GNUBG_ROLLS).astype(np.uint16)
 
 
 def normal_moments(points: int) -> NDArray[np.float32]:
-    """float32[positions, 4] in index order: mean and s.d. of the rolls to bear off, then to save the gammon.
+    """float32[positions, 4] in index order: mean and standard deviation of the rolls to bear off, then to save the
+    gammon.
 
-    They are those of gnubg's normal-distribution files, bit for bit, and differ from the moments of the integer
-    distributions by up to 2e-4. For each roll the play with the smallest stored mean counts; with x = mean + 1 and
-    weight w, w * x and w * (sd^2 + x^2) are added up roll by roll and multiplied by the float32 reciprocal of 36;
-    sd = sqrt(second moment - mean^2). Every step is rounded to float32.
+    These are the moments of gnubg's normal-distribution files, bit for bit. They differ from the moments of the integer
+    distributions by up to 2e-4. Each roll uses the play with the smallest stored mean. With x = mean + 1 and weight w,
+    w * x and w * (sd^2 + x^2) are summed roll by roll and multiplied by the float32 reciprocal of 36; sd = sqrt(second
+    moment - mean^2). Every step is rounded to float32.
     """
     columns = []
     for first_live in (1, layout_count(points, MAX_CHECKERS - 1)):
@@ -278,8 +284,8 @@ def normal_moments(points: int) -> NDArray[np.float32]:
         for start, end in zip(race.layer_start[:-1], race.layer_start[1:], strict=True):
             if start < end:
                 fill_moments(start, end, race, mean, sd)
-                # positive floats sort as the integers with the same bits; in the kernel, two names of one array would
-                # be taken for two arrays
+                # positive floats sort like integers with the same bits; not in the kernel, which would treat two names
+                # of one array as two arrays
                 race.key[start:end] = mean[start:end].view(np.int32)
                 race.key[start:end] = (race.key[start:end] << SLOT_BITS) | np.arange(start, end)
         columns += [mean[race.slot_of], sd[race.slot_of]]
@@ -288,7 +294,7 @@ def normal_moments(points: int) -> NDArray[np.float32]:
 
 @kernel(parallel=True)
 def fill_moments(start: int, end: int, race: Race, mean: Array, sd: Array) -> None:
-    """Fills mean, sd and the halves of race at slots start..end-1 (one pip layer; lower layers have their keys)."""
+    """Fills mean, sd and half of race at slots start..end-1, one pip layer. Lower layers must have their keys."""
     for block in prange((end - start + BLOCK - 1) // BLOCK):
         drops = np.empty(race.layouts.shape[1] + 1, np.int64)
         reply = np.empty((6, 9), np.int64)

@@ -1,7 +1,7 @@
-"""Probing bearoff tables: memory-mapped, NumPy alone, a few microseconds a position.
+"""Probes bearoff tables: memory-mapped, with NumPy only, in a few microseconds per position.
 
-A position is one layout (or its index) for a one-sided table, two for a two-sided one: the player on roll first.
-`probe_` looks up or raises NotCoveredError.
+A position is one layout (or its index) for a one-sided table, and two for a two-sided one, the player on roll first.
+Methods named `probe_` raise NotCoveredError for a position outside the table.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from bgdata.game.integers import integer_array
 from bgdata.store.table import Table
 
 Layout = int | Sequence[int]  # a position index, or checkers on points 1..P, ace point first
-# of `mean_excess`: fitted to all pairs of 6x9 and rounded; on 7x8 and 8x7 it halves the error as well
+# coefficients of `mean_excess`: fitted to all pairs of 6x9 and rounded; they halve the error on 7x8 and 8x7 too
 _EXCESS, _BY_LEADER, _BY_TRAILER = 0.019, 0.0007, 0.0021
-# what `bearoff_error` measured: combined minus exact cubeless equity of the player on roll, over all pairs of layouts
+# measured by `bearoff_error`: combined minus exact cubeless equity of the player on roll, over all pairs of layouts
 RACE_STUDY: tuple[str, Mapping[str, float]] = (
     "6x9",
     {"mean_absolute_difference": 0.001687, "smallest_difference": -0.027900, "largest_difference": 0.023626},
@@ -41,8 +41,8 @@ class Equities(NamedTuple):
 
 
 def open_array(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLike) -> NDArray[Any]:
-    """An array of a version, mapped. Raises CorruptFileError for one of another shape or type than a table of its size
-    has, which would be read at wrong places, by kernels even beyond its end."""
+    """A memory-mapped array of a version. Raises CorruptFileError for a wrong shape or dtype, with which kernels would
+    read wrong places or beyond the end."""
     found = table.array(name)
     if found.shape != shape or found.dtype not in [np.dtype(each) for each in dtypes]:
         raise CorruptFileError(
@@ -53,7 +53,7 @@ def open_array(table: Table, name: str, shape: tuple[int, ...], *dtypes: DTypeLi
 
 
 class MappedTable(ABC):
-    """A table whose arrays are mapped to be probed. A pickled one is just the path of its version."""
+    """A table whose arrays are memory-mapped for probing. Its pickle contains only the path of its version."""
 
     table: Table
     rows_are = "pairs of layouts"
@@ -73,13 +73,13 @@ class MappedTable(ABC):
         return type(self), (self.table,)
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:  # noqa: ARG002
-        """Up to `count` rows from the middle of the table, as Parquet files of smaller ones have them; none for kinds
+        """Up to `count` rows from the middle of the table, as in the Parquet files of smaller tables; empty for kinds
         that always have such a file."""
         return []
 
 
 class RaceTable(MappedTable):
-    """A one-sided table: how many rolls it takes until all checkers are off, or, for a gammon table, the first one."""
+    """A one-sided table: the number of rolls until all checkers are off, or the first one in a gammon table."""
 
     rows_are = "layouts"
 
@@ -120,7 +120,7 @@ class RaceTable(MappedTable):
         return self.probe_mean_rolls(layout) * PIPS_PER_ROLL - sum(n * count for n, count in enumerate(points, start=1))
 
     def chances_matrix(self, rows: int) -> NDArray[np.float64]:
-        """float64[rows, longest]: chances of the first positions, index n for exactly n rolls."""
+        """float64[rows, longest]: chances of the first positions; column n is the chance of exactly n rolls."""
         first = self._first_roll[:rows].astype(np.int64)
         starts = self._offsets[:rows].astype(np.int64)
         lengths = self._offsets[1 : rows + 1].astype(np.int64) - starts
@@ -149,12 +149,12 @@ class TwoSidedTable(MappedTable):
         self.stored = open_array(table, "equities", (count, count, 4), np.float32, np.uint16)
         self._set_scale(self.stored.dtype)
         probed = table.array("equities", scattered=True)
-        # one item a pair: gathering records is several times faster than rows of four
+        # one item per pair: gathering records is several times faster than rows of four
         self._records = probed.reshape(-1, 4).view([("equities", probed.dtype, 4)]).reshape(-1)
         self._bytes = probed.reshape(-1).data.cast("B")
 
     def _set_scale(self, dtype: np.dtype[Any]) -> None:
-        """How pairs are found and read, once the size is known."""
+        """Sets the size and scale of the stored values."""
         self.limit = equity_limit(self.checkers)
         self.is_rounded = dtype == np.uint16  # 16-bit codes rather than float32 equities
         self._count = layout_count(self.points, self.checkers)
@@ -172,7 +172,7 @@ class TwoSidedTable(MappedTable):
         return self._equities(self._bytes, (index * self._count + other) * self._record_bytes)
 
     def _equities(self, data: bytes | memoryview, place: int) -> Equities:
-        """The equities of the record that begins at a place."""
+        """The equities of the record at offset `place`."""
         a, b, c, d = self._unpack(data, place)
         step, lowest = self._step, self._lowest
         return Equities(a * step - lowest, b * step - lowest, c * step - lowest, d * step - lowest)
@@ -209,16 +209,16 @@ class TwoSidedTable(MappedTable):
 
 
 def mean_excess(equity: float, wastage: float, opponent_wastage: float) -> float:
-    """How far the equity of the player on roll that two one-sided tables give, combined as if each side just raced, is
-    above the exact one, on average; below 0 if it trails. Wastage is effective less plain pip count [pips]."""
+    """The mean difference between the equity of the player on roll that two one-sided tables give, combined as
+    independent races, and the exact one; negative if it trails. Wastage is effective less plain pip count [pips]."""
     leader, trailer = (wastage, opponent_wastage) if equity > 0.0 else (opponent_wastage, wastage)
     rate = max(0.0, _EXCESS + _BY_LEADER * leader - _BY_TRAILER * trailer)
     return rate * equity * (1.0 - equity * equity)
 
 
 def layout_index(layout: Layout, points: int) -> int:
-    """The index of a layout, or the index itself if one is given. Raises NotCoveredError for a checker beyond `points`,
-    and InvalidPositionError."""
+    """The index of a layout, or the index itself. Raises NotCoveredError for a checker beyond `points`, and
+    InvalidPositionError."""
     if isinstance(layout, int):
         return layout if type(layout) is int else whole_index(layout)
     if isinstance(layout, np.ndarray) and layout.ndim > 1:
@@ -232,7 +232,7 @@ def index_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Position indexes of both sides, int64[n] each, from arrays or lists of integers.
 
-    Raises UsageError unless both have the same shape [n], and NotCoveredError for one that is not in the table.
+    Raises UsageError unless both have the same shape [n], and NotCoveredError for an index outside the table.
     """
     sides = tuple(integer_array(side, "position indexes as integers[n]") for side in (on_roll, opponent))
     if sides[0].shape != sides[1].shape or sides[0].ndim != 1:
@@ -240,7 +240,7 @@ def index_pairs(
         raise UsageError(f"expected position indexes of both sides in the same shape (n,), got {shapes}")
     indexes = [np.asarray(side, np.int64) for side in sides]
     for side, given in zip(indexes, sides, strict=True):
-        if side.view(np.uint64).max(initial=0) >= count:  # negative ones are huge then
+        if side.view(np.uint64).max(initial=0) >= count:  # negative values become huge
             wrong = given[(given < 0) | (given >= count)][0]
             raise NotCoveredError(f"expected indexes below {count} for {table.name}, got {wrong}")
     return indexes[0], indexes[1]
@@ -261,8 +261,8 @@ def fit_layout(layout: Sequence[int], points: int) -> Sequence[int]:
 
 
 def measured_error(error: Table | None, what: str = "cubeless equity") -> str:
-    """The error of combining two one-sided distributions in words, as a `bearoff_error` table has it, or else as it was
-    published. Raises ManifestFormatError."""
+    """The error of combining two one-sided distributions in words, from a `bearoff_error` table or the published study.
+    Raises ManifestFormatError."""
     size, found = (error.manifest.variant, error.manifest.statistics) if error else RACE_STUDY
     mean, smallest, largest = (found[name] for name in RACE_STUDY[1])
     return (

@@ -1,7 +1,7 @@
 """Both sides bearing off: exact cubeless and cubeful equities of every pair of layouts.
 
-Equities are points per unit cube for the player on roll, who is about to roll and does not double now; play and cube
-are optimal from there on (money game, unlimited cube, no Jacoby rule).
+Equities are points per unit cube for the player on roll, who does not double before this roll. After that play and cube
+are optimal (money game, unlimited cube, no Jacoby rule).
 
     cubeless         E0 = average over rolls of the  max over plays of  -E0'
     owned            E1, the player on roll owns the cube:   max of  -E3'
@@ -13,13 +13,13 @@ opponent: the cube is then owned by the other side at twice the stake, or, if th
 The best play may differ by column. With fewer than 15 checkers gammons are impossible; with 15 a win against 15
 checkers counts two points.
 
-What a column takes the maximum over, its *worth*, depends on one cell only. So cells hold worths, each made once, and
-the inner loop takes the lowest of some rows (see `lowest`). A cell stands in the tile of the player on roll, in the row
-of the other side: whoever plays against the 16 players of a tile finds all that it needs in one strip of memory.
+The maximum of a column depends on one value per result, its *worth*. So cells hold worths, computed once each, and the
+inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player on roll, in the row of the
+other side: all that is needed to play against the 16 players of a tile is in one strip of memory.
 
-Pairs are solved in batches of neighbouring totals of pips. They depend on totals up to 24 smaller, so strips need no
-memory for rows that lie further back, and get theirs when they are first written: a table may be far larger than
-memory. Columns that do not depend on each other may be solved one after the other.
+Pairs are solved in batches of consecutive pip totals. They depend on totals up to 24 smaller, so strips need no memory
+for earlier rows, and get memory when rows are first written: a table may be far larger than memory. Columns that do not
+depend on each other may be solved one after the other.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ COLUMNS = Equities._fields
 ALL = (0, 1, 2, 3)  # columns solved together; (0,) and (1, 2, 3) can be solved in turn
 STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
 REACH = 24  # most pips of a roll
-BATCH = 3  # totals solved at once: a roll is three pips or more, but for players with few pips left
-LEAST_PAIRS = 10_000  # that a thread is started for: they take about a millisecond
-CALL_PAIRS = 1 << 23  # that are solved in one call, and handed on together
+BATCH = 3  # totals solved at once: a roll is at least three pips, except with few pips left
+LEAST_PAIRS = 10_000  # fewest pairs per thread: about a millisecond
+CALL_PAIRS = 1 << 23  # pairs solved in one call and returned together
 
 WON, LOST = 32767, -32768  # gnubg's integers: equity * 32767.5 - 0.5, so that changing sides is a bitwise not
 WEIGHTS = np.array([2] * NON_DOUBLES + [1] * (ROLL_COUNT - NON_DOUBLES))
-ROWS = 64  # that are made at a time
+ROWS = 64  # made at a time
 
-KEPT_BYTES = 1 << 30  # a window of so many gives no memory back, and has it in large pages
-# memory is counted when it is used; Python has the name from 3.13 on, Linux the number on all processors of today
+KEPT_BYTES = 1 << 30  # a window up to this size keeps its memory, in large pages
+# do not reserve memory; the constant is in Python 3.13, and the number is the same on all current Linux processors
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
 class Block(NamedTuple):
-    """The pairs of two layers, in the order of [slot on roll, slot of the opponent, column] from `place` on."""
+    """The pairs of two layers, in the order [slot on roll, slot of the opponent, column] from `place` on."""
 
     on_roll: int  # pips
     opponent: int
@@ -66,14 +66,14 @@ class Block(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """Blocks of pairs that are solved in one call, and their values one after the other."""
+    """Blocks of pairs solved in one call, and their values one after the other."""
 
     blocks: list[Block]
     values: NDArray[Any]
 
 
 class Window(NamedTuple):
-    """State of some columns of a two-sided table: worths of the pairs of the last totals that were solved."""
+    """State of some columns of a two-sided table: worths of the pairs with the most recently solved totals."""
 
     slots: Slots
     columns: tuple[int, ...]
@@ -82,7 +82,7 @@ class Window(NamedTuple):
     is_full: NDArray[np.bool_]  # [slots] whether all 15 checkers are on the board, where that counts
     cells: NDArray[Any]  # [tiles * slots * columns * TILE] float32, or int16 for gnubg's arithmetic
     memory: mmap.mmap  # of the cells
-    settled: int  # players on roll with so many pips or more lose BATCH of them with any roll
+    settled: int  # from this pip count on, any roll loses at least BATCH pips
 
     @property
     def row_bytes(self) -> int:
@@ -105,8 +105,8 @@ def halve(value: int) -> int:
 def fill_worths(
     values: Array, place: int, columns: int, count: int, cells: Array, cell: int, width: int, integer: bool | None
 ) -> None:
-    """Fills the cells of one player on roll, from `cell` on in the rows of `count` opponents, with the worths of their
-    values, which stand as [opponent, column] from `place` on.
+    """Fills the cells of one player on roll with the worths of its values against `count` opponents. Cells start at
+    `cell`, a row per opponent; values are [opponent, column] from `place` on.
 
     `integer` is None for floating point, anything else for gnubg's rule, whose comparisons truncate.
     """
@@ -134,8 +134,8 @@ def solve_tasks(
     begin: int, end: int, tasks: Array, play_start: Array, results: Array, weights: Array, places: Array,
     is_wanted: Array, rows: int, columns: int, cells: Array, values: Array, integer: bool | None,
 ) -> None:  # fmt: skip
-    """Fills values[...] and cells[...] of the pairs in tasks[begin:end], all that they depend on being filled; skips
-    pairs whose layouts are not in is_wanted[slot].
+    """Fills values[...] and cells[...] of the pairs in tasks[begin:end]; all pairs that they depend on must be filled.
+    Skips pairs whose layouts are not in is_wanted[slot].
 
     A task is (tile, first opponent, one past the last, first player on roll, one past the last, place of the first pair
     in `values`, values from one player on roll to the next); the tile is that of the opponents.
@@ -153,7 +153,7 @@ def solve_tasks(
             for item in range(width):
                 if integer is None:
                     totals[item] = totals[item] / np.float32(36.0)
-                else:  # the sum of what a bitwise not makes of them, truncated toward zero
+                else:  # the sum of bitwise nots, truncated toward zero
                     total = totals[item] - 36
                     totals[item] = total // 36 if total >= 0 else -(-total // 36)
             here = place + (on_roll - first) * step
@@ -166,7 +166,7 @@ def solve_tasks(
 
 @kernel()
 def restore_tasks(begin: int, end: int, tasks: Array, places: Array, columns: int, cells: Array, values: Array) -> None:
-    """Fills cells[...] from values[...] of pairs that were solved before: see `solve_tasks`."""
+    """Fills cells[...] from values[...] of pairs that are already solved, see `solve_tasks`."""
     for task in range(begin, end):
         _, opponent, opponent_end, first, last, place, step = tasks[task]
         for on_roll in range(first, last):
@@ -183,10 +183,10 @@ def start_window(
     arithmetic: DTypeLike = np.float32,
     slots: Slots | None = None,
 ) -> Window:
-    """A two-sided table in which only finished games are solved.
+    """A two-sided table with only finished games solved.
 
-    `arithmetic` int16 is gnubg's, which ignores gammons as its files do; others are floating point. `slots` are those
-    of the size, if they are known.
+    `arithmetic` int16 is gnubg's, which ignores gammons as its files do; other types are floating point. `slots` are
+    those of the size, if known.
     """
     slots = slots or all_slots(points, checkers)
     sizes = np.diff(slots.layer_start)
@@ -208,7 +208,7 @@ def start_window(
     lost = np.where(is_full, -2.0, -1.0) if not is_integer else LOST
     for column in range(len(columns)):
         cells[places + column * TILE] = lost
-    # from how many pips on any roll that does not end the game takes BATCH pips or more
+    # lowest pip count from which every roll that does not end the game takes BATCH pips or more
     on_roll = np.repeat(layer, np.diff(slots.play_start[::ROLL_COUNT]))
     is_slow = (on_roll - layer[slots.results] < BATCH) & (slots.results > 0)
     settled = int(on_roll[is_slow].max(initial=0)) + 1
@@ -216,7 +216,7 @@ def start_window(
 
 
 def zeros(size: int) -> mmap.mmap:
-    """So many bytes of memory, counted when they are first written. Raises TooLargeError where they cannot be had."""
+    """`size` bytes of memory, allocated when first written. Raises TooLargeError if the system refuses."""
     try:
         return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
     except OSError as error:
@@ -227,9 +227,9 @@ def zeros(size: int) -> mmap.mmap:
 
 
 def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None = None) -> Iterator[Solved]:
-    """Solve all pairs with one of these totals, all smaller totals being solved: some blocks after the others.
+    """Solves all pairs with one of these totals, and yields some blocks at a time. Smaller totals must be solved.
 
-    With `wanted`, bool[slots], only the pairs in which either side is one of these layouts; other values are anything.
+    With `wanted`, bool[slots], only pairs in which either side is wanted are solved; other values are undefined.
     """
     is_wanted = np.ones(len(window.slots.order), np.bool_) if wanted is None else wanted
     integer = True if window.cells.dtype == np.int16 else None
@@ -245,14 +245,14 @@ def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None 
 
 
 def restore(window: Window, solved: Solved) -> None:
-    """Fill the cells of blocks that were solved before."""
+    """Fills the cells of blocks that are already solved."""
     tasks = tasks_of(window, solved.blocks)
     in_threads(restore_tasks, len(tasks), tasks, window.places, len(window.columns), window.cells, solved.values)
 
 
 def calls_of(window: Window, totals: range) -> Iterator[Solved]:
-    """The blocks of a batch in the order of solving, with room for their values: those that depend on smaller totals
-    than all of these first, then players on roll with few pips, one total after the other."""
+    """The blocks of a batch in the order of solving, with room for their values: first blocks that depend only on
+    totals below the batch, then players on roll with few pips, one total after the other."""
     layers = range(1, window.slots.most_pips + 1)
     groups = [
         [(on_roll, total - on_roll) for total in totals for on_roll in layers if on_roll >= window.settled],
@@ -260,7 +260,7 @@ def calls_of(window: Window, totals: range) -> Iterator[Solved]:
     ]
     sizes = np.diff(window.slots.layer_start).tolist()
     for group in groups:
-        # layers against the same opponents one after the other: they read the same strips
+        # layers with the same opponents follow each other: they read the same strips
         inside = sorted((opponent, on_roll) for on_roll, opponent in group if opponent in layers)
         blocks: list[Block] = []
         place = 0
@@ -276,7 +276,7 @@ def calls_of(window: Window, totals: range) -> Iterator[Solved]:
 
 
 def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
-    """The tasks of `solve_tasks` for some blocks: opponents of one tile, against all of a layer."""
+    """The tasks of `solve_tasks` for some blocks: the opponents of one tile against all of a layer."""
     start, columns = window.slots.layer_start.tolist(), len(window.columns)
     tasks = []
     for opponent, same in groupby(blocks, lambda block: block.opponent):
@@ -296,7 +296,7 @@ def tasks_of(window: Window, blocks: list[Block]) -> NDArray[np.int64]:
 
 
 def release(window: Window, total: int) -> None:
-    """Give back the memory of cells that no pair of this total or a larger one depends on, unless there is little."""
+    """Frees the memory of cells that no pair of this total or a larger one depends on. Small windows are kept."""
     if len(window.memory) <= KEPT_BYTES:
         return
     start, rows = window.slots.layer_start.tolist(), len(window.slots.order)
@@ -313,7 +313,8 @@ def release(window: Window, total: int) -> None:
 
 @kernel()
 def fill_stored(values: Array, scale: float, offset: float, stored: Array) -> None:
-    """Fills stored[...] with values * scale + offset, which for integers has one half more, to round to nearest."""
+    """Fills stored[...] with values * scale + offset; for integers the offset includes one half, to round to
+    nearest."""
     for item in range(values.shape[0]):
         stored[item] = values[item] * scale + offset
 
@@ -323,8 +324,8 @@ def fill_rows(
     first: int, count: int, size: int, values: Array, columns: int, column: int, layer_start: Array, order: Array,
     rows: Array,
 ) -> None:  # fmt: skip
-    """Fills rows[n, opponent index, column...] for `count` players on roll from number `first` of a layer of `size` on,
-    whose blocks stand in `values`, opponents in order of pips: [block, on roll, opponent, column]."""
+    """Fills rows[n, opponent index, column...] for `count` players on roll from number `first` of a layer of `size`.
+    Their blocks are in `values`, opponents in order of pips: [block, on roll, opponent, column]."""
     block = 0
     for layer in range(1, layer_start.shape[0] - 1):
         begin, end = layer_start[layer], layer_start[layer + 1]
@@ -337,9 +338,9 @@ def fill_rows(
 
 
 class Scale:
-    """How equities are stored: float32 as they are, or uint16 codes.
+    """How equities are stored: as float32, or as uint16 codes.
 
-    uint16: round((equity / limit + 1) * 32767.5), or gnubg's integers from 0 on.
+    Codes are round((equity / limit + 1) * 32767.5), or gnubg's integers shifted to start at 0.
     """
 
     def __init__(self, dtype: DTypeLike, limit: float, *, integer: bool = False) -> None:
@@ -350,20 +351,21 @@ class Scale:
         self.integer = integer
 
     def encode(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the recursion as they are stored."""
+        """Encodes values of the recursion for storage."""
         found = np.empty(len(values), self.dtype)
         fill_stored(values, self.scale, self.offset, found)
         return found
 
     def encode_finished(self, is_full: NDArray[np.bool_], *, is_won: bool) -> NDArray[Any]:
-        """Stored values of a player who has finished, or whose opponent has; `is_full` where a gammon was lost."""
+        """Stored values of a player who has finished (`is_won`) or whose opponent has; `is_full` if the loser loses a
+        gammon."""
         if self.integer:
             return self.encode(np.full(len(is_full), float(WON if is_won else LOST)))
         return self.encode(np.where(is_full, 2.0, 1.0) * (1.0 if is_won else -1.0))
 
 
 def first_row(window: Window, scale: Scale) -> NDArray[Any]:
-    """[positions, 4] by opponent index: the player on roll has finished."""
+    """[positions, 4] by opponent index: the row in which the player on roll has finished."""
     row = np.empty((len(window.slots.order), len(COLUMNS)), scale.dtype)
     row[window.slots.order] = scale.encode_finished(window.is_full, is_won=True)[:, None]
     return row
@@ -372,8 +374,8 @@ def first_row(window: Window, scale: Scale) -> NDArray[Any]:
 def layer_rows(
     window: Window, layer: int, groups: Sequence[tuple[int, NDArray[Any]]], scale: Scale
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield (on-roll index, [positions, 4] by opponent index) for the players on roll of a layer. `groups` are pairs of
-    the first column and the stored values of all blocks, for columns solved together."""
+    """Yields (on-roll index, [positions, 4] by opponent index) for the players on roll of a layer. `groups` are pairs
+    of the first column and the stored values of all blocks, for columns solved together."""
     slots = window.slots
     begin, end = slots.layer_start[layer : layer + 2].tolist()
     lost = scale.encode_finished(window.is_full[begin:end], is_won=False)
@@ -390,14 +392,14 @@ def layer_rows(
 
 
 def block_place(slots: Slots, on_roll: int, opponent: int, columns: int) -> tuple[int, int]:
-    """Where a block begins and ends among the stored values of its layer."""
+    """Begin and end of a block in the stored values of its layer."""
     size = int(slots.layer_start[on_roll + 1] - slots.layer_start[on_roll])
     begin, end = (int(slots.layer_start[opponent + n]) - 1 for n in (0, 1))
     return size * begin * columns, size * end * columns
 
 
 def finished_layers(slots: Slots, totals: range) -> range:
-    """Layers of which the last pairs have one of these totals."""
+    """Layers whose last pairs have one of these totals."""
     return range(max(1, totals.start - slots.most_pips), totals.stop - slots.most_pips)
 
 
@@ -410,14 +412,14 @@ def equity_rows(
     arithmetic: DTypeLike = np.float32,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Solve a table in memory; yield (on-roll index, [positions, 4] by opponent index) for every position.
+    """Solves a table in memory, and yields (on-roll index, [positions, 4] by opponent index) for every position.
 
-    Stored as uint16 they are codes, see `Scale`. A player without checkers has won; against an opponent without
-    checkers the game is lost. A row is only good until the next one. `advance` is told of pairs that are solved.
+    Rows stored as uint16 are codes, see `Scale`. A player without checkers has won; against an opponent without
+    checkers the game is lost. A row is overwritten by the next one. Calls `advance` with numbers of solved pairs.
     """
     window = start_window(points, checkers, arithmetic=arithmetic)
     slots, scale = window.slots, Scale(dtype, limit, integer=window.cells.dtype == np.int16)
-    layers: dict[int, NDArray[Any]] = {}  # stored values of those of which not all pairs are solved yet
+    layers: dict[int, NDArray[Any]] = {}  # stored values of layers with unsolved pairs
     yield 0, first_row(window, scale)
     for totals in window.batches():
         for solved in solve_batch(window, totals):

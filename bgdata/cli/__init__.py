@@ -22,7 +22,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "show": ("evaluation.commands.positions", "Draw a POSITION and name it in every format."),
         "eval": ("evaluation.commands.positions", "Evaluate a POSITION: chances, equity, and their source."),
         "hint": ("evaluation.commands.positions", "Rank the plays of a ROLL in a POSITION, best first."),
-        "cube": ("evaluation.commands.positions", "Say what to do with the cube in a POSITION before the roll."),
+        "cube": ("evaluation.commands.positions", "Decide about the cube in a POSITION before the roll."),
         "rollout": ("selfplay.commands.rollout", "Roll out a POSITION, or the plays of a ROLL."),
         "probe": ("evaluation.commands.probe", "Look a position up in every exact and one-sided table."),
     },
@@ -62,6 +62,8 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "claims": ("studies.commands.claims", "Print published numbers, and whether they can be reproduced."),
     },
     "housekeeping": {
+        "push": ("warehouse.commands.transfer", "Send versions to a store such as S3, or to a folder."),
+        "pull": ("warehouse.commands.transfer", "Fetch versions from a store such as S3, or from a folder."),
         "use": ("warehouse.commands.housekeeping", "Make a VERSION the current one of its variant."),
         "rm": ("warehouse.commands.housekeeping", "Delete a VERSION that nothing depends on."),
         "gc": ("warehouse.commands.housekeeping", "Delete versions and staging folders that are not needed."),

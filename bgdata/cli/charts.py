@@ -1,4 +1,4 @@
-"""Charts of all commands: one style, one palette, and the same file, byte for byte, for the same numbers."""
+"""Charts of all commands: one style and palette, and identical files for identical numbers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, GREY, RULE = "#1d2129", "#5b6270", "#d9dde5"  # of text, of what stands back, of grids
+INK, GREY, RULE = "#1d2129", "#5b6270", "#d9dde5"  # colours of text, secondary text, and grids
 BLUE, TEAL, RED = "#6b7a99", "#1d7f8c", "#b8382b"
 LOOKS = [(TEAL, "o"), (RED, "s"), (BLUE, "^"), (INK, "D"), (GREY, "v")]  # of the players in a picture
 PANEL = (3.5, 2.7)  # inches of one chart among several
-# a colour as a style sheet calls it, so that a page can have others in the dark
+# colours by their name in a style sheet, so that pages can change them in dark mode
 ROLES = {INK: "--ink", GREY: "--soft", RULE: "--rule", BLUE: "--first", TEAL: "--second", RED: "--mark"}
 STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
@@ -45,7 +45,7 @@ STYLE: dict[Any, Any] = {
     "lines.markersize": 4,
     "savefig.dpi": 120,
     "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "bgdata",  # names inside a file depend on what is drawn alone
+    "svg.hashsalt": "bgdata",  # so that identifiers in a file depend on the drawing alone
     "text.color": INK,
     "xtick.color": GREY,
     "ytick.color": GREY,
@@ -53,14 +53,13 @@ STYLE: dict[Any, Any] = {
 
 
 def look_of(place: int) -> dict[str, Any]:
-    """How the mark of a player is drawn, by its place among them, from 0: hollow once colours come up again."""
+    """Style of a player's mark by its place, from 0; hollow when colours repeat."""
     colour, marker = LOOKS[place % len(LOOKS)]
     return {"color": colour, "marker": marker, "markerfacecolor": colour if place < len(LOOKS) else "white"}
 
 
 def draw_marks(axes: Axes, series: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
-    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2 and so on, the series beside each
-    other; NaN is left out."""
+    """Draw the (figures, standard errors) of every series at the heights 0, 1, 2, ..., side by side, without NaN."""
     step = min(0.18, 0.7 / len(series))
     for n, (label, (figures, errors)) in enumerate(series.items()):
         heights = [place + step * (n - (len(series) - 1) / 2) for place in range(len(figures))]
@@ -68,20 +67,20 @@ def draw_marks(axes: Axes, series: Mapping[str, tuple[Sequence[float], Sequence[
 
 
 def name_heights(axes: Axes, names: Sequence[str]) -> None:
-    """Name the heights 0, 1, 2 and so on, from top to bottom."""
+    """Label the heights 0, 1, 2, ... from top to bottom."""
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
 
 
 def number_or_nan(figure: float | None) -> float:
-    """A figure, or NaN where there is none."""
+    """A figure, or NaN for None."""
     return nan if figure is None else figure
 
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """An empty figure of this size in inches. Draw on it and write it inside the block, where our style is in force.
-    Raises MissingExtraError."""
+    """An empty figure of this size in inches. Draw and write it inside the block, which sets our style. Raises
+    MissingExtraError."""
     with needing("plots", "to draw pictures"):
         import matplotlib
         from matplotlib.figure import Figure
@@ -91,13 +90,13 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure, as SVG if the name ends in .svg, else as PNG, and say so to people. Raises StorageError."""
+    """Write a figure, as SVG if the name ends in .svg, else as PNG, and report it. Raises StorageError."""
     write_file(path, _file_of(figure, "svg" if path.suffix.lower() == ".svg" else "png"))
     click.echo(f"wrote {path}", err=True)
 
 
 def _file_of(figure: Figure, form: str, *, transparent: bool = False) -> bytes:
-    """The content of a file, without date and without the name of the program that drew it."""
+    """The content of a picture file, without date and program name."""
     file = io.BytesIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type") if form == "svg" else ("Software",))
     figure.savefig(file, format=form, metadata=nothing, transparent=transparent)
@@ -105,11 +104,10 @@ def _file_of(figure: Figure, form: str, *, transparent: bool = False) -> bytes:
 
 
 def draw_chart(axes: Axes, chart: Chart) -> None:
-    """Draw the lines of a chart with their bands, the mark, the frame, and a legend if there are two things to tell
-    apart."""
+    """Draw the lines of a chart with bands, mark and frame, and a legend for more than one line."""
     colours = (BLUE, TEAL) if len(chart.lines) > 1 else (TEAL,)
     for colour, line in zip(colours, chart.lines, strict=True):
-        dashes = "--" if colour == BLUE else "-"  # told apart without colours too
+        dashes = "--" if colour == BLUE else "-"  # distinguishable without colours
         axes.plot(chart.places, line.values, dashes, color=colour, label=line.label, marker=".")
         if line.errors:
             low, high = ([value + sign * error for value, error in zip(*line[1:], strict=True)] for sign in (-1, 1))
@@ -128,7 +126,7 @@ def draw_chart(axes: Axes, chart: Chart) -> None:
 
 
 def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
-    """Label the axis of places with short whole numbers: 40k, 2M."""
+    """Label the axis of places with short integers, such as 40k or 2M."""
     from matplotlib.ticker import EngFormatter, LogLocator, MaxNLocator, NullFormatter
 
     if is_logarithmic:
@@ -141,16 +139,14 @@ def format_places(axes: Axes, *, is_logarithmic: bool) -> None:
 
 
 def format_chart_svg(chart: Chart) -> str:
-    """A chart as an SVG element for a page whose style defines the colours of `ROLES`; `<title>` and `<desc>` say in
-    words what is drawn."""
+    """A chart as an SVG element with title and description, for a page whose style defines the colours of `ROLES`."""
     with new_figure(*PANEL) as figure:
         draw_chart(figure.subplots(), chart)
         return format_figure_svg(figure, chart.title, describe_chart(chart), PANEL)
 
 
 def format_figure_svg(figure: Figure, title: str, description: str, size: tuple[float, float]) -> str:
-    """A figure of a size in inches as such an element. Its identifiers have a prefix of their own, as a page holds
-    several, and its colours are those of the page."""
+    """A figure of a size in inches as an SVG element, with unique identifiers and the colours of the page."""
     svg = _file_of(figure, "svg", transparent=True).decode()
     name = "chart-" + hashlib.sha256(f"{title}{description}".encode()).hexdigest()[:12]
     text = svg[svg.index("<g ") : svg.rindex("</svg>")]

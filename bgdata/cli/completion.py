@@ -1,7 +1,7 @@
 """Completion in the shell: kinds, versions, networks, players, match equity tables, and all that `explain` knows.
 
-A completion only reads names of folders and small files; it loads neither DuckDB nor PyArrow. It never fails: a
-warehouse that cannot be read completes nothing. What it needs is imported then: every command has options to complete.
+A completion only reads names of folders and small files, without DuckDB or PyArrow, and imports modules when needed. It
+never fails: an unreadable warehouse gives no completions.
 """
 
 from __future__ import annotations
@@ -21,15 +21,20 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def completing(names: Callable[[Warehouse, str], Iterable[str]]) -> Complete:
-    """Completion by those of `names` that begin with what has been typed."""
+    """Completion by the `names` that begin with the typed text."""
 
     def complete(context: click.Context, _: click.Parameter, typed: str) -> list[CompletionItem]:
         try:
             return [CompletionItem(name) for name in dict.fromkeys(names(context.obj, typed)) if name.startswith(typed)]
-        except Exception:  # whatever is wrong, the command itself will say it; a traceback would corrupt the line
+        except Exception:  # the command itself reports errors; a traceback would corrupt the line
             return []
 
     return complete
+
+
+def complete_folders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Folders, which the shell itself completes."""
+    return [CompletionItem(typed, type="dir")]
 
 
 def network_names(warehouse: Warehouse) -> list[str]:
@@ -56,7 +61,7 @@ def _met_names(warehouse: Warehouse) -> Iterable[str]:
 
 
 def _titles(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterable[str]:
-    """KIND/VARIANT of all versions (of a kind), and KIND/VARIANT/VERSION of those of the variant that is typed."""
+    """KIND/VARIANT of all versions (of a kind), and KIND/VARIANT/VERSION for a typed variant."""
     for table in warehouse.versions(kind):
         title, version = table.name.rsplit("/", 1)
         yield title
@@ -65,7 +70,7 @@ def _titles(warehouse: Warehouse, typed: str, kind: str | None = None) -> Iterab
 
 
 def _scopes(warehouse: Warehouse, typed: str) -> Iterable[str]:
-    """A kind, and once it is typed, KIND/VARIANT and versions."""
+    """Kinds; after a typed kind, KIND/VARIANT and versions."""
     kind, slash, _ = typed.partition("/")
     return _titles(warehouse, typed, kind) if slash else warehouse.kinds
 

@@ -1,5 +1,5 @@
-"""What commands take where nobody names it: the folder of tables, small tables with which questions are answered in the
-user's own at once, the match equity table, and the model and the rules of the cube. Little is loaded for it."""
+"""Defaults of commands: the warehouse, small tables of the user's own warehouse, the match equity table, and the model
+and rules of the cube. Light to import."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from bgdata.store.parameters import Parameters
     from bgdata.warehouse import Warehouse
 
-HERE = "warehouse"  # the folder that is taken where it is
-DATA, OWN = "XDG_DATA_HOME", "~/.local/share"  # of a user's own data
+HERE = "warehouse"  # used if this folder exists
+DATA, OWN = "XDG_DATA_HOME", "~/.local/share"  # base folder of a user's data
 _POINTS = 6
-_CHECKERS = 6  # a side, of the exact table: 13 MB
+_CHECKERS = 6  # a side in the exact table: 13 MB
 
 
 def default_folder() -> Path:
-    """`warehouse` in the current folder, or the user's own where there is none, as beside an installed wheel."""
+    """`warehouse` in the current folder if it exists, else the user's own warehouse."""
     return Path(HERE) if Path(HERE).exists() else own_folder()
 
 
 def own_folder() -> Path:
     """The user's own warehouse: `~/.local/share/bgdata/warehouse`, or below XDG_DATA_HOME."""
-    named = os.environ.get(DATA, "")  # a path that is not absolute is none, says who defines the variable
+    named = os.environ.get(DATA, "")  # the specification of the variable ignores relative paths
     return Path(named if Path(named).is_absolute() else OWN).expanduser() / "bgdata" / HERE
 
 
 def open_player(warehouse: Warehouse, network: str = "", ply: int = 0) -> LookaheadPlayer:
-    """A player, with the small tables if the warehouse is the user's own. Raises what `map_player` raises, and
-    StorageError."""
+    """A player; in the user's own warehouse, small tables are built first. Raises StorageError and the errors of
+    `map_player`."""
     from bgdata.evaluation.networks.player import map_player
 
     build_small_tables(warehouse)
@@ -69,12 +69,12 @@ def build_default_met(warehouse: Warehouse) -> None:
 
 
 def is_own(warehouse: Warehouse) -> bool:
-    """Whether it is the user's own: nothing is built in any other unasked, of which somebody else decides."""
+    """Whether this is the user's own warehouse, the only one in which tables are built automatically."""
     return warehouse.root.absolute() == own_folder()
 
 
 def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]) -> None:
-    """Build what a warehouse lacks, and say so. Raises StorageError."""
+    """Build the wanted versions that are missing, with a message. Raises StorageError."""
     missing = [
         (kind, parameters, slug)
         for kind, parameters in wanted
@@ -94,9 +94,11 @@ def build_missing(warehouse: Warehouse, wanted: Iterable[tuple[str, Parameters]]
 def chosen_rules(
     warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any], *, has_beavers: bool = False
 ) -> CubeRules:
-    """The cube model, the match equity table and the rules; `has_beavers` holds unless an option says otherwise. Raises
-    UsageError for a setting of another model or of another game, InvalidParameterError for one out of range, and what
-    `find_met_or_file` raises."""
+    """The cube model, the match equity table and the rules; an option overrides `has_beavers`.
+
+    Raises UsageError for options that do not fit the model or the game, InvalidParameterError for a value out of range,
+    and the errors of `find_met_or_file`.
+    """
     from bgdata.equity.cube import CubeRules
     from bgdata.equity.cube_models import DEFAULT_INDEX, JANOWSKI, JANOWSKI_FIRST, JUMP, MODEL_NAMES
     from bgdata.equity.curves import DEFAULT_VOLATILITY
@@ -130,11 +132,8 @@ def chosen_rules(
 
 
 def find_met_or_file(warehouse: Warehouse, text: str) -> MatchEquity:
-    """The match equity table of this name in the warehouse (the default one for an empty name), or that of an .xml or
-    .met file.
-
-    Raises MissingTableError, StorageError, and CorruptFileError for a file that holds no table of chances.
-    """
+    """The named match equity table of the warehouse (by default the one built here), or that of an .xml or .met file.
+    Raises MissingTableError, StorageError, and CorruptFileError for a file without a table of chances."""
     from bgdata.equity.kinds.met_xml import DATASET, met_name
     from bgdata.store.manifest import unpacked_name
     from bgdata.store.names import is_name

@@ -1,4 +1,4 @@
-"""What all commands share: a help in sections, one --warehouse option, and errors in one short line."""
+"""The base of all commands: help in sections, one --warehouse option, and errors in one short line."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
+from bgdata.cli.completion import complete_folders
 from bgdata.cli.defaults import OWN, default_folder
-from bgdata.errors import BgdataError, UsageError, cite
+from bgdata.errors import BgdataError, UsageError, cite, without_secrets
 from bgdata.process import BROKEN_PIPE, forget, is_stopping, print_stop_line
 from bgdata.store.storage import is_want_of_memory
 
 VARIABLE = "BGDATA_WAREHOUSE"
-LONGEST_WORD = 200  # characters of an error that stand together: paths may be long
+LONGEST_WORD = 200  # most characters of a word in an error: paths may be long
 MORE_MEMORY = "try: --threads 1 where there is such an option, a smaller table, or a machine that has more"
-LONGEST = 380  # of a whole error
-_GIVEN = "bgdata.warehouse"  # folders that the command line has named so far
+LONGEST = 380  # most characters of an error
+_GIVEN = "bgdata.warehouse"  # key of the folders in the command line so far
 
 
-BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # how most begin that are copied without XGID=: no option does
+BARE_XGID = re.compile(r"-[-A-Pa-p]{25}:")  # an XGID copied without XGID=; no option begins so
 
 
 class Commands(click.Group):
-    """The command line: its help lists the commands by section, and imports none of them; errors are one line. Exit
-    codes: 2 wrong usage, 1 failure, 130 interrupted, 141 output pipe closed.
+    """The command line. Its help lists commands by section without importing them; errors are one line.
 
-    `sections` has for each title the commands below it: name, module of `bgdata`, and the first line of the help.
+    Exit codes: 2 wrong usage, 1 failure, 130 interrupted, 141 output pipe closed. `sections` has the commands of each
+    title: name, module of `bgdata`, and the first line of the help.
     """
 
     sections: Mapping[str, Mapping[str, tuple[str, str]]] = {}
@@ -67,7 +68,7 @@ class Commands(click.Group):
                 formatter.write_dl([(name, textwrap.shorten(line, limit, placeholder="...")) for name, line in lines])
 
     def shell_complete(self, context: click.Context, typed: str) -> list[CompletionItem]:
-        """Commands and options that begin with what has been typed; no command is imported."""
+        """Commands and options that begin with the typed text; no command is imported."""
         named = [CompletionItem(name, help=line) for name, (_, line) in self.entries.items() if name.startswith(typed)]
         return named + click.Command.shell_complete(self, context, typed)
 
@@ -76,7 +77,7 @@ class Commands(click.Group):
         try:
             return super().main(*arguments, **options)
         except SystemExit:
-            if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):  # so does Click end where a pipe breaks
+            if type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):  # Click sets this wrapper when a pipe breaks
                 sys.exit(BROKEN_PIPE)
             raise
 
@@ -86,7 +87,7 @@ class Commands(click.Group):
         for word in (*args, os.environ.get(VARIABLE, "")) if not extra.get("resilient_parsing") else ():
             try:
                 word.encode()
-            except UnicodeEncodeError:  # SQL, JSON and names in a warehouse cannot hold it
+            except UnicodeEncodeError:  # not valid in SQL, JSON and names of a warehouse
                 step = "try: a terminal in UTF-8, or another name for the file"
                 fail(f"expected text in UTF-8, got {cite(word)}; {step}", 2)
         args = [f"XGID={word}" if BARE_XGID.match(word) else word for word in args]
@@ -107,7 +108,7 @@ class Commands(click.Group):
             if isinstance(error, click.ClickException):
                 fail_as_click(error)
             if isinstance(error, BgdataError) and not context.params.get("debug"):
-                fail(str(error), 2 if isinstance(error, UsageError) else 1)
+                fail(said_of(context.obj, error), 2 if isinstance(error, UsageError) else 1)
             if isinstance(error, UnicodeEncodeError):
                 letter, encoding = error.object[error.start], error.encoding
                 step = "try: PYTHONIOENCODING=utf-8, or --format json"
@@ -126,8 +127,14 @@ class Commands(click.Group):
         return super().resolve_command(context, args)
 
 
+def said_of(warehouse: Any, error: BgdataError) -> str:
+    """What an error says, of a warehouse at an address with that in place of the folder of what was fetched."""
+    address = getattr(warehouse, "address", "")
+    return str(error).replace(str(warehouse.mirror.folder), address) if address else str(error)
+
+
 def fail_as_click(error: click.ClickException) -> None:
-    """Print an error that Click found, in our form, and exit; do nothing if the error is a help text."""
+    """Print an error of Click in our form, and exit; do nothing if the error is a help text."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return
     text = error.format_message().strip().removesuffix(".")
@@ -138,43 +145,67 @@ def fail_as_click(error: click.ClickException) -> None:
 
 def fail(message: str, code: int) -> NoReturn:
     """Print an error in one line and exit."""
-    click.echo(f"error: {shorten(message)}", err=True)
+    click.echo(f"error: {shorten(without_secrets(message))}", err=True)
     sys.exit(code)
 
 
 def shorten(text: str, most: int = LONGEST) -> str:
-    """A message in one line of at most `most` letters that can be printed: what it quotes may be of any length, and
-    command a terminal."""
+    """A message as one printable line of at most `most` characters, without control characters."""
     text = "".join(letter if letter.isprintable() or letter.isspace() else repr(letter)[1:-1] for letter in text)
     text = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:60]}...{word[0][-20:]}", " ".join(text.split()))
     return text if len(text) <= most else f"{text[: most - 123]}...{text[-120:]}"
 
 
-def choose_warehouse(context: click.Context, _: click.Parameter, folders: tuple[Path, ...]) -> None:
-    """Give the command the warehouse that was named before or after it. Raises click.UsageError if both were, and
-    differ."""
-    given = {*context.meta.get(_GIVEN, ()), *folders}
+class FolderOrAddress(click.Path):
+    """A path, or the address of a warehouse as it is written."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        return value if "://" in str(value) else super().convert(value, parameter, context)
+
+
+# what only reads tables, one by one, and so works at an address too
+READING = ("list", "explain", "query", "show", "eval", "hint", "cube", "probe", "completion")
+
+
+def choose_warehouse(context: click.Context, _: click.Parameter, places: tuple[Path | str, ...]) -> None:
+    """Set the warehouse that was named before or after the command. Raises click.UsageError if the two differ."""
+    given = {*context.meta.get(_GIVEN, ()), *places}
     if len(given) > 1:
         one, other = sorted(map(str, given))[:2]
         raise click.UsageError(f"expected one --warehouse, got {one} and {other}", context)
     context.meta[_GIVEN] = given
-    from bgdata.kinds import all_kinds
-    from bgdata.warehouse import Warehouse
+    from bgdata.warehouse import open_whole
 
-    context.obj = Warehouse(next(iter(given), None) or os.environ.get(VARIABLE) or default_folder(), all_kinds())
-    if not isinstance(context.command, click.Group) and not context.resilient_parsing:  # a group: another may follow
+    try:
+        context.obj = open_whole(next(iter(given), None) or os.environ.get(VARIABLE) or default_folder())
+    except BgdataError as error:
+        if not context.resilient_parsing:
+            fail(str(error), 2 if isinstance(error, UsageError) else 1)
+    if not isinstance(context.command, click.Group) and not context.resilient_parsing:  # a group: the option may follow
+        if address := getattr(context.obj, "address", ""):
+            check_reading(context, address)
         context.obj.mend_catalog()
+
+
+def check_reading(context: click.Context, address: str) -> None:
+    """Exit with an error where a command needs a warehouse in a folder; one that reads says what it fetches."""
+    command = context.command_path.split()[1]
+    if command not in READING:
+        step = f"try: bgdata pull {address}, and bgdata push {address} afterwards"
+        fail(f"expected a warehouse in a folder for bgdata {command}, got {address}; {step}", 2)
+    context.obj.mirror.tell = lambda text: click.echo(text, err=True)
 
 
 WAREHOUSE = click.Option(
     ["--warehouse"],
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=FolderOrAddress(path_type=Path),
     metavar="DIR",
     expose_value=False,
     callback=choose_warehouse,
-    shell_complete=lambda _, __, typed: [CompletionItem(typed, type="dir")],  # the shell itself completes folders
-    help=f"Folder of the tables.  [env var: {VARIABLE}; default: warehouse, else {OWN}/bgdata/warehouse]",
+    shell_complete=complete_folders,
+    help="Folder of the tables, or address to read them from.  "
+    f"[env var: {VARIABLE}; default: warehouse, else {OWN}/bgdata/warehouse]",
 )
 
 
@@ -192,7 +223,7 @@ def every_command(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, 
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        assert command is not None  # it is listed
+        assert command is not None  # listed commands exist
         yield (*names, name), command
         if isinstance(command, click.Group):
             yield from every_command(command, *names, name)

@@ -1,4 +1,4 @@
-"""Options that several commands share: the same name, the same meaning, the same words."""
+"""Options shared by commands, with the same name, meaning and help text."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class OutputFile(click.Path):
-    """A path to write a file to; a path without a file name is refused, what is there and is no file, since a new file
-    would take its place, and a name with another ending than `endings`, if there are any. A link is followed."""
+    """A path of a file to write. Links are followed. Refuses paths without a file name, existing paths that are not
+    files, since a new file would replace them, and names without one of `endings`, if given."""
 
     def __init__(self, *endings: str) -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -29,9 +29,9 @@ class OutputFile(click.Path):
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         path = Path(os.fsdecode(super().convert(value, parameter, context)))
-        with suppress(OSError, RuntimeError):  # a name too long, links in a circle
+        with suppress(OSError, RuntimeError):  # a name that is too long, circular links
             path = path.resolve() if path.is_symlink() else path
-        if not path.name:  # a row of slashes is too long a name to be found to be a folder
+        if not path.name:  # slashes only, which may be too many for the test for folders
             self.fail(f"expected a file, got {cite(str(value))}", parameter, context)
         with suppress(OSError):
             if path.exists() and not path.is_file():
@@ -41,7 +41,7 @@ class OutputFile(click.Path):
             *others, last = self.endings
             expected = f"{', '.join(others)} or {last}"
             self.fail(f"expected a file that ends in {expected}, got {cite(str(value))}", parameter, context)
-        if self.endings:  # it is drawn after all the work
+        if self.endings:  # pictures are written last, so check early
             is_place = False
             with suppress(OSError):
                 is_place = path.absolute().parent.is_dir()
@@ -70,7 +70,7 @@ def add_options(*options: Option) -> Option:
 
 
 def with_note(words: str, note: str) -> str:
-    """A help with a note of its own about the default, for those that depend on other options."""
+    """A help text with a note about the default, if it depends on other options."""
     return f"{words}  [default: {note}]" if note else words
 
 
@@ -115,7 +115,7 @@ beavers_option = click.option(
     default=None,
     help=with_note("In money play, a taker may double at once and keep the cube.", RULES),
 )
-model_options = add_options(  # of a cube model
+model_options = add_options(  # cube models
     click.option(
         "--model",
         type=click.Choice(MODEL_NAMES),
@@ -200,7 +200,7 @@ table_option = click.option(
 
 
 def seed_option(default: int | None, note: str = "") -> Option:
-    """Add --seed: what decides the dice and all random choices. `note` describes a default that is no number."""
+    """Add --seed: the seed of all random choices. `note` describes a default that is not a number."""
     words, kind = with_note("Seed of the dice and of all other random choices.", note), click.IntRange(0)
     return click.option("--seed", default=default, show_default=not note, type=kind, metavar="N", help=words)
 
@@ -229,20 +229,19 @@ def output_option(note: str = "", *, required: bool = False, kind: OutputFile = 
 
 
 def refuse_beside(what: str, *names: str) -> None:
-    """Raise UsageError for an option of the command that is run, by the name of its parameter, that was given though it
-    says nothing beside `what`."""
+    """Raise UsageError if one of the named options was given together with `what`, which excludes it."""
     for option in given_of(names):
         raise UsageError(f"expected either {what} or {option}, got both")
 
 
 def refuse_without(what: str, *names: str) -> None:
-    """Raise UsageError for such an option that says nothing without `what`, which was not given."""
+    """Raise UsageError if one of the named options was given without `what`, which it needs."""
     for option in given_of(names):
         raise UsageError(f"expected {what} with {option}, got {option} alone")
 
 
 def given_of(names: Collection[str]) -> Iterator[str]:
-    """The options of the command that is run, by the names of their parameters, that were given."""
+    """The options among `names` that were given to the running command."""
     context = click.get_current_context()
     for parameter in context.command.params:
         if parameter.name in names and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE:
@@ -250,8 +249,7 @@ def given_of(names: Collection[str]) -> Iterator[str]:
 
 
 def limits_of(options: Mapping[str, Any]) -> Limits:
-    """How long a rollout goes on, by `rollout_options` of a command without a usual standard error. Raises
-    UsageError."""
+    """The limits of a rollout from `rollout_options`, without a default standard error. Raises UsageError."""
     from bgdata.selfplay.rollout import Limits
 
     if options["until"] is None:
@@ -261,7 +259,7 @@ def limits_of(options: Mapping[str, Any]) -> Limits:
 
 
 def most_trials_of(options: Mapping[str, Any]) -> int:
-    """What --most-trials says; its default is rounded down to whole rounds of --trials, to one at least."""
+    """The value of --most-trials; its default is rounded down to rounds of --trials, at least one."""
     most, trials = int(options["most_trials"]), int(options["trials"])
     is_given = any(given_of({"most_trials"}))
     return most if is_given or trials < 1 else max(most // trials, 1) * trials
@@ -269,7 +267,7 @@ def most_trials_of(options: Mapping[str, Any]) -> int:
 
 def use_threads(context: click.Context, _: click.Parameter, count: int | None) -> None:
     """Let kernels run on this many threads until the command ends."""
-    if count is not None and not context.resilient_parsing:  # as it is while the shell completes
+    if count is not None and not context.resilient_parsing:  # resilient parsing is for completion
         from bgdata.kernel import threads
 
         context.with_resource(threads(count))
@@ -283,13 +281,41 @@ threads_option = click.option(
     callback=use_threads,
     help="Number of threads.  [default: one per core]",
 )
-executor_option = click.option(
+
+
+def use_executor(context: click.Context, _: click.Parameter, name: str) -> None:
+    """Let an executor compute what falls into parts until the command ends."""
+    if not context.resilient_parsing:
+        from bgdata.store.executors import using_executor
+
+        context.with_resource(using_executor(name, context.meta.get(THROUGH, "")))
+
+
+def keep_through(context: click.Context, _: click.Parameter, address: str | None) -> None:
+    """Let `use_executor` know the address."""
+    context.meta[THROUGH] = address or ""
+
+
+THROUGH = "bgdata.through"
+_executor_option = click.option(
     "--executor",
     default="local",
     show_default=True,
     metavar="NAME",
+    expose_value=False,
+    callback=use_executor,
     help="Where work in parts, such as games, is computed: local, processes:N, or dask://HOST:PORT.",
 )
+_through_option = click.option(
+    "--through",
+    metavar="ADDRESS",
+    is_eager=True,  # before --executor, which uses it
+    expose_value=False,
+    callback=keep_through,
+    help="With dask://: a store that all machines reach, such as s3://BUCKET/PATH, by which they exchange what work "
+    "needs and gives.  [default: a disk that they share, or else Dask]",
+)
+executor_option = add_options(_executor_option, _through_option)
 gnubg_option = click.option(
     "--bd",
     "gnubg_files",

@@ -1,6 +1,7 @@
-"""What commands share that build and print: one body for building a version, rows as text, CSV and JSON, and pages in
-HTML: each is one file that has no scripts and loads nothing, and its colours follow the reader's choice of light or
-dark."""
+"""Building versions, and output of rows as text, CSV and JSON, and of pages in HTML.
+
+A page is one file without scripts and other resources; its colours follow the reader's choice of light or dark mode.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +44,14 @@ pre { overflow-x: auto; padding: 0.6rem; border: 1px solid var(--rule); }
 """.strip()
 
 
-def build_version(
-    warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, executor: str = "local", force: bool = False
-) -> Table:
-    """Build a version, or find it, with bars of its progress. Raises what `Warehouse.build` and `open_executor` do."""
-    from bgdata.store.executors import open_executor
-
-    with open_executor(executor) as workers, progress_bars() as progress:
-        return warehouse.build(kind.name, parameters, progress=progress, force=force, executor=workers)
+def build_version(warehouse: Warehouse, kind: Dataset[Any], parameters: Parameters, *, force: bool = False) -> Table:
+    """Build a version, or find it, with bars of its progress. Raises what `Warehouse.build` does."""
+    with progress_bars() as progress:
+        return warehouse.build(kind.name, parameters, progress=progress, force=force)
 
 
 def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:
-    """Print `lines` for people if the form is `table`, else the rows as `csv` or `json`; see `write_rows`."""
+    """Print `lines` if the form is `table`, else the rows as `csv` or `json`; see `write_rows`."""
     if form == "table":
         click.echo("\n".join(lines))
     else:
@@ -62,8 +59,8 @@ def show_rows(rows: Iterable[Row], form: str, lines: Iterable[str]) -> None:
 
 
 def write_rows(rows: Iterable[Row], form: str) -> None:
-    """Print rows as `csv`, or as `json`: one array with an object for each row. The columns are those of all rows
-    together; missing values, and NaN, are empty or null."""
+    """Print rows as `csv`, or as `json`: an array of objects. Columns are those of all rows; missing values and NaN are
+    empty or null."""
     whole = whole_rows(rows)
     if form == "json":
         click.echo(json.dumps(whole, allow_nan=False))
@@ -74,7 +71,7 @@ def write_rows(rows: Iterable[Row], form: str) -> None:
 
 
 def print_built(table: Table, lines: Iterable[str], form: str) -> None:
-    """Print what was built: the folder and `lines` for people, or one row with the statistics of the manifest."""
+    """Print a built version: the folder and `lines`, or one row with the statistics of the manifest."""
     if form == "table":
         click.echo("\n".join([str(table.folder), *lines]))
         return
@@ -85,8 +82,8 @@ def print_built(table: Table, lines: Iterable[str], form: str) -> None:
     write_rows([{**names, "rows": manifest.rows, **figures}], form)
 
 
-def say_left_out(match: MatchState | None, *used: str, step: str = "") -> None:
-    """Say on standard error what an identifier says of the game and the answer has no use for, with a next `step`; see
+def print_left_out(match: MatchState | None, *used: str, step: str = "") -> None:
+    """Print to standard error the parts of an identifier that the answer leaves out, with a next `step`. See
     `evaluation.rows.left_out`."""
     if words := left_out(match, *used):
         click.echo(words + step, err=True)

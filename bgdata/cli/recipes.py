@@ -1,4 +1,4 @@
-"""The recipes of networks as options of `bgdata train`, and the command line that makes a network again."""
+"""The recipes of networks as options of `bgdata train`, and the command line that reproduces a network."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bgdata.training.kinds.network import NetworkParameters
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters
 from bgdata.training.recipes import CHOICES
 
-TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument
+TD_RECIPE = {  # help of each parameter; `name` is an argument
     "games": "Games to play.",
     "seed": "Seed of the dice and of all other random choices.",
     "inputs": "Inputs of the contact and crashed networks: tesauro-196, tesauro-198, race or contact.",
@@ -36,7 +36,7 @@ TD_RECIPE = {  # what each parameter of the recipe does; `name` is an argument
 }
 
 
-SL_RECIPE = {  # what each parameter of the recipe does
+SL_RECIPE = {  # help of each parameter
     "epochs": "Number of passes over the labels.",
     "epoch_rows": "Positions of an epoch, rounded up to batches of 65,536, 0 for all; fewer mean more frequent tests.",
     "batch_size": "Positions per update of the weights.",
@@ -58,20 +58,23 @@ SL_RECIPE = {  # what each parameter of the recipe does
     "revive": "Let rectified units that are 0 in all positions begin anew.",
     "add_inputs": "Inputs that the contact and crashed networks of --start get as well, such as contact.  "
     "[default: none]",
+    "feed_format": "Order of the batches: 2, even over all labels, or 1, as before there was another.",
 }
-METAVARS = {  # of options that are no numbers
+NEWEST = {"feed_format": 2}  # defaults of new recipes, where the recipes before have others
+METAVARS = {  # of options that are not numbers
     **dict.fromkeys(("hidden", "crashed_hidden", "race_hidden"), "UNITS"),
     **dict.fromkeys(("inputs", "race_inputs", "add_inputs"), "NAME"),
 }
 
 
 def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str] = ()) -> Option:
-    """An option for each parameter of a recipe that `helps` describes (or of those, for `names`), with its default."""
+    """An option with its default for each parameter in `helps`, or only for those in `names`."""
 
     options = []
     for field in (field for field in fields(recipe) if field.name in (names or helps)):
         option = f"--{field.name.replace('_', '-')}"
-        settings: dict[str, Any] = {"default": field.default, "show_default": field.default != ""}
+        default = NEWEST.get(field.name, field.default)
+        settings: dict[str, Any] = {"default": default, "show_default": default != ""}
         if field.name in CHOICES and helps is SL_RECIPE:
             settings["type"] = click.Choice(CHOICES[field.name])
         elif field.name == "tables":
@@ -84,7 +87,7 @@ def recipe_options(recipe: type, helps: Mapping[str, str], names: Collection[str
     return add_options(*options)
 
 
-label_options = add_options(  # what is learned from
+label_options = add_options(  # labels to learn from
     click.option(
         "--labels",
         multiple=True,
@@ -97,14 +100,12 @@ label_options = add_options(  # what is learned from
         "--guard/--no-guard", default=True, show_default=True, help="Leave out positions that benchmarks hold."
     ),
 )
-BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options are not their names
+BY_HAND = ("name", "start", "tables")  # parameters of self-play whose options have other names
 
 
 def recipe_command(manifest: Manifest) -> str:
-    """`bgdata train ...` with the options that differ from their defaults.
-
-    It makes the same version again as long as `network/NAME` names the same networks, and kinds the same labels.
-    """
+    """`bgdata train ...` with the options that differ from their defaults. It makes the same version again if names of
+    networks and kinds refer to the same versions."""
     recipe = manifest.parameters
     is_supervised = manifest.dataset != NETWORK.name
     words = ["bgdata", "train", "sl" if is_supervised else "td", recipe["name"]]
@@ -120,9 +121,10 @@ def recipe_command(manifest: Manifest) -> str:
         words += ["--start", f"{NETWORK.name}/{recipe['start']['variant']}"]
     defaults = SupervisedParameters if is_supervised else NetworkParameters
     for name in names:
-        if recipe.get(name, getattr(defaults, name)) != getattr(defaults, name):  # recipes leave some out
+        value = recipe.get(name, getattr(defaults, name))  # recipes leave some out
+        if value != NEWEST.get(name, getattr(defaults, name)):
             words.append(f"--{name.replace('_', '-')}")
-            words += [str(recipe[name])] if recipe[name] is not True else []  # a flag has no value
+            words += [str(value)] if value is not True else []  # a flag has no value
     words += ["--no-guard"] * (is_supervised and not recipe["guard"])
     words += ["--no-tables"] * (not is_supervised and not recipe["tables"])
     return shlex.join(words)

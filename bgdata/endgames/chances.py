@@ -1,7 +1,7 @@
-"""How often each side wins, with gammons and backgammons, when both play for the best cubeless equity.
+"""The chances that each side wins, with gammons and backgammons, when both play for the best cubeless equity.
 
-The plays are known from solved equities: of equally good ones the first in the order of `Plays`. What follows from them
-is found between bounds that begin at 0 and 1 and close round by round, whatever is between them.
+Solved equities determine the plays; among equally good ones the first in the order of `Plays` is chosen. The chances
+are found between bounds that start at 0 and 1 and close round by round.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from bgdata.endgames.solver import are_unfinished, is_possible
 from bgdata.kernel import Array, in_threads, kernel
 
 CHANCES = 5  # win, win gammon, win backgammon, lose gammon, lose backgammon
-CLOSED = 5e-6  # bounds as close as this are left alone
-LEAST_PAIRS = 2000  # that a thread is started for
-OTHER_SIDE = np.array([0, 3, 4, 1, 2])  # of the side that played: its gammons are lost by whoever is on roll then
+CLOSED = 5e-6  # bounds this close are final
+LEAST_PAIRS = 2000  # fewest pairs per thread
+OTHER_SIDE = np.array([0, 3, 4, 1, 2])  # index of the same chance for the side that just played
 
 
 @kernel()
@@ -28,7 +28,7 @@ def choose_plays(
     begin: int, end: int, wanted: Array, made: Array, sets: int, shifts: Array, hit: Array, start: Array,
     results: Array, touched: Array, cubeless: Array, chosen: Array,
 ) -> None:  # fmt: skip
-    """Fills chosen[on roll, opponent, roll] of players on roll begin to end with the pairs that are wanted."""
+    """Fills chosen[on roll, opponent, roll] for players on roll begin to end and the wanted pairs."""
     count = len(made)
     for on_roll in range(begin, end):
         for opponent in range(count):
@@ -52,8 +52,8 @@ def add_chances(
     begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
     places: Array, chosen: Array, bounds: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Fills values[place, bound, chance] of the open pairs of a total of pips from bounds[pair, bound, chance] of those
-    that the chosen plays lead to."""
+    """Fills values[place, bound, chance] for the open pairs with `total` pips, from bounds[pair, bound, chance] of the
+    pairs after the chosen plays."""
     sums = np.empty((2, CHANCES))
     for item in range(begin, end):
         opponent = opponents[item]
@@ -80,8 +80,8 @@ def keep_chances(
     begin: int, end: int, opponents: Array, total: int, pips: Array, order: Array, layer_start: Array, is_open: Array,
     places: Array, values: Array, bounds: Array, widths: Array, closed: float,
 ) -> None:  # fmt: skip
-    """Fills bounds[pair, bound, chance] from values[place, bound, chance], is_open, and widths[opponent] with the
-    largest distance of two bounds."""
+    """Fills bounds[pair, bound, chance] from values[place, bound, chance], updates is_open, and fills widths[opponent]
+    with the largest distance between two bounds."""
     count = len(pips)
     for item in range(begin, end):
         opponent = opponents[item]
@@ -99,16 +99,16 @@ def keep_chances(
 
 
 class ChanceBounds(NamedTuple):
-    """Bounds of the chances of all pairs when the chosen plays are played."""
+    """Bounds of the chances of all pairs under the chosen plays."""
 
     layouts: Layouts
-    chosen: NDArray[np.int32]  # [on roll, opponent, 21] next on roll * layouts + next opponent, as of `best_plays`
+    chosen: NDArray[np.int32]  # [on roll, opponent, 21] next on roll * layouts + next opponent, from `best_plays`
     values: NDArray[np.float32]  # [on roll * layouts + opponent, lower or upper, chance]
     is_open: NDArray[np.bool_]  # [on roll, opponent]
 
 
 def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) -> NDArray[np.int32]:
-    """int32[on roll, opponent, 21]: the pair that the best play of each roll leads to, as next on roll * layouts + next
+    """int32[on roll, opponent, 21]: the pair after the best play of each roll, as next on roll * layouts + next
     opponent, from float32[on roll, opponent] cubeless equities."""
     wanted = are_unfinished(layouts)
     chosen = np.zeros((*wanted.shape, ROLL_COUNT), np.int32)
@@ -120,7 +120,7 @@ def best_plays(layouts: Layouts, plays: Plays, cubeless: NDArray[np.float32]) ->
 
 
 def start_chances(layouts: Layouts, chosen: NDArray[np.int32], lost: NDArray[np.int8]) -> ChanceBounds:
-    """Bounds of which only those of finished games are closed; `lost` as from `solver.stakes`."""
+    """Initial bounds: exact for finished games, 0 and 1 for others. `lost` is the result of `solver.stakes`."""
     values = np.zeros((len(layouts), len(layouts), 2, CHANCES), np.float32)
     values[:, :, 1] = 1
     values[:, 0], values[0, :] = 0, 0
@@ -132,11 +132,13 @@ def start_chances(layouts: Layouts, chosen: NDArray[np.int32], lost: NDArray[np.
 
 
 def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
-    """Close the bounds of the open pairs of a total of pips; the largest distance that is left between two bounds."""
+    """Narrows the bounds of the open pairs with `total` pips. Returns the largest remaining distance between two
+    bounds."""
     layouts = bounds.layouts
     sizes, layer = np.diff(layouts.start), total - layouts.pips.astype(np.int64)
     opponents = np.flatnonzero((layer > 0) & (layer < len(sizes)) & (layouts.pips > 0))
-    places = np.concatenate([[0], np.cumsum(sizes[layer[opponents]])])  # of the first pair of each, and their number
+    # first pair of each opponent, and the number of pairs
+    places = np.concatenate([[0], np.cumsum(sizes[layer[opponents]])])
     count = int(places[-1])
     least = max(1, LEAST_PAIRS * len(opponents) // max(1, count))
     values, widths = np.empty((count, 2, CHANCES), np.float32), np.zeros(len(opponents))
@@ -147,7 +149,7 @@ def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
 
 
 def fill_chances(bounds: ChanceBounds, chances: NDArray[np.float32]) -> None:
-    """Fills chances[on roll, opponent, chance] with the middle of the bounds, NaN where there is no pair."""
+    """Fills chances[on roll, opponent, chance] with the middle of the bounds, NaN for impossible pairs."""
     low, high = bounds.values[:, 0], bounds.values[:, 1]
     chances[...] = (low + np.float32(0.5) * (high - low)).reshape(chances.shape)
     chances[~is_possible(bounds.layouts)] = np.nan

@@ -1,7 +1,7 @@
 """Layouts of few checkers anywhere on the board, and the lookups that the solver needs.
 
-A layout is one side's checkers on its own points 1 to 24 and on the bar, which counts as point 25; the rest are borne
-off. Layouts rank as those of bearoff tables do (see `bearoff.index`), which is the order of gnubg's hypergammon files.
+A layout is one side's checkers on its own points 1 to 24 and on the bar, which is point 25; the rest are borne off.
+Layouts rank as in bearoff tables (see `bearoff.index`), which is also the order of gnubg's hypergammon files.
 """
 
 from __future__ import annotations
@@ -19,30 +19,31 @@ from bgdata.kernel import Array, kernel
 POINTS = 25
 BAR = 25  # as a point
 MOST_CHECKERS = 4
-NO_SHIFT = 31  # of a mask of points, whose bits are 1 to 24
+NO_SHIFT = 31  # a mask of points has bits 1 to 24
 
 
 class Layouts(NamedTuple):
-    """All layouts of up to `checkers`, in index order, and as an opponent's seen from the other side."""
+    """All layouts of up to `checkers` in index order. `blocked`, `points`, `blots` and `shifts` describe them as an
+    opponent, by the points of the player on roll."""
 
     checkers: int
     counts: NDArray[np.int8]  # [layouts, 25] checkers on points 1 to 25
     pips: NDArray[np.int16]
-    order: NDArray[np.int32]  # by pips, as of `pip_layers`
+    order: NDArray[np.int32]  # by pips, from `pip_layers`
     start: NDArray[np.int64]
-    made: NDArray[np.int32]  # [layouts] which set of `blocked` its made points are
-    blocked: NDArray[np.uint32]  # [sets] the made points of an opponent, as bits 1 to 24 of the player on roll
-    points: NDArray[np.uint32]  # [layouts] all its points, in the same way
-    blots: NDArray[np.uint32]  # [layouts] its points with one checker, in the same way
-    shifts: NDArray[np.uint8]  # [layouts, 4] points of its blots for the player on roll, the rest NO_SHIFT
-    hit: NDArray[np.int32]  # [layouts, 16] the layout when the blots of these bits are hit
+    made: NDArray[np.int32]  # [layouts] index in `blocked` of its made points
+    blocked: NDArray[np.uint32]  # [sets] made points of an opponent, as bits 1 to 24 of the player on roll
+    points: NDArray[np.uint32]  # [layouts] all its points, as bits
+    blots: NDArray[np.uint32]  # [layouts] its points with one checker, as bits
+    shifts: NDArray[np.uint8]  # [layouts, 4] points of its blots, the rest NO_SHIFT
+    hit: NDArray[np.int32]  # [layouts, 16] the layout after hits on the blots of these bits
 
     def __len__(self) -> int:
         return len(self.counts)
 
 
 def layout_count(checkers: int) -> int:
-    """Number of layouts of at most so many checkers on 24 points and the bar."""
+    """Number of layouts of at most `checkers` checkers on 24 points and the bar."""
     return comb(POINTS + checkers, checkers)
 
 
@@ -58,7 +59,7 @@ def layout_rank(counts: Array) -> int:
 
 @kernel()
 def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
-    """Fills shifts[layout] and hit[layout] as `Layouts` has them."""
+    """Fills shifts[layout] and hit[layout], see `Layouts`."""
     moved = np.empty(POINTS, np.int8)
     for layout in range(len(counts)):
         found = 0
@@ -76,14 +77,14 @@ def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
 
 
 def bits_of(is_set: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """uint32[layouts]: the points of bool[layouts, 24] from the ace point, as bits 1 to 24."""
+    """uint32[layouts]: bool[layouts, 24] from the ace point as bits 1 to 24."""
     bits = np.uint32(1) << np.arange(1, BAR, dtype=np.uint32)
     found: NDArray[np.uint32] = np.where(is_set, bits, np.uint32(0)).sum(axis=1, dtype=np.uint32)
     return found
 
 
 def all_layouts(checkers: int) -> Layouts:
-    """Every layout of up to so many checkers."""
+    """Every layout of at most `checkers` checkers."""
     counts = np.zeros((layout_count(checkers), POINTS), np.int8)
     fill_layouts(counts)
     pips = pip_counts(counts)
@@ -99,12 +100,12 @@ def all_layouts(checkers: int) -> Layouts:
 
 
 def own_points(counts: NDArray[np.int8]) -> NDArray[np.uint32]:
-    """uint32[layouts]: points 1 to 24 with a checker, as bits of the own points."""
+    """uint32[layouts]: points 1 to 24 with a checker, as bits of the side's own points."""
     return bits_of(counts[:, : BAR - 1] > 0)
 
 
 def boards_of(on_roll: NDArray[np.int8], opponent: NDArray[np.int8]) -> Boards:
-    """int8[n, 26] boards of counts[n, 25] on points 1 to 24 and the bar of both sides."""
+    """int8[n, 26]: boards of both sides' counts[n, 25] on points 1 to 24 and the bar."""
     boards = np.zeros((len(on_roll), BAR + 1), np.int8)
     boards[:, 1:] = on_roll
     boards[:, BAR - 1 : 0 : -1] -= opponent[:, : BAR - 1]

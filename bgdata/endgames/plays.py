@@ -1,12 +1,12 @@
-"""The legal plays of few checkers, where they lead and which points they touch down on; and single steps of a checker.
+"""The legal plays of few checkers, with their results and the points they touch; and single steps of a checker.
 
-What an opponent can forbid is the points that it has made, and with few checkers it has made one or two at most. So
-plays are listed once for each layout and each set of such points. A play hits the blots that it touches down on; the
-same layout reached over other points is another play.
+An opponent of few checkers has made one or two points at most. So plays are listed once for each layout and each set of
+made points. A play hits the blots on the points that it touches; reaching the same layout over other points is another
+play.
 
-A play of two dice is two steps, one of doubles up to four; a solver that knows what the rest of a roll is worth after
-each step needs no list of plays. For steps, layouts are ordered by pips: every step leads to an earlier place, and to
-one nearby, as does what is in memory for it.
+A play of two dice has two steps, a play of doubles up to four. A solver that knows the value of the rest of a roll
+after each step needs no list of plays. For steps, layouts are ordered by pips: every step leads to an earlier, nearby
+place, so its data are nearby in memory.
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ from bgdata.kernel import Array, in_threads, kernel
 
 DICE = np.array([(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)])
 WEIGHTS = np.array([2] * NON_DOUBLES + [1] * (ROLL_COUNT - NON_DOUBLES), np.float64)
-MOST_PLAYS = 1024  # of a roll with four checkers
-BLOCK = 64  # places that a solver goes over together: what they need is in the cache
-OFF, NO_STEP, NOWHERE = 0, 30, 31  # as points that a step touches down on; the last one is of a step that is blocked
+MOST_PLAYS = 1024  # for a roll with four checkers
+BLOCK = 64  # places that a solver processes together, so that their data stay in the cache
+OFF, NO_STEP, NOWHERE = 0, 30, 31  # as points that a step touches; NOWHERE is a blocked step
 
 
 class Plays(NamedTuple):
     """The plays of every layout against every set of made points, for each of 21 rolls."""
 
-    start: NDArray[np.int64]  # [(layout * sets + set) * 21 + roll] first play, and one past the last of all
+    start: NDArray[np.int64]  # [(layout * sets + set) * 21 + roll] first play; one past the last at the end
     results: NDArray[np.int32]  # [plays] layout after the play
-    touched: NDArray[np.uint32]  # [plays] points touched down on, as bits 1 to 24
-    reach: NDArray[np.uint32]  # [rolls of all lists] points that any play of a roll touches down on
+    touched: NDArray[np.uint32]  # [plays] points touched, as bits 1 to 24
+    reach: NDArray[np.uint32]  # [rolls of all lists] points that any play of a roll touches
 
 
 @kernel(borrows=True)
 def can_move(counts: Array, point: int, die: int, blocked: int) -> bool:
-    """Whether a checker on a point can move by a die: counts[25] of the side, blocked points as bits."""
+    """Whether a checker on a point can move by a die. `counts` are the side's 25 counts, `blocked` a set of points as
+    bits."""
     if counts[point - 1] == 0 or (point != BAR and counts[BAR - 1] > 0):
         return False
     if point > die:
         return blocked >> (point - die) & 1 == 0
-    behind = 0  # checkers that must move before this one can be borne off
+    behind = 0  # checkers on higher points, which prevent bearing this one off
     for index in range(point if point < die else 6, POINTS):
         behind += counts[index]
     return behind == 0
@@ -51,7 +52,7 @@ def can_move(counts: Array, point: int, die: int, blocked: int) -> bool:
 
 @kernel(borrows=True)
 def move(counts: Array, point: int, die: int) -> int:
-    """Move a checker by a die in counts[25]; the bit of the point that it touches, 0 if it is borne off."""
+    """Moves a checker by a die in counts[25]. Returns the bit of the point that it touches, 0 if it is borne off."""
     counts[point - 1] -= 1
     if point <= die:
         return 0
@@ -61,7 +62,7 @@ def move(counts: Array, point: int, die: int) -> int:
 
 @kernel(borrows=True)
 def move_back(counts: Array, point: int, die: int) -> None:
-    """Take `move` back in counts[25]."""
+    """Undoes `move` in counts[25]."""
     counts[point - 1] += 1
     if point > die:
         counts[point - die - 1] -= 1
@@ -69,7 +70,7 @@ def move_back(counts: Array, point: int, die: int) -> None:
 
 @kernel(borrows=True)
 def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> int:
-    """Add one play to results[count] and touched[count] unless it is there; the new count."""
+    """Adds a play to results[count] and touched[count] unless it is already listed. Returns the new count."""
     for play in range(count):
         if results[play] == result and touched[play] == mask:
             return count
@@ -79,12 +80,13 @@ def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> 
 
 @kernel(borrows=True)
 def list_two_dice(counts: Array, first: int, second: int, blocked: int, results: Array, touched: Array) -> int:
-    """Fills results[play] and touched[play] with the plays of two different dice, the larger one first; how many."""
+    """Fills results[play] and touched[play] with the plays of two different dice, the larger one first; returns their
+    number."""
     count = singles = 0
     is_full = False
     for which in range(2):
         die, other = (first, second) if which == 0 else (second, first)
-        is_late = which == 1 and singles > 0  # the larger die goes first where only one can be played
+        is_late = which == 1 and singles > 0  # if only one die can be played, the larger one takes precedence
         for point in range(BAR, 0, -1):
             if not can_move(counts, point, die, blocked):
                 continue
@@ -108,7 +110,8 @@ def list_two_dice(counts: Array, first: int, second: int, blocked: int, results:
 def list_doubles(
     counts: Array, die: int, blocked: int, results: Array, touched: Array, points: Array, masks: Array
 ) -> int:
-    """Fills results[play] and touched[play] with the plays of a double, each from the rear forwards; how many.
+    """Fills results[play] and touched[play] with the plays of a double, moves from the rear forwards; returns their
+    number.
 
     points[4] and masks[5] are for work.
     """
@@ -139,8 +142,8 @@ def list_doubles(
 def list_plays(
     begin: int, end: int, layouts: Layouts, own: Array, start: Array, results: Array, touched: Array
 ) -> None:
-    """Fills results[play] and touched[play] of layouts begin to end, from `start` on; with no room in them, `start`
-    gets how many plays each roll has."""
+    """Fills results[play] and touched[play] for layouts begin to end, from `start` on. If they are empty, fills `start`
+    with the number of plays of each roll."""
     is_counting, sets = len(results) == 0, len(layouts.blocked)
     found_results, found_touched = np.empty(MOST_PLAYS, np.int32), np.empty(MOST_PLAYS, np.uint32)
     counts, points, masks = np.empty(POINTS, np.int8), np.empty(4, np.int64), np.empty(5, np.int64)
@@ -168,7 +171,8 @@ def list_plays(
 
 
 def all_plays(layouts: Layouts) -> Plays:
-    """Every legal play of the layouts, whatever an opponent of as many checkers has made."""
+    """Every legal play of all layouts, against every set of points that an opponent with as many checkers can have
+    made."""
     start = np.zeros(len(layouts) * len(layouts.blocked) * ROLL_COUNT + 1, np.int64)
     own = own_points(layouts.counts)
     for _ in range(2):  # first without room for plays, to count them
@@ -182,25 +186,25 @@ def all_plays(layouts: Layouts) -> Plays:
 
 
 class Steps(NamedTuple):
-    """Layouts by pips, and where each of their checkers can move if no point is made by the other side."""
+    """Layouts in order of pips, and the steps of each of their checkers on a board without points of the other side."""
 
-    layer: NDArray[np.int64]  # [pips] first place of so many pips, and one past the last of all
+    layer: NDArray[np.int64]  # [pips] first place with this pip count; one past the last at the end
     layout: NDArray[np.int32]  # [places] index of the layout
     pips: NDArray[np.int64]  # [places]
-    own: NDArray[np.uint32]  # [places] points with a checker, as bits 1 to 24; bit 0 where all are in the home board
-    seen: NDArray[np.uint32]  # [places] the same as an opponent's, bits of the points of the player on roll; no bit 0
-    blots: NDArray[np.uint32]  # [places] those of `seen` with a single checker
+    own: NDArray[np.uint32]  # [places] points with a checker, as bits 1 to 24; bit 0 if all are in the home board
+    seen: NDArray[np.uint32]  # [places] the same as an opponent, as bits of the points of the player on roll; no bit 0
+    blots: NDArray[np.uint32]  # [places] points of `seen` with a single checker
     shifts: NDArray[np.uint8]  # [places, 4] these points one by one, see `Layouts`
-    hit: NDArray[np.int32]  # [places, 16] the place when the blots of these bits are hit
+    hit: NDArray[np.int32]  # [places, 16] the place after hits on the blots of these bits
     after: NDArray[np.int32]  # [place, die - 1, step] place after the step, flat
-    near: NDArray[np.int32]  # the same modulo `ring`
-    ring: int  # places, a power of two: all steps are shorter, even from the end of a block
-    point: NDArray[np.uint8]  # [place, die - 1, step] point touched down on, flat; NO_STEP where there are fewer
+    near: NDArray[np.int32]  # `after` modulo `ring`
+    ring: int  # a power of two of places: all steps are shorter, even from the end of a block
+    point: NDArray[np.uint8]  # [place, die - 1, step] point touched, flat; NO_STEP for missing steps
 
 
 @kernel()
 def fill_steps(counts: Array, order: Array, place_of: Array, after: Array, touched: Array) -> None:
-    """Fills after[place, die - 1, step] and touched[place, die - 1, step] as `Steps` has them, flat."""
+    """Fills after[place, die - 1, step] and touched[place, die - 1, step], flat, see `Steps`."""
     moved = np.empty(POINTS, np.int8)
     for place in range(len(order)):
         moved[:] = counts[order[place]]
@@ -220,7 +224,7 @@ def all_steps(layouts: Layouts) -> Steps:
     place_of = np.argsort(order).astype(np.int32)
     after = np.zeros(count * 6 * MOST_CHECKERS, np.int32)
     point = np.full(len(after), NO_STEP, np.uint8)
-    point[: 6 * MOST_CHECKERS] = OFF  # the game is over: every step leads there again
+    point[: 6 * MOST_CHECKERS] = OFF  # game over: every step stays there
     fill_steps(layouts.counts, order, place_of, after, point)
     length = np.repeat(np.arange(count), 6 * MOST_CHECKERS)[point != NO_STEP] - after[point != NO_STEP]
     ring = 1 << (int(length.max()) + BLOCK).bit_length()

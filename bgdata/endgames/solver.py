@@ -1,12 +1,11 @@
-"""Exact equities of few checkers anywhere on the board, between bounds that close.
+"""Exact equities of few checkers anywhere on the board, proven by bounds that close.
 
 As in `bearoff.two_sided`, equities are points per unit cube for the player on roll, who does not double now; play and
-cube are optimal from there on. Here hits make cycles, so values are found by going over all pairs again and again,
-until they hardly move. That proves nothing of how far they are from the solution, so then each gets two bounds around
-it, and the rounds go on with these: the upper bound of whoever is on roll after a play makes the lower bound of whoever
-played, and the other way round. The recursion is monotone. Bounds grow at first, as a doubled cube doubles them, and
-then close. Once a round has led to bounds none of which is wider than before, there is a solution between them,
-rounding aside; and there is only one, since every game ends.
+cube are optimal afterwards. Hits make cycles, so values are found by iterating over all pairs until they hardly move.
+That does not prove that they are near the solution. So each value then gets two bounds, and the rounds continue with
+these: the upper bound of the side on roll after a play gives the lower bound of the side that played, and vice versa.
+The recursion is monotone. Bounds first grow, as a doubled cube doubles them, and then close. Once a round widens no
+bound, the solution is between the bounds, up to rounding; it is unique, since every game ends.
 
     cubeless         E0 = average over rolls of the  max over plays of  -E0'
     owned            E1:                                     max of  -E3'
@@ -15,21 +14,21 @@ rounding aside; and there is only one, since every game ends.
     centered_jacoby  E4:                                     max of  -max(E4', min(2 E3', 1))
 
 where ' marks the position after the play, with the opponent on roll. With gammons, a side that has borne no checker off
-loses 2 points, or 3 with a checker on the bar or in the other home board; under the Jacoby rule 1 before the cube is
-turned.
+loses 2 points, or 3 with a checker on the bar or in the other home board. Under the Jacoby rule it loses 1 before the
+cube is turned.
 
-Each round moves all values by about the same share of what the one before did, so now and then they are moved on by all
-that would follow. Like the order of pairs, that only makes it faster: what proves the values are the bounds.
+Each round changes all values by about the same fraction of the previous change, so now and then they are extrapolated.
+Like the order of pairs, that only saves time: the bounds prove the values.
 
-Opponents are taken in order of their pips, those with as many from the same worths: in any order, on any number of
-threads.
+Opponents are processed in order of their pips, those with equal pips from the same worths. So the result does not
+depend on the number of threads.
 
-Plays are never listed. What a position is worth to whoever plays while n steps of a roll are left (with none left it is
-the worth of a pair) is the lowest of what it is worth with n - 1 left after any step. So single steps are all that is
-looked up: for one opponent, first all positions with one step left, for each die, then with two and three of a double,
-and then the rolls. Blots of the opponent that were hit on the way are a set, of which there are 16 at most. Where no
-play takes all steps there is no value, and those with one step less count. Layouts are gone over by pips, a block at a
-time. Of what is found on the way only as many layouts are kept as six pips and a block have, so it stays in the cache.
+Plays are never listed. The worth of a position with n steps of a roll left is the lowest worth with n - 1 left after
+any step; with none left it is the worth of a pair. So only single steps are looked up. For one opponent: first all
+positions with one step left, for each die; then with two and three steps of a double; then the rolls. The opponent's
+blots that were hit are a set, one of at most 16. If no play takes all steps the value is infinite, and plays with one
+step less count. Layouts are processed in order of pips, a block at a time. Intermediate results are kept for the
+layouts of six pips and a block, so they stay in the cache.
 """
 
 from __future__ import annotations
@@ -47,26 +46,26 @@ from bgdata.kernel import Array, in_threads, kernel, thread_count
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
 JACOBY = 4
-LEAST_PAIRS = 16_000  # that a thread is started for to keep them
-START_SLACK, MOST_SLACK = 60, 255  # of bounds in units: those that `widen` gives, and more than which is no bound
-SETS = 1 << MOST_CHECKERS  # of an opponent's blots that were hit
-HITS = np.array([bin(hit).count("1") for hit in range(SETS)])  # blots of a set
-BASES = NOWHERE + 1  # of a set, by points
+LEAST_PAIRS = 16_000  # fewest pairs per thread when storing them
+START_SLACK, MOST_SLACK = 60, 255  # units: bounds start at START_SLACK, and above MOST_SLACK are not bounds
+SETS = 1 << MOST_CHECKERS  # number of sets of an opponent's hit blots
+HITS = np.array([bin(hit).count("1") for hit in range(SETS)])  # blots in each set
+BASES = NOWHERE + 1  # entries of a set, by point
 
 
 class Bounds(NamedTuple):
-    """Values of all pairs, and bounds around them. They are worths: what a doubling decision makes of values."""
+    """Values of all pairs, and bounds around them, stored as worths: the values after the doubling decision."""
 
     layouts: Layouts
     steps: Steps
-    lanes: int  # of a pair: its columns, and some that are not used
-    worths: NDArray[np.float32]  # [on roll, opponent, lane], flat; sides by their places in `steps`
-    slack: NDArray[np.uint8]  # [on roll, opponent, bound, lane], flat: how many units a bound is away; or empty
+    lanes: int  # per pair: its columns, and unused ones
+    worths: NDArray[np.float32]  # [on roll, opponent, lane], flat; sides by place in `steps`
+    slack: NDArray[np.uint8]  # [on roll, opponent, bound, lane], flat: distance of a bound in units; or empty
     unit: np.float32
 
 
 def stakes(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
-    """int8[layouts]: points that a side loses whose opponent has borne off."""
+    """int8[layouts]: points that a side with this layout loses when the opponent has borne off."""
     on_board = layouts.counts.sum(axis=1)
     if not gammons:
         return np.ones(len(on_board), np.int8)
@@ -75,13 +74,13 @@ def stakes(layouts: Layouts, *, gammons: bool) -> NDArray[np.int8]:
 
 
 def is_possible(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: whether a pair shares no point and one side has checkers on the board."""
+    """bool[on roll, opponent]: whether a pair shares no point and at least one side has checkers."""
     every = np.arange(len(layouts))
     return are_pairs(layouts, every[:, None], every)
 
 
 def are_unfinished(layouts: Layouts) -> NDArray[np.bool_]:
-    """bool[on roll, opponent]: whether a pair shares no point and both sides have checkers on the board."""
+    """bool[on roll, opponent]: whether a pair shares no point and both sides have checkers."""
     found = is_possible(layouts)
     found[0], found[:, 0] = False, False
     return found
@@ -94,21 +93,21 @@ def are_pairs(layouts: Layouts, on_roll: NDArray[np.int64], opponent: NDArray[np
 
 
 def start_values(layouts: Layouts, *, gammons: bool) -> Bounds:
-    """Values of finished games, 0 elsewhere, and no bounds."""
+    """Values of finished games, 0 elsewhere, without bounds."""
     steps, count, lanes = all_steps(layouts), len(layouts), 8 if gammons else 4
     worths = np.zeros((count, count, lanes), np.float32)
-    worths[:, 0, : len(COLUMNS)] = -stakes(layouts, gammons=gammons)[steps.layout, None]  # no cube is turned any more
+    worths[:, 0, : len(COLUMNS)] = -stakes(layouts, gammons=gammons)[steps.layout, None]  # no more cube turns
     if gammons:
         worths[:, 0, JACOBY] = -1
-    worths[0, 0] = np.inf  # no pair: what a step is worth that cannot be taken
+    worths[0, 0] = np.inf  # not a pair: the worth of an impossible step
     return Bounds(layouts, steps, lanes, worths.reshape(-1), np.zeros(0, np.uint8), np.float32(0))
 
 
 @kernel(borrows=True)
 def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, opponent: int, row_size: int) -> None:
-    """Fills rows[hit * BASES + point] and sets[hit * BASES + point] with where the row of worths begins, and the part
-    of `left` (see `fill_left`), that a step leads to which touches down on a point after some blots were hit: -1 where
-    it cannot be taken. Those of NOWHERE are where infinite values are."""
+    """Fills rows[hit * BASES + point] and sets[hit * BASES + point] for a step that touches a point after hits on some
+    blots: the start of the next row of worths, and the offset in `left` (see `fill_left`). -1 marks an impossible step.
+    NOWHERE gets the offsets of infinite values."""
     for hit in range(SETS):
         for point in range(NO_STEP + 1):
             then = -1 if point == NO_STEP or steps.seen[opponent] >> point & 1 else hit
@@ -122,9 +121,9 @@ def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, 
 
 @kernel(borrows=True)
 def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
-    """Fills traces[level - 1, die - 1, blot] with what shows that a blot can have been hit while a side goes on with a
-    double until it has so many steps left, or for the first level with another die: a checker on the point, or where
-    later steps lead, as bits of `Steps.own`. After the blots there are the traces of any."""
+    """Fills traces[level - 1, die - 1, blot] with points of `Steps.own` as bits: a checker on one of them shows that
+    the blot may have been hit, by a double that has `level` steps left or, at the first level, by another die. The last
+    entry is the union over blots."""
     for level in range(1, 4):
         for die in range(1, 7):
             any_trace = 0
@@ -140,7 +139,7 @@ def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
 
 @kernel(borrows=True)
 def blots_among(points: int, traces: Array) -> int:
-    """The set of blots of which one trace or more is among some points."""
+    """The set of blots with a trace among some points."""
     found = 0
     for blot in range(MOST_CHECKERS):
         found |= int(points & traces[blot] != 0) << blot
@@ -152,8 +151,8 @@ def fill_entries(
     left: Array, size: int, level: int, place: int, die: int, inside: int, others: int, rows: Array, sets: Array,
     steps: Steps, worths: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills the entries of `left` (see `fill_left`) of a level, a place and a die for all sets of blots that have those
-    `inside` and some of the `others`. A call would take longer than what it does."""
+    """Fills the entries of `left` (see `fill_left`) for a level, place and die, for all sets of blots that contain
+    `inside` and any of `others`. Inlined, since a call takes longer than the work."""
     step, first = (place * 6 + die) * MOST_CHECKERS, (level - 1) * SETS * size
     entry = first + ((place & (steps.ring - 1)) * 6 + die) * lanes
     more = others
@@ -172,16 +171,17 @@ def fill_left(
     left: Array, size: int, begin: int, end: int, traces: Array, rows: Array, sets: Array, opponent: int, steps: Steps,
     worths: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills left[level - 1, hit, place % ring, die - 1, lane], flat, `size` for each level and hit, of places begin to
-    end: what a place is worth to the side that plays while it has 1 to 3 steps of a die left and a set of the
-    opponent's blots was hit, infinite where it cannot take all of them."""
+    """Fills left[level - 1, hit, place % ring, die - 1, lane], flat, for places begin to end; `size` is the length of
+    one level and hit. An entry is the worth to the side that plays with 1 to 3 steps of a die left and a set of the
+    opponent's blots hit; infinite if it cannot take all of them."""
     blots, made = steps.blots[opponent], steps.seen[opponent] & ~steps.blots[opponent]
     for level in range(1, 4):
         for place in range(begin, end):
             own = steps.own[place]
             if own & made:
                 continue
-            inside = blots_among(own & blots, traces[2, 0]) if own & blots else 0  # was hit, or both share a point
+            # all were hit, unless both sides share a point
+            inside = blots_among(own & blots, traces[2, 0]) if own & blots else 0
             for die in range(6):
                 is_any = own & traces[level - 1, die, MOST_CHECKERS]
                 others = blots_among(own, traces[level - 1, die]) & ~inside if is_any else 0
@@ -195,10 +195,10 @@ def add_rolls(
     totals: Array, rolls: Array, left: Array, size: int, sets: Array, opponent: int, place: int, steps: Steps,
     worths: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills totals[lane] with the sum over 36 rolls of the lowest worth that a play of a place leads to; rolls[die,
-    other, lane] and then [die, lane] are for work."""
+    """Fills totals[lane] with the sum over 36 rolls of the lowest worth after a play of a place.
+    rolls[die, other, lane] and then [die, lane] are scratch."""
     totals[:] = 0
-    last = 2 * SETS * size  # of `left`, its last level
+    last = 2 * SETS * size  # last level of `left`
     for die in range(6):
         step = (place * 6 + die) * MOST_CHECKERS
         fill_dice(rolls, die * 6 * lanes, left, 0, steps, step, sets, 0, lanes)
@@ -230,8 +230,8 @@ def add_single(
     totals: Array, weight: float, rolls: Array, left: Array, item: int, opponent: int, place: int, steps: Steps,
     worths: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills totals[lane] with that plus weight x what one step is worth, left[item + lane], or none where there is
-    none; the first rolls[lane], of the same die twice, are asked for no more."""
+    """Adds weight x the worth of one step, left[item + lane], to totals[lane], or the worth of no step if none is
+    possible. Overwrites the first rolls[lane], which are not needed afterwards."""
     if left[item] < np.inf:
         add_lower(totals, weight, left, item, item, lanes)
         return
@@ -246,8 +246,8 @@ def add_single(
 
 @kernel(borrows=True)
 def fill_values(values: Array, totals: Array, has_bounds: bool) -> None:
-    """Fills values[lane], what a pair is worth to the player on roll, from sums of the lowest worths of 36 rolls; where
-    lanes are lower bounds and then upper ones, each follows from the other one of the other side."""
+    """Fills values[lane], the value of a pair to the player on roll, from sums of the lowest worths of 36 rolls. With
+    bounds (lower lanes, then upper ones), each bound follows from the other side's opposite bound."""
     lanes, shift = len(totals), len(totals) // 2 if has_bounds else 0
     for lane in range(lanes):
         values[lane] = np.float32(-totals[(lane + shift) % lanes] / 36.0)
@@ -255,8 +255,8 @@ def fill_values(values: Array, totals: Array, has_bounds: bool) -> None:
 
 @kernel(borrows=True)
 def fill_worths(worths: Array, values: Array, half: int) -> None:
-    """Fills worths[lane], by the columns of the side that plays to a pair, from values[lane] by those of `COLUMNS`, for
-    each `half` lanes."""
+    """Fills worths[lane], by the columns of the side that played to a pair, from values[lane] by `COLUMNS`, for each
+    group of `half` lanes."""
     for first in range(0, len(values), half):
         opponent_owned = values[first + 3]
         twice = opponent_owned + opponent_owned
@@ -274,8 +274,8 @@ def solve_opponents(
     begin: int, end: int, first: int, last: int, steps: Steps, worths: Array, slack: Array, unit: float, lanes: int,
     lefts: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Fills values[opponent - first, place, lane] for the shares begin to end of the opponents first to last, one for
-    each of lefts[share], which are for work; what is no pair is left alone."""
+    """Fills values[opponent - first, place, lane] of the opponents first to last, for shares begin to end. Each share
+    has its own scratch lefts[share]. Impossible pairs are not changed."""
     count = len(steps.pips)
     size = steps.ring * 6 * lanes
     nowhere, row_size = 3 * SETS * size, count * (lanes if len(slack) == 0 else lanes // 2)
@@ -301,8 +301,8 @@ def solve_opponents(
 def keep_worths(
     begin: int, end: int, first: int, steps: Steps, values: Array, worths: Array, lanes: int, moves: Array
 ) -> None:
-    """Fills worths[place, opponent, lane] of places begin to end from values[opponent - first, place, lane] of
-    `solve_opponents`, and moves[place] with the largest change of a worth."""
+    """Fills worths[place, opponent, lane] of places begin to end from values[opponent - first, place, lane], and
+    moves[place] with the largest change of a worth."""
     count = len(steps.pips)
     found = np.zeros(lanes, np.float32)  # lanes beyond the last column stay 0
     for place in range(max(1, begin), end):
@@ -321,8 +321,8 @@ def keep_slack(
     begin: int, end: int, first: int, steps: Steps, values: Array, worths: Array, lanes: int, moves: Array,
     slack: Array, unit: float,
 ) -> None:  # fmt: skip
-    """As `keep_worths`: fills slack[place, opponent, bound, lane] from bounds of values, and moves[place] with the most
-    units by which one of them grew, infinite where it is no bound any more."""
+    """Like `keep_worths` for bounds: fills slack[place, opponent, bound, lane], and moves[place] with the largest
+    growth of a bound in units, infinite if it stopped being a bound."""
     count = len(steps.pips)
     found = np.zeros(2 * lanes, np.float32)
     for place in range(max(1, begin), end):
@@ -340,14 +340,14 @@ def keep_slack(
 
 
 def scratch_of(bounds: Bounds) -> NDArray[np.float32]:
-    """Room for the work of `solve_opponents` on every thread."""
+    """Scratch memory of `solve_opponents` for every thread."""
     lanes = bounds.lanes * (2 if len(bounds.slack) else 1)
     return np.empty((thread_count(), (3 * SETS * bounds.steps.ring + 1) * 6 * lanes), np.float32)
 
 
 def values_of(bounds: Bounds, lefts: NDArray[np.float32], first: int, last: int) -> NDArray[np.float32]:
-    """float32[opponent, place, lane] values, or their bounds, of all pairs with the opponents first to last; they
-    follow from the worths as they are."""
+    """float32[opponent, place, lane]: values, or their bounds, of all pairs with the opponents first to last, from the
+    current worths."""
     lanes = bounds.lanes * (2 if len(bounds.slack) else 1)
     values = np.empty((last - first, len(bounds.layouts), lanes), np.float32)
     in_threads(
@@ -358,12 +358,12 @@ def values_of(bounds: Bounds, lefts: NDArray[np.float32], first: int, last: int)
 
 
 def layers_of(steps: Steps) -> Iterator[tuple[int, int]]:
-    """The first place of so many pips and one past the last, for all pips from 1 on."""
+    """The first place of each pip count and one past the last, for pip counts from 1 on."""
     return zip(steps.layer[1:-1].tolist(), steps.layer[2:].tolist(), strict=True)
 
 
 def solve_round(bounds: Bounds) -> float:
-    """Solve all pairs again; the largest change of a worth, or of bounds the most units that one grew."""
+    """Solves all pairs again. Returns the largest change of a worth, or the largest growth of a bound in units."""
     steps, most, count, lefts = bounds.steps, 0.0, len(bounds.layouts), scratch_of(bounds)
     for first, last in layers_of(steps):
         values, moves = values_of(bounds, lefts, first, last), np.zeros(count)
@@ -377,16 +377,16 @@ def solve_round(bounds: Bounds) -> float:
 
 
 def extrapolate(bounds: Bounds, before: NDArray[np.float32], ratio: float) -> None:
-    """Move the worths of all games that go on to where they would end if each round moved them by `ratio` of what the
-    one before did, from the worths `before` the last round, which are overwritten."""
-    pairs = slice(bounds.lanes, None)  # the first is none
+    """Extrapolates the worths of unfinished games to their limit if each round changes them by `ratio` of the previous
+    change. `before` are the worths before the last round, and are overwritten."""
+    pairs = slice(bounds.lanes, None)  # without the first, which is not a pair
     rest = np.subtract(bounds.worths[pairs], before[pairs], out=before[pairs])
     rest *= np.float32(ratio / (1 - ratio))
     bounds.worths[pairs] += rest
 
 
 def widen(bounds: Bounds) -> None:
-    """Give the worths of all games that go on bounds of `START_SLACK` units."""
+    """Gives the worths of unfinished games bounds of `START_SLACK` units."""
     count = len(bounds.layouts)
     bounds.slack[...] = START_SLACK
     bounds.slack.reshape(count, count, -1)[:, 0] = 0
@@ -396,7 +396,7 @@ def widen(bounds: Bounds) -> None:
 def keep_equities(
     begin: int, end: int, first: int, steps: Steps, values: Array, columns: Array, equities: Array
 ) -> None:
-    """Fills equities[on roll, opponent, column], sides by layouts, of places begin to end on roll from
+    """Fills equities[on roll, opponent, column], sides by layout, of places begin to end on roll from
     values[opponent - first, place, lane]."""
     for place in range(max(1, begin), end):
         for n in range(len(values)):
@@ -409,7 +409,7 @@ def keep_equities(
 def fill_equities(
     bounds: Bounds, equities: NDArray[np.float32], columns: Sequence[int], lost: NDArray[np.int8]
 ) -> None:
-    """Fills equities[on roll, opponent, column], sides by layouts, with the values of the chosen columns.
+    """Fills equities[on roll, opponent, column], sides by layout, with the values of the given columns.
 
     They are NaN where two sides share a point or neither has checkers. Where one side has borne off it has won the
     points that the other one has lost.

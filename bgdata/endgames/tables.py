@@ -1,4 +1,4 @@
-"""Probing contact endgames: memory-mapped, a few microseconds a position."""
+"""Probes contact endgames: memory-mapped, in a few microseconds per position."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from bgdata.store.table import Table
 
 
 class EndgameTable(MappedTable):
-    """A table of a few checkers a side anywhere: exact equities of every pair of layouts that share no point."""
+    """A table of few checkers per side anywhere on the board: exact equities of every pair of layouts that share no
+    point."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
         self.checkers = int(table.manifest.parameters["checkers"])
-        count = math.comb(BAR + self.checkers, BAR)  # layouts
+        count = math.comb(BAR + self.checkers, BAR)  # number of layouts
         self.stored = open_array(table, "equities", (count, count, 4), np.float32)
 
     def __len__(self) -> int:
         return self.table.manifest.rows
 
     def probe(self, on_roll: Sequence[int], opponent: Sequence[int]) -> Equities:
-        """The equities of the player on roll; each side's checkers on its points 1 to 24 and on the bar. Raises
-        NotCoveredError for more checkers than the table has, none, or both sides on one point."""
+        """The equities of the player on roll. Each side is its checkers on its own points 1 to 24 and on the bar.
+        Raises NotCoveredError for more checkers than the table has, for none, or if both sides share a point."""
         sides = list(on_roll), list(opponent)
         if all(0 < sum(side) <= self.checkers and len(side) == BAR and min(side) >= 0 for side in sides):
             found = self.stored[rank(sides[0]), rank(sides[1])].tolist()
@@ -37,7 +38,8 @@ class EndgameTable(MappedTable):
         raise NotCoveredError(f"expected a position in {self.table.name}, got {cite(sides[0])} against {sides[1]}")
 
     def middle_rows(self, count: int) -> list[dict[str, float]]:
-        """Up to `count` rows of players on roll in the middle of the table, as Parquet files of smaller ones have."""
+        """Up to `count` rows of players on roll in the middle of the table, as in the Parquet files of smaller
+        tables."""
         found: list[dict[str, float]] = []
         for on_roll in range(len(self.stored) // 2, len(self.stored)):
             opponents = 1 + np.flatnonzero(~np.isnan(self.stored[on_roll, 1:, 0]))[: count - len(found)]

@@ -1,7 +1,7 @@
-"""The innermost loops of endgames with contact, in vectors.
+"""The innermost loops of endgames with contact, with vector instructions.
 
-Written as a loop over lanes, Numba loads, compares and stores them one by one wherever it cannot know their number.
-Arrays are contiguous, of one dimension, and of float32 where nothing else is said.
+Numba compiles plain loops over lanes to scalar code if it does not know their number. Arrays are contiguous,
+one-dimensional, and float32 unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def lowest(builder: Any, vectors: list[Any]) -> Any:
 
 
 def items_after(builder: Any, given: list[Any], offset: Any, stride: int) -> list[Any]:
-    """Where four steps from `step` on lead to: offset + bases[first + point[step]] + stride * after[step], or
-    bases[first + NOWHERE] where that base is negative; `given` are after, point, step, bases and first."""
+    """The items after four steps from `step` on: offset + bases[first + point[step]] + stride * after[step], or
+    bases[first + NOWHERE] if that base is negative. `given` are after, point, step, bases and first."""
     after, point, step, bases, first = given
     nowhere = builder.load(builder.gep(bases.data, [builder.add(first, _INDEX(NOWHERE))]))
     found = []
@@ -48,14 +48,14 @@ def items_after(builder: Any, given: list[Any], offset: Any, stride: int) -> lis
 
 
 def make_store_lowest(lanes: int, width: int) -> Any:
-    """The instruction for so many lanes, `width` from one place to the next."""
+    """The intrinsic for this number of lanes, with `width` from one place to the next."""
 
     @intrinsic
     def store_lowest(
         _context: Any, target: Any, _at: Any, source: Any, _offset: Any, after: Any, point: Any, _step: Any, bases: Any,
         _first: Any,
     ) -> Any:  # fmt: skip
-        """target[at + lane] = the lowest of source[offset + item + lane] for four items: see `items_after`."""
+        """target[at + lane] = the lowest of source[offset + item + lane] for four items, see `items_after`."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target_, at_, source_, offset_, *given = unpack(context, builder, signature, arguments)
@@ -71,16 +71,16 @@ def make_store_lowest(lanes: int, width: int) -> Any:
 
 
 def make_store_lowest_bounds(lanes: int) -> Any:
-    """The instruction for worths of so many lanes."""
+    """The intrinsic for worths of this number of lanes."""
 
     @intrinsic
     def store_lowest_bounds(
         _context: Any, target: Any, _at: Any, worths: Any, slack: Any, _unit: Any, after: Any, point: Any, _step: Any,
         bases: Any, _first: Any,
     ) -> Any:  # fmt: skip
-        """Of 2 x lanes from target[at] on, lane = the lowest of worths[item + lane] - unit x slack[2 x item + lane]
-        for four items (see `items_after`), and lanes + lane = that of worths[item + lane] + unit x slack[2 x item +
-        lanes + lane]; slack is uint8."""
+        """Fills 2 x lanes from target[at] on, for four items (see `items_after`). The first lanes are the lowest of
+        worths[item + lane] - unit x slack[2 x item + lane], the others of worths[item + lane] + unit x
+        slack[2 x item + lanes + lane]. slack is uint8."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             target_, at_, worths_, slack_, unit_, *given = unpack(context, builder, signature, arguments)
@@ -106,7 +106,7 @@ def make_store_lowest_bounds(lanes: int) -> Any:
 
 
 def make_add_lanes(lanes: int) -> Any:
-    """The instruction for so many lanes."""
+    """The intrinsic for this number of lanes."""
 
     @intrinsic
     def add_lanes(_context: Any, totals: Any, _weight: Any, source: Any, _item: Any, _other: Any) -> Any:
@@ -127,8 +127,9 @@ def make_add_lanes(lanes: int) -> Any:
     return add_lanes
 
 
-_lowest_of_4, _lowest_of_8 = (make_store_lowest(lanes, lanes) for lanes in (4, 8))  # of places that have as many lanes
-_die_of_4, _die_of_8, _die_of_16 = (make_store_lowest(lanes, 6 * lanes) for lanes in (4, 8, 16))  # for each die
+# for places with this number of lanes
+_lowest_of_4, _lowest_of_8 = (make_store_lowest(lanes, lanes) for lanes in (4, 8))
+_die_of_4, _die_of_8, _die_of_16 = (make_store_lowest(lanes, 6 * lanes) for lanes in (4, 8, 16))  # one die
 _dice_of_4, _dice_of_8, _dice_of_16 = (make_store_lowest(6 * lanes, 6 * lanes) for lanes in (4, 8, 16))
 _lowest_bounds_of_4, _lowest_bounds_of_8 = map(make_store_lowest_bounds, (4, 8))
 _add_4, _add_8, _add_16 = map(make_add_lanes, (4, 8, 16))
@@ -139,8 +140,8 @@ def fill_worth(
     target: Array, at: int, worths: Array, slack: Array, unit: float, steps: Any, step: int, bases: Array, first: int,
     lanes: int,
 ) -> None:  # fmt: skip
-    """Fills target[at + lane] with the lowest worths[item + lane] after four steps, where bases[first + point] are
-    those of rows of worths: 4 or 8 lanes. Where there is slack, 4 or 8 lower bounds, and then as many upper ones."""
+    """Fills target[at + lane] with the lowest worths[item + lane] after four steps; bases[first + point] are offsets of
+    rows of worths; 4 or 8 lanes. With slack, fills 4 or 8 lower bounds and then as many upper bounds."""
     if len(slack) == 0:
         if lanes == 4:
             _lowest_of_4(target, at, worths, 0, steps.after, steps.point, step, bases, first)
@@ -156,8 +157,8 @@ def fill_worth(
 def fill_die(
     target: Array, at: int, source: Array, offset: int, steps: Any, step: int, bases: Array, first: int, lanes: int
 ) -> None:
-    """Fills target[at + lane] with the lowest source[offset + item + lane] after four steps, where bases[first + point]
-    are those of [place % steps.ring, die, lane], for the die that the offset says: 4, 8 or 16 lanes."""
+    """Fills target[at + lane] with the lowest source[offset + item + lane] after four steps. bases[first + point] are
+    offsets of arrays [place % steps.ring, die, lane], and `offset` selects the die; 4, 8 or 16 lanes."""
     if lanes == 4:
         _die_of_4(target, at, source, offset, steps.near, steps.point, step, bases, first)
     elif lanes == 8:
@@ -170,7 +171,7 @@ def fill_die(
 def fill_dice(
     target: Array, at: int, source: Array, offset: int, steps: Any, step: int, bases: Array, first: int, lanes: int
 ) -> None:
-    """As `fill_die`, for all dice: target[at + die * lanes + lane]."""
+    """Like `fill_die` for all dice: target[at + die * lanes + lane]."""
     if lanes == 4:
         _dice_of_4(target, at, source, offset, steps.near, steps.point, step, bases, first)
     elif lanes == 8:

@@ -1,4 +1,4 @@
-"""`bgdata met`: match equity tables, built, shown, compared and drawn."""
+"""`bgdata met`: builds, shows, compares and draws match equity tables."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def show(warehouse: Warehouse, met: str, length: int | None, away: str | None, c
     found = find_met_or_file(warehouse, met)
     shown = min(length or found.length, found.length)
     lines = (
-        f"{found.name}: chance (%) of winning the match before a game, who needs so many points (rows)",
-        "against so many of the opponent (columns); 1-away is the Crawford game\n",
+        f"{found.name}: chance (%) of winning the match before a game, for a player who needs the points of the row",
+        "against an opponent who needs those of the column; 1-away is the Crawford game\n",
         *grid_lines(found.cells[0, 1 : shown + 1, 1 : shown + 1], Quantity(2, 100)),
         "",
         *post_crawford_lines(found, shown),
@@ -185,16 +185,16 @@ def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output:
     draw_met(find_met_or_file(warehouse, met), find_met_or_file(warehouse, minus) if minus else None, length, output)
 
 
-SIDES = 1e-9  # tables whose chances for both sides differ by less are the same for both
-MOST_SHOWN = 15  # points to go of a comparison that nobody asked more of
+SIDES = 1e-9  # chances of both sides that differ by less are equal
+MOST_SHOWN = 15  # default points to go of a comparison
 
 
 def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
-    """Lines about how large float64[2, n, n] differences are, before and after the Crawford game."""
+    """Lines with the largest and mean size of float64[2, n, n] differences, before and after the Crawford game."""
     for part, when in enumerate(("before", "post-crawford")):
         sizes = np.abs(differences[part])
         if np.isfinite(sizes).any():
-            first = int(np.nanargmax(sizes.round(9)))  # of the two sides of a score the leader's
+            first = int(np.nanargmax(sizes.round(9)))  # the leader's of the two sides of a score
             away, opponent_away = (int(place) + 1 for place in np.unravel_index(first, sizes.shape))
             upper = sizes[np.triu_indices(len(sizes), 1)] if not part else sizes[1:, 0]
             mean = float(np.nanmean(upper)) if np.isfinite(upper).any() else 0.0
@@ -204,7 +204,7 @@ def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
 
 
 def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
-    """The stakes at a score as lines of text, in percent."""
+    """The stakes at a score, as lines of text in percent."""
     yield f"{score} by {met.name}: {100 * met.at(score):.3f} %"
     chance = Quantity(3, 100)
     columns = (
@@ -220,7 +220,7 @@ def score_lines(met: MatchEquity, score: MatchScore) -> Iterator[str]:
 
 
 def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
-    """A float64[n, n] table as lines of text, with the scores along both sides."""
+    """A float64[n, n] table as lines of text, with the scores along both edges."""
     scores = [str(place + 1) for place in range(len(cells))]
     columns = [Column("", heading="   "), *(Column(score, quantity, width=6, gap=1, missing="-") for score in scores)]
     rows = zip(scores, cells.tolist(), strict=True)
@@ -228,7 +228,7 @@ def grid_lines(cells: NDArray[np.float64], quantity: Quantity) -> list[str]:
 
 
 def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
-    """The trailer's post-Crawford chances in percent, and the opponent's where they differ."""
+    """The trailer's post-Crawford chances in percent, and the opponent's if they differ."""
 
     def shown_chances(values: NDArray[np.float64]) -> str:
         return " ".join(f"{value:.2f}" if np.isfinite(value) else "-" for value in values)
@@ -241,11 +241,11 @@ def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
-    """Write a table as an XML file that gnubg loads; returns a line that says what was written. Raises what
-    `find_met_or_file` does, UsageError for a table without post-Crawford chances, and StorageError."""
+    """Writes a table as an XML file that gnubg loads; returns a line about the file. Raises the errors of
+    `find_met_or_file`, UsageError for a table without post-Crawford chances, and StorageError."""
     met = find_met_or_file(warehouse, name)
     own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
-    own, other = own[np.isfinite(own)], other[np.isfinite(other)]  # as many as there are
+    own, other = own[np.isfinite(own)], other[np.isfinite(other)]  # only known chances
     if not len(own) or not len(other):
         raise UsageError(f"expected a table with post-crawford chances, got {met.name}")
     same = own.shape == other.shape and np.abs(own - other).max() < SIDES
@@ -255,15 +255,15 @@ def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
     return f"wrote {output}: {output.stat().st_size:,} bytes, to {met.length}-away"
 
 
-DARK = 0.4  # lightness of a color below which text on it is white
-SMALL = 7  # points of text in cells
-MOST_NUMBERED = 15  # points to go up to which cells have room for numbers
+DARK = 0.4  # text is white on colors darker than this
+SMALL = 7  # text size in cells, in points
+MOST_NUMBERED = 15  # most points to go for which cells show numbers
 
 
 def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, path: Path) -> None:
-    """Draw a heat map of the chances of winning the match in percent, or of their differences from another table.
+    """Draws a heat map of the chances of winning the match in percent, or of their differences from another table.
 
-    Below it is the row of the trailer after the Crawford game. Raises StorageError.
+    The row of the trailer after the Crawford game is below it. Raises StorageError.
     """
     most = min(length or met.length, met.length, other.length if other else met.length)
     cells = 100 * met.cells[:, 1 : most + 1, 1 : most + 1]

@@ -1,12 +1,12 @@
-"""Cube decisions: from chances and stakes to the equity of every action, and the best action.
+"""Cube decisions: the equity of every action and the best action, from chances and stakes.
 
 >>> from bgdata.game.match import Cube, CubeOwner, Money, Stakes
 >>> decision = decide_cube((0.7, 0.2, 0.0, 0.1, 0.0), Stakes(Money(is_jacoby=False)))
 >>> decision.action, round(decision.double_gain, 3), round(decision.take_gain, 3)
 (<Action.DOUBLE_TAKE: 1>, 0.049, 0.167)
 
-Equities are those of the player on roll, before the roll: points per unit cube in money play, mwc in a match. They come
-from an exact table where there is one (`ExactCube`), elsewhere from a model and five chances.
+Equities are for the player on roll, before the roll: points per unit cube in money play, mwc in a match. They come from
+an exact table if one covers the position (`ExactCube`), else from a model and five chances.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bgdata.game.position import Position
 if TYPE_CHECKING:
     from bgdata.equity.match_equity import MatchEquity
 
-TIE = 1e-9  # equities that are no further apart are equal
+TIE = 1e-9  # equities that differ by at most this are equal
 
 
 class Unit(StrEnum):
@@ -42,7 +42,7 @@ class Unit(StrEnum):
 
 
 class Method(StrEnum):
-    """What the equities of a decision were computed by."""
+    """How the equities of a decision were computed."""
 
     EXACT = "exact"
     JANOWSKI, JUMP, JANOWSKI_FIRST = MODEL_NAMES
@@ -50,11 +50,11 @@ class Method(StrEnum):
 
 @dataclass(frozen=True)
 class CubeRules:
-    """How the cube is valued where no exact table is used: the model, and for matches the match equity table.
+    """How the cube is valued without an exact table: the model, and the match equity table for matches.
 
-    `has_beavers`: the taker may double at once and keep the cube (money play only). `as_money`: a match is decided as
-    if it were money play, for comparison; only the rules of the match hold. `by_model`: use the model even where an
-    exact table covers the position.
+    `has_beavers`: the taker may double at once and keep the cube (money play only). `as_money`: decide a match as money
+    play, for comparison, but with the rules of the match. `by_model`: use the model even if an exact table covers the
+    position.
     """
 
     strategy: Strategy = DEFAULT_STRATEGY
@@ -78,7 +78,7 @@ class ExactCube(Protocol):
         """Equities of the player on roll before the roll: points per unit cube in money play, mwc by `met` in a match.
         None if the tables do not cover the position and stakes.
 
-        Doubling is NOT_ALLOWED where the rules forbid it; without beavers, `double_beaver` equals `double_take`.
+        Doubling is NOT_ALLOWED if the rules forbid it. Without beavers, `double_beaver` equals `double_take`.
         """
 
 
@@ -86,8 +86,7 @@ class ExactCube(Protocol):
 class CubeDecision:
     """A cube decision of the player on roll; equities are for this player, in `unit`, before the roll.
 
-    The equities of doubling are None where the player may not double or could gain nothing; `why_not` then gives the
-    reason.
+    The equities of doubling are None if the player may not double or could gain nothing; `why_not` is then the reason.
     """
 
     no_double: float
@@ -96,14 +95,14 @@ class CubeDecision:
     double_pass: float | None
     unit: Unit
     method: Method
-    best: tuple[Action, ...]  # more than one if they are worth the same
+    best: tuple[Action, ...]  # several if they are equally good
     points: Points  # winning chances at which decisions change, by the model
-    accuracy: str  # how far to trust it, in words
+    accuracy: str  # the precision, in words
     why_not: str = ""
 
     @property
     def action(self) -> Action:
-        """The best action. Of equally good actions it is the one with a double, and with a pass."""
+        """The best action. Among equally good actions, one with a double, and with a pass."""
         return self.best[0]
 
     @property
@@ -118,7 +117,7 @@ class CubeDecision:
 
     @property
     def double_gain(self) -> float:
-        """What doubling gains (negative: costs) if the opponent answers it best; 0 if the player may not double."""
+        """What doubling gains (negative: costs) against the opponent's best answer; 0 if the player may not double."""
         return doubling.best_answer(self.equities) - self.no_double if self.may_double else 0.0
 
     @property
@@ -130,7 +129,7 @@ class CubeDecision:
 
     @property
     def equities(self) -> CubeEquities:
-        """The equities in the form that kernels use."""
+        """The equities as kernels use them."""
         if self.double_take is None or self.double_pass is None:
             return CubeEquities(self.no_double, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED)
         beaver = self.double_take if self.double_beaver is None else self.double_beaver
@@ -170,9 +169,9 @@ def decide_cube(
         owner = doubling.check_money(strategy, stakes.cube.owner, is_jacoby=is_jacoby)
         found = CubeEquities(*doubling.money_equities(strategy, row, owner, is_jacoby, rules.has_beavers))
         win, mean_win, mean_loss = doubling.mean_points(row)
-        turned = 0 if owner == OPPONENT else owner  # of the opponent's cube only the take point is meaningful
+        turned = 0 if owner == OPPONENT else owner  # with the opponent's cube only the take point is meaningful
         points = Points(*doubling.money_points_of(strategy, mean_win, mean_loss, turned, is_jacoby, rules.has_beavers))
-        if stakes.is_crawford:  # nobody has a cube
+        if stakes.is_crawford:  # no cube in the Crawford game
             found = found._replace(no_double=win * mean_win - (1 - win) * mean_loss)
     method = Method(MODEL_NAMES[strategy.model])
     if exact is not None and not (rules.as_money and isinstance(score, MatchScore)):
@@ -202,14 +201,14 @@ _NO_DOUBLES = {"double_take": NOT_ALLOWED, "double_beaver": NOT_ALLOWED, "double
 
 
 def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
-    """Raise InvalidScoreError unless the table has all scores that a game may lead to: kernels do not look."""
+    """Raises InvalidScoreError unless the table has all scores that a game may lead to. Kernels do not check this."""
     while cube_value < max(score.away, score.opponent_away):
         met.game(score, cube_value)
         cube_value *= 2
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raise InvalidParameterError for a match without a match equity table, or for money rules in a match."""
+    """Raises InvalidParameterError for a match without a match equity table, or for money rules in a match."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:
@@ -224,7 +223,7 @@ def check_rules(stakes: Stakes, rules: CubeRules) -> None:
 
 
 def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
-    """In words, why the player on roll has no cube decision; empty if it has one."""
+    """The reason why the player on roll has no cube decision; empty if it has one."""
     if stakes.is_crawford:
         return "nobody doubles in the crawford game"
     if stakes.cube.owner == CubeOwner.OPPONENT:
@@ -236,7 +235,7 @@ def why_no_double(stakes: Stakes, rules: CubeRules = DEFAULT_RULES) -> str:
 
 
 def best_actions(equities: CubeEquities) -> tuple[Action, ...]:
-    """Every best action; of equally good ones those with a double, and with a pass, come first."""
+    """All best actions; among equally good ones those with a double, and with a pass, come first."""
     answer, passed = doubling.best_answer(equities), equities.double_pass
     found = [Action(doubling.best_action(equities))]
     if answer == NOT_ALLOWED:
@@ -271,10 +270,10 @@ Value = TypeVar("Value", float, Worths)
 
 
 def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> Worths:
-    """float64[n] of float[n, 5] chances of the player on roll before the roll: mwc, or points.
+    """float64[n]: worths of float[n, 5] chances of the player on roll before the roll, as mwc or points.
 
-    Raises InvalidParameterError for chances out of order, a match without a match equity table, and a model that
-    does not know the Jacoby rule where it holds, and InvalidScoreError for a score that the table does not have.
+    Raises InvalidParameterError for chances out of order, a match without a match equity table, or a model that does
+    not support the Jacoby rule when it holds; and InvalidScoreError for a score that the table lacks.
     """
     rows, score, owner = doubling.check_chances(chances), stakes.score, OWNER_CODES[stakes.cube.owner]
     equities = np.empty(len(rows))
@@ -290,29 +289,29 @@ def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> W
 
 
 def seen_by_other(value: Value, stakes: Stakes) -> Value:
-    """A worth of one side as the other side sees it: mwc of both are 1 together, points 0."""
+    """A worth of one side as seen by the other: mwc of both sum to 1, points to 0."""
     return -value if isinstance(stakes.score, Money) else 1 - value
 
 
 def worth_of_game(stakes: Stakes, rules: CubeRules) -> float:
-    """What the game is worth before its first roll: mwc by the table, or 0 points. Raises InvalidScoreError."""
+    """The worth of the game before its first roll: mwc by the table, or 0 points. Raises InvalidScoreError."""
     return 0.0 if isinstance(stakes.score, Money) else met_of(rules).at(stakes.score)
 
 
 def worth_of_result(points: int, stakes: Stakes, rules: CubeRules) -> float:
-    """What it is worth to win `points`, the cube included (negative: to lose them). Raises InvalidScoreError."""
+    """The worth of winning `points`, cube included (negative: losing them). Raises InvalidScoreError."""
     return float(points) if isinstance(stakes.score, Money) else met_of(rules).after(stakes.score, points)
 
 
 def normalised_point(stakes: Stakes, rules: CubeRules) -> float:
-    """How much is one point of normalised equity: half of what lies between winning and losing a single game at this
-    cube. Worths divided by it compare errors at all cubes and scores. Raises InvalidScoreError."""
+    """The worth of one point of normalised equity: half the difference between winning and losing a single game with
+    this cube. Errors divided by it can be compared across cubes and scores. Raises InvalidScoreError."""
     value = stakes.cube.value
     return (worth_of_result(value, stakes, rules) - worth_of_result(-value, stakes, rules)) / 2
 
 
 def met_of(rules: CubeRules) -> MatchEquity:
-    """The match equity table of the rules. Raises InvalidParameterError where there is none."""
+    """The match equity table of the rules. Raises InvalidParameterError without one."""
     if rules.met is None:
         raise InvalidParameterError("expected a match equity table for a match, got none")
     return rules.met

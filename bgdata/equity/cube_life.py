@@ -1,8 +1,7 @@
-"""The cube life index that makes Janowski's model exact, and what decisions by the model lose, in positions without
-gammons.
+"""The cube life index that makes Janowski's model exact, and the losses of decisions by the model, without gammons.
 
-The model is `index` x live + (1 - index) x dead (see `curves`), equities of the player on roll if it does not double
-now, from its cubeless winning chance. So the index that makes it exact is (exact - dead) / (live - dead).
+The model's equity of the player on roll if it does not double now is `index` x live + (1 - index) x dead, from its
+cubeless winning chance (see `curves`). So the exact index is (exact - dead) / (live - dead).
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from bgdata.equity.cube_models import DEFAULT_INDEX
 from bgdata.game.match import CubeOwner
 
-CERTAINTY = 0.01  # an index that equities leave more uncertain than this is none
-TIE = 1e-9  # equities of two actions that differ by less are the same: chances are sums of rounded ones
+CERTAINTY = 0.01  # largest accepted uncertainty of an index
+TIE = 1e-9  # equities of actions that differ by less are equal: chances are sums of rounded ones
 CUBES = ("centered", "owned", "opponent_owned")
 Values = NDArray[np.float64]
 
 
 class NoIndex(IntEnum):
-    """Why a position has no index; stored in place of the index."""
+    """Reasons why a position has no index; stored in place of the index."""
 
     BELOW = -1  # the cube is worth less than a dead one
     ABOVE = 2  # it is worth more than a live one
@@ -31,7 +30,7 @@ class NoIndex(IntEnum):
 
 def model_equities(win_chance: ArrayLike, index: float) -> Values:
     """float64[..., 3]: no-double equities by the model for each cube of `CUBES`."""
-    from bgdata.equity.curves import janowski_equities  # a kernel, which declaring the dataset kind does not need
+    from bgdata.equity.curves import janowski_equities  # a kernel, which the declaration of the kind does not need
 
     return np.stack([janowski_equities(win_chance, owner=owner, cube_life_index=index) for owner in CubeOwner], axis=-1)
 
@@ -45,7 +44,7 @@ def cube_life_indexes(win_chance: ArrayLike, exact: ArrayLike, error_bound: floa
     win, equities = np.asarray(win_chance, np.float64), np.asarray(exact, np.float64)
     dead = (2.0 * win - 1.0)[..., None]
     gap = model_equities(win, 1.0) - dead
-    # the equity may be off by the bound, the dead one as well, and the live one by 5 / 3 of it where it is steepest
+    # the equity and the dead one may be off by the bound, the live one by up to 5 / 3 of it
     uncertainty = 5.0 * error_bound / np.maximum(np.abs(gap), error_bound)
     is_uncertain = uncertainty > CERTAINTY
     index = (equities - dead) / np.where(is_uncertain, 1.0, gap)
@@ -56,8 +55,8 @@ def cube_life_indexes(win_chance: ArrayLike, exact: ArrayLike, error_bound: floa
 
 
 def margins(exact: ArrayLike) -> Values:
-    """float64[..., 3] by which doubling a centered cube, redoubling, and taking are right (negative: wrong), in points
-    per unit cube before the double, from exact equities [..., 3]."""
+    """float64[..., 3]: by how much doubling a centered cube, redoubling, and taking are right (negative: wrong), in
+    points per unit cube before the double, from exact equities [..., 3]."""
     found = np.asarray(exact, np.float64)
     taken = 2.0 * found[..., 2]
     doubled = np.minimum(taken, 1.0)
@@ -65,8 +64,8 @@ def margins(exact: ArrayLike) -> Values:
 
 
 def decision_losses(win_chance: ArrayLike, exact_margins: ArrayLike, index: float = DEFAULT_INDEX) -> Values:
-    """float64[..., 3]: what the decisions of the model about doubling, redoubling and taking lose against the right
-    decisions, whose margins are given; 0 where the model is right. A tie is a double and a pass, as in gnubg."""
+    """float64[..., 3]: losses of the model's decisions to double, redouble and take, from the exact margins; 0 if the
+    model is right. A tie is a double and a pass, as in gnubg."""
     by_model, exact = margins(model_equities(win_chance, index)), np.asarray(exact_margins, np.float64)
     acts = np.concatenate([by_model[..., :2] > -TIE, by_model[..., 2:] > TIE], axis=-1)
     return np.where(acts, np.maximum(-exact, 0.0), np.maximum(exact, 0.0))

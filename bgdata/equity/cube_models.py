@@ -1,5 +1,5 @@
-"""The models of the cube: the one list for kernels, options of commands, recipes and documentation. Light to import;
-`doubling` computes what they say."""
+"""The list of cube models for kernels, command options, recipes and documentation. Light to import; `doubling` computes
+them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from bgdata.errors import InvalidParameterError
 
 
 class CubeModel(NamedTuple):
-    """A model of the cube. Kernels know it by its place in CUBE_MODELS."""
+    """A model of the cube. Kernels use its index in CUBE_MODELS."""
 
     name: str  # of the option --model, and of the method of a decision
-    setting: str  # what its number is
-    prefix: str  # in recipes, before that number: jump:0.08
-    knows_matches: bool = True  # the score of a match
-    knows_jacoby: bool = True  # the Jacoby rule
+    setting: str  # meaning of its number
+    prefix: str  # before the number in recipes: jump:0.08
+    knows_matches: bool = True  # supports match scores
+    knows_jacoby: bool = True  # supports the Jacoby rule
 
 
 CUBE_MODELS = (
@@ -27,10 +27,10 @@ JANOWSKI, JUMP, JANOWSKI_FIRST = range(len(CUBE_MODELS))
 MODEL_NAMES = tuple(model.name for model in CUBE_MODELS)
 
 
-DEFAULT_INDEX = 0.7  # the best constant one in self-play, by the blog Computational Backgammon (2012)
+DEFAULT_INDEX = 0.7  # the best constant index in self-play by the blog Computational Backgammon (2012)
 
 
 def check_cube_life_index(index: float) -> None:
-    """Raise InvalidParameterError unless it is from 0 (dead) to 1 (live)."""
+    """Raises InvalidParameterError unless the index is from 0 (dead) to 1 (live)."""
     if not 0 <= index <= 1:
         raise InvalidParameterError(f"expected a cube life index from 0 to 1, got {index}")

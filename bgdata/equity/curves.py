@@ -1,11 +1,11 @@
-"""Equity as a function of winning chance, in the form of all cube models here: three straight pieces between the ends
-and two knots.
+"""Equity as a function of winning chance. The curve of every cube model has three straight pieces, between the ends and
+two knots.
 
-The pieces meet where the live cube is turned. A model only places the knots; mixing curves, comparing them and finding
-the winning chances at which decisions change is the same for all models, in money play and in matches. The functions
-take one position, in kernels or in Python.
+The pieces meet where the live cube is turned. A model only places the knots. Mixing and comparing curves, and finding
+the winning chances at which decisions change, are the same for all models, in money play and in matches. Functions take
+one position, in kernels or in Python.
 
-Janowski's model in money play: between a dead cube and one that is always turned at the right moment.
+Janowski's model in money play is between a dead cube and one that is always turned at the right moment.
 
 A dead cube is never turned again: equity is linear in the winning chance P, P (W + L) - L, with W and L the mean points
 of a win and of a loss. With a live cube, chances drift without jumps, and the cube is turned exactly where taking and
@@ -25,10 +25,10 @@ straight in P between the take and the cash point, by the general formulas of Ja
     cube of the opponent         S P - L - x/2
     cube in the middle           4 / (4 - x) (S P - L - x/4)
 
-So the window from take to cash point depends on x, and outside of it equity is held at -1 and 1. Nobody is too good to
-double but where the equity of a dead cube exceeds 1, which was the error: who plays on still has the cube. Nobody has
-that program: these are its formulas by its printed figures, of which fewer come out with the other centered cubes that
-we tried. It is for money play without the Jacoby rule.
+So the window from take to cash point depends on x; outside of it equity is -1 or 1. The player is too good to double
+only if the equity of a dead cube exceeds 1. That was the error: a player who plays on still has the cube. The program
+is not available; these are its formulas inferred from its printed figures, of which other formulas for the centered
+cube match fewer. It is for money play without the Jacoby rule.
 
 The jump model: Janowski's, with winning chances that jump rather than drift.
 
@@ -36,20 +36,20 @@ Jumps are symmetric; their mean absolute size is `volatility`. In the approximat
 between the decision points, but the points move: players double before the opponent's take point, since a jump may
 carry the chances past it. Equities are no-double equities of the player on roll, in points per unit cube.
 
-All formulas are one: where the live cube's equity bends, a jump costs half its mean size times the change of the slope,
-as the mean over jumps to either side of a bend is below it by that. For money this gives the formulas that were
-published, and at match scores the same with the live cube's mwc (`owned_jump_curve`, `centered_jump_curve`).
+All formulas follow one rule: at a bend of the live cube's equity, a jump costs half its mean size times the change of
+slope, which is how far the mean over jumps to either side is below the bend. For money this gives the published
+formulas. At match scores it uses the live cube's mwc (`owned_jump_curve`, `centered_jump_curve`).
 
-Volatility may be local: the equity of the present cube goes by the jumps to come in this position (`local`), while take
-and cash points, of cubes that will be turned in other positions, go by the mean volatility.
+Volatility may be local: the equity of the present cube uses the jumps in this position (`local`), while take and cash
+points of cubes turned in later positions use the mean volatility.
 
-These are the corrected formulas (post "Jump model revisited" of 5 April 2012 and arXiv 1203.5692 as last revised); the
-ones published in March 2012 were withdrawn by their author. `numeric` solves the model without the approximation.
-The approximation is not the limit for small jumps: how far jumps overshoot depends on their distribution, and
-double-exponential jumps cost the owner of a cube half as much again. The model was published without the Jacoby rule:
-under it the live curve of a centered cube is flat beyond its knots, as gammons do not count, and by the same formula
-jumps cost more there. Its equities are then up to 0.08 points off the numeric solution at the default volatility,
-twice as far as without the rule, and it doubles at winning chances within 0.035 of where that does.
+These are the corrected formulas (post "Jump model revisited" of 5 April 2012 and the last revision of arXiv 1203.5692);
+the author withdrew those of March 2012. `numeric` solves the model without the approximation. The approximation is not
+the limit for small jumps: the overshoot depends on their distribution, and double-exponential jumps cost the owner of a
+cube half as much again. The model was published without the Jacoby rule. With it, the live curve of a centered cube is
+flat beyond its knots, as gammons do not count, so jumps cost more there by the same formula. Its equities then differ
+from the numeric solution by up to 0.08 points at the default volatility, twice as much as without the rule, and its
+double points by up to 0.035.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ from bgdata.kernel import kernel
 
 CENTERED, ON_ROLL, OPPONENT = 0, 1, 2
 OWNER_CODES = {CubeOwner.CENTERED: CENTERED, CubeOwner.ON_ROLL: ON_ROLL, CubeOwner.OPPONENT: OPPONENT}
-NEVER = 2.0  # a winning chance that is never reached: the decision does not change
-DEFAULT_VOLATILITY = 0.113  # implies a cube life index of 0.7 where wins and losses are worth 1.25 points
-MOST_VOLATILITY = 0.25  # beyond, equities fall with the winning chance where mean points are far apart
+NEVER = 2.0  # a winning chance that is never reached
+DEFAULT_VOLATILITY = 0.113  # implies a cube life index of 0.7 if wins and losses are worth 1.25 points
+MOST_VOLATILITY = 0.25  # above it, equities can fall with the winning chance if mean points are far apart
 
 
 class Curve(NamedTuple):
-    """Equity straight between (0, lose), (low, at_low), (high, at_high) and (1, win): winning chances and no-double
-    equities of the player on roll. Curves never fall, and `low` is at most `high`."""
+    """A curve with straight pieces between (0, lose), (low, at_low), (high, at_high) and (1, win): winning chances and
+    no-double equities of the player on roll. Curves never fall, and `low` is at most `high`."""
 
     low: float
     high: float
@@ -84,17 +84,17 @@ class Curve(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Winning chances of the player on roll, 0 to 1, at which cube decisions change; NEVER where they do not."""
+    """Winning chances of the player on roll, 0 to 1, at which cube decisions change; NEVER if they do not."""
 
-    take_point: float  # of the player on roll itself, were it doubled now: from here on it takes
-    double_point: float  # from here on it doubles, up to where playing on is worth more
+    take_point: float  # from here on the player on roll takes, if doubled
+    double_point: float  # from here on it doubles, unless playing on is worth more
     cash_point: float  # from here on the opponent passes
     too_good_point: float  # from here on playing on is worth more than a pass
 
 
 @kernel()
 def piece(win: float, start: float, end: float, at_start: float, at_end: float) -> float:
-    """The line through (start, at_start) and (end, at_end) at `win`; `at_end` if the two points are one."""
+    """The line through (start, at_start) and (end, at_end) at `win`; `at_end` if the points coincide."""
     width = end - start
     return at_end if width <= 0.0 else at_start + (at_end - at_start) * ((win - start) / width)
 
@@ -111,7 +111,7 @@ def curve_equity(curve: Curve, win: float) -> float:
 
 @kernel()
 def mix(live: Curve, index: float) -> Curve:
-    """Janowski's mixture: `index` times the live curve, plus the rest times the line of the dead cube."""
+    """Janowski's mixture: `index` times the live curve plus 1 - `index` times the line of the dead cube."""
     rise = live.win - live.lose
     at_low = index * live.at_low + (1.0 - index) * (live.lose + rise * live.low)
     at_high = index * live.at_high + (1.0 - index) * (live.lose + rise * live.high)
@@ -120,7 +120,8 @@ def mix(live: Curve, index: float) -> Curve:
 
 @kernel()
 def first_reaching(curve: Curve, equity: float) -> float:
-    """The least winning chance at which a curve reaches an equity: 0 if it begins above, NEVER if it never does."""
+    """The lowest winning chance at which a curve reaches an equity: 0 if it starts above it, NEVER if it stays
+    below."""
     if curve.lose >= equity:
         return 0.0
     if curve.at_low >= equity:
@@ -134,7 +135,7 @@ def first_reaching(curve: Curve, equity: float) -> float:
 
 @kernel()
 def scale(curve: Curve, factor: float) -> Curve:
-    """The curve in the units of another cube value."""
+    """The curve in units of another cube value."""
     return Curve(
         curve.low, curve.high, factor * curve.lose, factor * curve.at_low, factor * curve.at_high, factor * curve.win
     )
@@ -142,29 +143,29 @@ def scale(curve: Curve, factor: float) -> Curve:
 
 @kernel()
 def mirror(curve: Curve) -> Curve:
-    """The curve as the opponent sees it, with equities of the other sign."""
+    """The curve seen by the opponent, with the sign of equities reversed."""
     return Curve(1.0 - curve.high, 1.0 - curve.low, -curve.win, -curve.at_high, -curve.at_low, -curve.lose)
 
 
 @kernel()
 def doubled_equity(taken: Curve, passed: float, beaver_factor: float, win: float) -> float:
-    """The value of a double if the opponent answers it best. A taken cube that costs the doubler money is beavered,
-    which multiplies it by `beaver_factor`: 2 in money play with beavers, else 1."""
+    """The value of a double against the opponent's best answer. A taken double with negative equity is beavered, which
+    multiplies it by `beaver_factor`: 2 in money play with beavers, else 1."""
     equity = curve_equity(taken, win)
     return min(passed, equity if equity >= 0.0 else beaver_factor * equity)
 
 
 @kernel()
 def double_point(now: Curve, taken: Curve, passed: float, beaver_factor: float) -> float:
-    """The winning chance from which doubling is worth at least as much as the curve `now`, up to where the opponent
-    passes; NEVER if playing on is worth more even there."""
+    """The winning chance from which doubling is worth at least as much as the curve `now`, up to the cash point; NEVER
+    if playing on is worth more even there."""
     cash = min(first_reaching(taken, passed), 1.0)
     zero = first_reaching(taken, 0.0) if beaver_factor > 1.0 else 0.0
     above, gain_above = cash, doubled_equity(taken, passed, beaver_factor, cash) - curve_equity(now, cash)
     if gain_above < 0.0:
         return NEVER
     while above > 0.0:
-        below = 0.0  # the next winning chance at which a curve bends, or `taken` is 0
+        below = 0.0  # next lower winning chance at which a curve bends, or `taken` is 0
         for knot in (now.low, now.high, taken.low, taken.high, zero):
             if knot < above:
                 below = max(below, knot)
@@ -183,7 +184,7 @@ def owner_code(owner: CubeOwner | str) -> int:
 
 
 class LivePoints(NamedTuple):
-    """Winning chances of the player on roll between which a live cube is not turned."""
+    """The winning chances of the player on roll between which a live cube is not turned."""
 
     take_point: float
     cash_point: float
@@ -198,7 +199,7 @@ def live_points(mean_win: float, mean_loss: float) -> LivePoints:
 
 @kernel()
 def live_curve(mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """The live cube's equity, by owner code; `is_jacoby` only matters for a centered cube."""
+    """The live cube's equity, by owner code; `is_jacoby` matters only for a centered cube."""
     points = live_points(mean_win, mean_loss)
     if owner == CENTERED:
         if is_jacoby:
@@ -211,7 +212,7 @@ def live_curve(mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -
 
 @kernel()
 def index_of(owner: int, own_index: float, opponent_index: float) -> float:
-    """The cube life index of a cube by its owner, from the indexes of the player on roll and of the opponent."""
+    """The cube life index of a cube by its owner, from those of the player on roll and of the opponent."""
     if owner == CENTERED:
         return 0.5 * (own_index + opponent_index)
     return own_index if owner == ON_ROLL else opponent_index
@@ -221,7 +222,7 @@ def index_of(owner: int, own_index: float, opponent_index: float) -> float:
 def janowski_curve(
     mean_win: float, mean_loss: float, owner: int, own_index: float, opponent_index: float, is_jacoby: bool
 ) -> Curve:
-    """The model's equity, by owner code."""
+    """The equity of Janowski's model, by owner code."""
     return mix(live_curve(mean_win, mean_loss, owner, is_jacoby), index_of(owner, own_index, opponent_index))
 
 
@@ -248,8 +249,8 @@ def first_equity(win: float, mean_win: float, mean_loss: float, owner: int, inde
 
 @kernel()
 def first_points(mean_win: float, mean_loss: float, owner: int, index: float) -> Points:
-    """Where decisions change by the model as first published, for a centered cube or one that the player on roll owns:
-    Janowski's formulas, but for the too-good point, which is that of a dead cube."""
+    """Where decisions change in the model as first published, for a centered cube or one that the player on roll owns.
+    The formulas are Janowski's, except the too-good point, which is that of a dead cube."""
     window, width = first_window(mean_win, mean_loss, index), mean_win + mean_loss + 0.5 * index
     above_loss = index if owner == ON_ROLL else 0.5 * index * (3.0 - index) / (2.0 - index)
     too_good_point = (mean_loss + 1.0) / (mean_win + mean_loss)
@@ -278,10 +279,10 @@ def janowski_equities(
     opponent_cube_life_index: float | None = None,
     is_jacoby: bool = False,
 ) -> NDArray[np.float64]:
-    """float64[...]: no-double equities of the player on roll, in points per unit cube, from arrays that broadcast:
-    winning chances, and mean points of a win and of a loss (1 to 3).
+    """float64[...]: no-double equities of the player on roll by Janowski's model, in points per unit cube. Winning
+    chances, and mean points of a win and of a loss (1 to 3), are arrays that broadcast.
 
-    The opponent's cube life index is the same unless it is given; 0 means a dead cube and 1 a live one.
+    The opponent's cube life index defaults to the same; 0 is a dead cube, 1 a live one.
 
     >>> janowski_equities([0.25, 0.5, 0.7], 1.25, 1.25, owner=CubeOwner.ON_ROLL).round(4).tolist()
     [-0.5375, 0.175, 0.745]
@@ -298,7 +299,7 @@ def janowski_equities(
 def situation_rows(
     win: ArrayLike, mean_win: ArrayLike, mean_loss: ArrayLike
 ) -> tuple[NDArray[np.float64], tuple[int, ...]]:
-    """float64[n, 3] rows of arrays that broadcast to a shape, and the shape. Raises InvalidParameterError."""
+    """float64[n, 3]: rows of arrays that broadcast, and their common shape. Raises InvalidParameterError."""
     try:
         columns = np.broadcast_arrays(*(np.asarray(column, float) for column in (win, mean_win, mean_loss)))
     except ValueError as error:
@@ -313,7 +314,7 @@ def situation_rows(
 
 
 def both_indexes(cube_life_index: float, opponent_cube_life_index: float | None) -> tuple[float, float]:
-    """Both players' cube life indexes, equal unless the second is given. Raises InvalidParameterError."""
+    """Both players' cube life indexes; the second defaults to the first. Raises InvalidParameterError."""
     other = cube_life_index if opponent_cube_life_index is None else opponent_cube_life_index
     for index in (cube_life_index, other):
         check_cube_life_index(index)
@@ -322,8 +323,8 @@ def both_indexes(cube_life_index: float, opponent_cube_life_index: float | None)
 
 @kernel()
 def owned_slope(mean_win: float, mean_loss: float, volatility: float) -> float:
-    """Points per winning chance of an owned cube below the cash point; that of an opponent's cube above the take point
-    is the same with the two mean points swapped."""
+    """Points per winning chance of an owned cube below the cash point. For the opponent's cube above the take point,
+    swap the mean points."""
     width = mean_win + mean_loss + 0.5
     return width - volatility / 4.0 * width * width / ((mean_win - 0.5) * (mean_loss + 1.0))
 
@@ -338,8 +339,8 @@ def turning_equity(mean_win: float, mean_loss: float, volatility: float) -> floa
 def jump_curve(
     mean_win: float, mean_loss: float, owner: int, volatility: float, local: float, is_jacoby: bool = False
 ) -> Curve:
-    """The model's equity, by owner code, from mean points of a win and of a loss, the mean and the local volatility;
-    `is_jacoby` only matters for a centered cube."""
+    """The equity of the jump model, by owner code, from mean points of a win and of a loss, the mean and the local
+    volatility. `is_jacoby` matters only for a centered cube."""
     if owner == CENTERED and is_jacoby:
         return centered_jump_curve(live_curve(mean_win, mean_loss, CENTERED, True), local)
     if owner == CENTERED:
@@ -359,7 +360,7 @@ def jump_curve(
 
 @kernel()
 def jump_cost(live: Curve, jump_size: float) -> float:
-    """What jumps of this mean size cost at the upper bend of a live curve; 0 if it does not bend down there."""
+    """The cost of jumps of this mean size at the upper bend of a live curve; 0 unless it bends down there."""
     if live.high >= 1.0 or live.high <= live.low:
         return 0.0
     below, above = (live.at_high - live.at_low) / (live.high - live.low), (live.win - live.at_high) / (1.0 - live.high)
@@ -368,7 +369,8 @@ def jump_cost(live: Curve, jump_size: float) -> float:
 
 @kernel()
 def owned_jump_curve(live: Curve, cash_point: float, local: float) -> Curve:
-    """The curve of a cube that the player on roll owns, from the live one (with `low` 0) and the model's cash point."""
+    """The curve of a cube owned by the player on roll, from the live curve (with `low` 0) and the model's cash
+    point."""
     if live.high >= 1.0 or live.high <= 0.0:
         return live
     slope = (live.at_high - jump_cost(live, local) - live.lose) / live.high
@@ -377,13 +379,13 @@ def owned_jump_curve(live: Curve, cash_point: float, local: float) -> Curve:
 
 @kernel()
 def centered_jump_curve(live: Curve, local: float) -> Curve:
-    """The curve of a centered cube from the live one. Jumps are no longer than its window is wide."""
+    """The curve of a centered cube from the live curve. Jumps are limited to the width of its window."""
     size = min(local, live.high - live.low)
     at_low, at_high = live.at_low + jump_cost(mirror(live), size), live.at_high - jump_cost(live, size)
     return Curve(live.low, live.high, live.lose, at_low, at_high, live.win)
 
 
 def implied_index(mean_win: float, mean_loss: float, volatility: float) -> float:
-    """The cube life index with which Janowski's model has the same take point."""
+    """The cube life index for which Janowski's model has the same take point."""
     take_point = (mean_loss - 0.5) / owned_slope(mean_win, mean_loss, volatility)
     return 2.0 * ((mean_loss - 0.5) / take_point - mean_win - mean_loss)

@@ -1,7 +1,6 @@
-"""The equities that a cube decision compares, the best action, and the strategies (cube models with settings) behind
-them.
+"""The equities that a cube decision compares, the best action, and strategies (cube models with settings).
 
-These are for kernels: a strategy is a tuple of numbers, equities are returned as tuples, and nothing is allocated.
+All of it is for kernels: a strategy is a tuple of numbers, equities are returned as tuples, and nothing is allocated.
 Other code uses `cube`.
 """
 
@@ -24,7 +23,7 @@ NOT_ALLOWED = -np.inf  # the equity of a double that the rules forbid, or that c
 
 
 class Action(IntEnum):
-    """What is best for both sides; kernels use the numbers."""
+    """The best action of both sides; kernels use the numbers."""
 
     NO_DOUBLE = 0  # not yet, or not allowed
     DOUBLE_TAKE = 1
@@ -51,8 +50,8 @@ DEFAULT_STRATEGY = Strategy()
 
 
 class CubeEquities(NamedTuple):
-    """Equities of the player on roll: points per unit cube, or its mwc in a match. An action that the rules forbid is
-    NOT_ALLOWED; without beavers, `double_beaver` equals `double_take`."""
+    """Equities of the player on roll: points per unit cube, or mwc in a match. Forbidden actions are NOT_ALLOWED.
+    Without beavers, `double_beaver` equals `double_take`."""
 
     no_double: float
     double_take: float
@@ -76,12 +75,13 @@ def janowski(cube_life_index: float = DEFAULT_INDEX, opponent_cube_life_index: f
 
 
 def janowski_first(cube_life_index: float = DEFAULT_INDEX) -> Strategy:
-    """Janowski's model in the version that its programmer withdrew. Raises InvalidParameterError."""
+    """Janowski's model in the version that was published first and withdrawn. Raises InvalidParameterError."""
     return janowski(cube_life_index)._replace(model=JANOWSKI_FIRST)
 
 
 def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None = None) -> Strategy:
-    """The jump model, with one volatility, or another one for the present cube. Raises InvalidParameterError."""
+    """The jump model, with one volatility, or a separate local one for the present cube. Raises
+    InvalidParameterError."""
     local = volatility if local_volatility is None else local_volatility
     for given in (volatility, local):
         if not 0 <= given <= curves.MOST_VOLATILITY:
@@ -100,14 +100,14 @@ def turned_strategy(strategy: Strategy) -> Strategy:
 
 @kernel()
 def later(strategy: Strategy) -> Strategy:
-    """The strategy for a cube that is turned now: when it is turned again, the position will be another."""
+    """The strategy after the cube is turned now: the local volatility becomes the mean one."""
     model, own, other, mean, _ = strategy
     return Strategy(model, own, other, mean, mean)
 
 
 @kernel()
 def best_answer(equities: CubeEquities) -> float:
-    """The value of a double if the opponent answers it best, or NOT_ALLOWED."""
+    """The value of a double against the opponent's best answer, or NOT_ALLOWED."""
     return min(equities.double_take, equities.double_beaver, equities.double_pass)
 
 
@@ -139,7 +139,7 @@ def mean_points(chances: NDArray[np.floating]) -> tuple[float, float, float]:
 
 @kernel()
 def money_curve(strategy: Strategy, mean_win: float, mean_loss: float, owner: int, is_jacoby: bool) -> Curve:
-    """Equity by winning chance in money play, by owner code, by a model that is a curve: JANOWSKI or JUMP."""
+    """The equity curve in money play, by owner code, of a model that has one: JANOWSKI or JUMP."""
     if strategy.model == JUMP:
         return curves.jump_curve(mean_win, mean_loss, owner, strategy.volatility, strategy.local_volatility, is_jacoby)
     return curves.janowski_curve(
@@ -194,7 +194,7 @@ def money_points_of(
 def fill_money_equities(
     strategy: Strategy, chances: Array, owner: int, is_jacoby: bool, has_beavers: bool, equities: Array
 ) -> None:
-    """Fills equities[row] with what chances[row, 0:5] are worth if both sides choose their best actions."""
+    """Fills equities[row] with the worth of chances[row, 0:5] if both sides choose their best actions."""
     for row in range(len(chances)):
         equities[row] = best_equity(money_equities(strategy, chances[row], owner, is_jacoby, has_beavers))
 
@@ -208,12 +208,11 @@ def money_points(
     is_jacoby: bool = False,
     has_beavers: bool = False,
 ) -> PointColumns:
-    """Take, double (of a cube that the player owns: redouble), cash and too-good points, float64[...] each, by arrays
-    of mean points of a win and of a loss that broadcast. They are the winning chances at which the equities of two
-    actions are equal.
+    """Take, double (redouble if the player owns the cube), cash and too-good points, float64[...] each, from arrays of
+    mean points of a win and of a loss that broadcast. At these winning chances two actions have equal equities.
 
-    Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and for a model
-    that does not know the Jacoby rule.
+    Raises InvalidParameterError for mean points out of range, a cube that the player may not turn, and a model that
+    does not support the Jacoby rule.
     """
     code = check_money(strategy, owner, is_jacoby=is_jacoby)
     if code == OPPONENT:
@@ -225,8 +224,8 @@ def money_points(
 
 
 def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int:
-    """The number of an owner in kernels. Raises InvalidParameterError for a text that is no owner, and for a model
-    that does not know the Jacoby rule where it matters."""
+    """The number of an owner in kernels. Raises InvalidParameterError for an unknown owner, and for a model that does
+    not support the Jacoby rule if the rule matters."""
     code = curves.owner_code(owner)
     if is_jacoby and not CUBE_MODELS[strategy.model].knows_jacoby and code == CENTERED:
         raise InvalidParameterError(f"expected a model that knows the jacoby rule, got {MODEL_NAMES[strategy.model]}")
@@ -234,8 +233,8 @@ def check_money(strategy: Strategy, owner: CubeOwner, *, is_jacoby: bool) -> int
 
 
 def check_chances(chances: Array) -> NDArray[np.float64]:
-    """Five cumulative chances in each row, as float64[n, 5]. Raises InvalidParameterError for another shape, values
-    outside 0 to 1, or a chance above one that includes it (by more than rounding)."""
+    """Five cumulative chances per row, as float64[n, 5]. Raises InvalidParameterError for another shape, values outside
+    0 to 1, or a chance above one that includes it (beyond rounding)."""
     rows = np.ascontiguousarray(chances, np.float64)
     if rows.ndim != 2 or rows.shape[1] != 5:
         raise InvalidParameterError(f"expected chances[n, 5], got {list(rows.shape)}")

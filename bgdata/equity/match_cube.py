@@ -1,12 +1,13 @@
-"""The cube in a match: Janowski's mixture, or the jump model, with W and L from a match equity table; decisions in mwc.
+"""The cube in a match by Janowski's mixture or the jump model, with the worths of wins and losses from a match equity
+table. Decisions are in mwc.
 
-A live cube is turned where taking and passing are equal, as in money play. But every cube value has its own curve: they
+As in money play, a live cube is turned where taking and passing are equal. But every cube value has its own curve: they
 are solved downwards from the first value that decides the match for either side (T. Keith's algorithm). With a dead
-cube, mwc is linear between the mean of losses and the mean of wins. With jumps, every bend of a live curve costs what
-it costs in money play, and decision points are those of the model's own curves.
+cube, mwc is linear between the mean of losses and the mean of wins. With jumps, every bend of a live curve has the same
+cost as in money play, and decision points are those of the model's own curves.
 
 In kernels a match is `cells`, the float64[2, n + 1, n + 1] of a `MatchEquity`, and the points that both sides need.
-Cubes rise as far as they can change anything.
+Cube values are followed until they cannot change the result.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, seen by the player on roll: points that both need, and whether it is the Crawford game."""
+    """A game of a match, seen by the player on roll: points that both sides need, and whether it is the Crawford
+    game."""
 
     away: int
     opponent_away: int
@@ -47,7 +49,8 @@ class MatchGame(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The winning chance, and the shares of wins and of losses that are gammons (backgammons too) and backgammons."""
+    """The winning chance, and the shares of gammons (including backgammons) and of backgammons among wins and
+    losses."""
 
     win: float
     win_gammon: float
@@ -57,21 +60,21 @@ class Shares(NamedTuple):
 
 
 class MatchCurves(NamedTuple):
-    """mwc by winning chance, with a live cube or with jumps: for the present cube by owner, for the cube once doubled
-    and taken, and for a pass."""
+    """mwc by winning chance, with a live cube or with jumps: for the present cube by owner, for the cube after a double
+    and take, and for a pass."""
 
     centered: Curve
     owned: Curve
     opponent_owned: Curve
-    doubled_owned: Curve  # the opponent has doubled
-    doubled_opponent_owned: Curve  # the player on roll has
-    passed: float  # the opponent passes
-    dropped: float  # the player on roll does
+    doubled_owned: Curve  # after a double by the opponent
+    doubled_opponent_owned: Curve  # after a double by the player on roll
+    passed: float  # after a pass of the opponent
+    dropped: float  # after a pass of the player on roll
 
 
 @kernel(borrows=True)
 def shares_of(chances: NDArray[np.floating]) -> Shares:
-    """Shares from five cumulative chances[0:5]; no gammons where there is nothing to win, or to lose."""
+    """Shares from five cumulative chances[0:5]; without gammons if there are no wins, or no losses."""
     win = min(max(float(chances[0]), 0.0), 1.0)
     won, lost = max(win, 1e-12), max(1.0 - win, 1e-12)
     return Shares(
@@ -85,7 +88,7 @@ def shares_of(chances: NDArray[np.floating]) -> Shares:
 
 @kernel(borrows=True)
 def mwc_after(cells: Cells, game: MatchGame, points: int) -> float:
-    """mwc of the player on roll once it has won `points` (negative: lost)."""
+    """mwc of the player on roll after winning `points` (negative: losing)."""
     away, opponent_away = game.away - max(points, 0), game.opponent_away - max(-points, 0)
     if away <= 0:
         return 1.0
@@ -97,7 +100,8 @@ def mwc_after(cells: Cells, game: MatchGame, points: int) -> float:
 
 @kernel(borrows=True)
 def mean_mwc(cells: Cells, game: MatchGame, points: int, gammon: float, backgammon: float) -> float:
-    """mwc after a game of `points` (negative: lost), or a gammon or backgammon of it, by their shares."""
+    """mwc after a game worth `points` (negative: lost), averaged over single games, gammons and backgammons by their
+    shares."""
     single = mwc_after(cells, game, points)
     double, triple = mwc_after(cells, game, 2 * points), mwc_after(cells, game, 3 * points)
     return single + gammon * (double - single) + backgammon * (triple - double)
@@ -113,8 +117,8 @@ def dead_curve(cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -
 
 @kernel(borrows=True)
 def turning_points(game: MatchGame, value: int, higher: MatchCurves, passed: float, dropped: float) -> LivePoints:
-    """Take and cash point of a cube of this value, from the curves of the next one, and mwc after a pass of either
-    side; 0 and 1 for who gains nothing from the next one."""
+    """Take and cash point of a cube of this value, from the curves of the next value, and mwc after a pass of either
+    side; 0 and 1 for a side that gains nothing from the next cube."""
     cash_point = min(first_reaching(higher.opponent_owned, passed), 1.0) if game.away > value else 1.0
     take_point = min(first_reaching(higher.owned, dropped), 1.0) if game.opponent_away > value else 0.0
     return LivePoints(take_point, cash_point)
@@ -122,7 +126,7 @@ def turning_points(game: MatchGame, value: int, higher: MatchCurves, passed: flo
 
 @kernel(borrows=True)
 def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher: MatchCurves) -> MatchCurves:
-    """The live cube's mwc at `value` from that of the next cube."""
+    """The live cube's curves at `value` from those of the next value."""
     dead = dead_curve(cells, game, value, shares)
     passed, dropped = mwc_after(cells, game, value), mwc_after(cells, game, -value)
     points = turning_points(game, value, higher, passed, dropped)
@@ -136,8 +140,8 @@ def live_below(cells: Cells, game: MatchGame, value: int, shares: Shares, higher
 
 @kernel(borrows=True)
 def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, shares: Shares) -> MatchCurves:
-    """The curves from which `model_curve` makes those of a model: of the live cube, or with jumps, of the mean size
-    once the cube is turned and of the local size before."""
+    """The curves that `model_curve` turns into those of a model: the live cube's, or those with jumps. Jumps have the
+    mean size after the cube is turned and the local size before."""
     value = 2 * cube_value
     while value < max(game.away, game.opponent_away):
         value *= 2
@@ -161,7 +165,7 @@ def model_curves(strategy: Strategy, cells: Cells, game: MatchGame, cube_value: 
 
 @kernel()
 def model_curve(strategy: Strategy, curve: Curve, index: float) -> Curve:
-    """A curve of `model_curves` as the model has it: mixed with a dead cube, or with jumps as it is."""
+    """A curve of `model_curves` in the model: mixed with a dead cube, or unchanged with jumps."""
     return curve if strategy.model == JUMP else mix(curve, index)
 
 
@@ -169,8 +173,8 @@ def model_curve(strategy: Strategy, curve: Curve, index: float) -> Curve:
 def match_curve(
     cells: Cells, game: MatchGame, cube_value: int, owner: int, shares: Shares, strategy: Strategy, curves: MatchCurves
 ) -> Curve:
-    """The mwc of the present cube by the model, by owner code, from its `model_curves`. The index of a player who gains
-    nothing from a higher cube does not count for a centered one."""
+    """The mwc curve of the present cube in the model, by owner code, from its `model_curves`. For a centered cube, the
+    index of a player who gains nothing from a higher cube is ignored."""
     if game.is_crawford:
         return dead_curve(cells, game, cube_value, shares)
     index = index_of(owner, strategy.cube_life_index, strategy.opponent_cube_life_index)
@@ -189,8 +193,8 @@ def match_curve(
 def match_equities(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> CubeEquities:
-    """mwc of the cube decision of the player on roll in a match, from chances[0:5]. Doubling is NOT_ALLOWED by the
-    rules, and where the cube already wins the match."""
+    """mwc of the cube decision of the player on roll in a match, from chances[0:5]. Doubling is NOT_ALLOWED if the
+    rules forbid it, or if the cube already wins the match."""
     shares = shares_of(chances)
     curves = model_curves(strategy, cells, game, cube_value, shares)
     now = curve_equity(match_curve(cells, game, cube_value, owner, shares, strategy, curves), shares.win)
@@ -205,8 +209,8 @@ def match_equities(
 def match_points(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating]
 ) -> Points:
-    """Where decisions about a cube change in a match, with the shares of gammons among wins and losses taken from
-    chances[0:5]. If the opponent owns the cube, only the take point is meaningful."""
+    """Where cube decisions change in a match, with the shares of gammons among wins and losses of chances[0:5]. If the
+    opponent owns the cube, only the take point is meaningful."""
     shares = shares_of(chances)
     curves = model_curves(strategy, cells, game, cube_value, shares)
     now = match_curve(cells, game, cube_value, owner, shares, strategy, curves)

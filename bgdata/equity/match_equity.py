@@ -1,5 +1,5 @@
-"""Match equity tables: the chance of winning the match (mwc, 0 to 1) before a game at any score; and those of a
-warehouse by name, whether built or imported. Needs NumPy alone.
+"""Match equity tables: the chance of winning the match (mwc, 0 to 1) before a game at every score. Also finds the
+tables of a warehouse by name, built or imported. Needs only NumPy.
 
 >>> met = MatchEquity.of("example", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49])
 >>> met.mwc(1, 2), met.mwc(2, 1, is_post_crawford=True), met.mwc(1, 0)
@@ -22,42 +22,41 @@ from bgdata.game.integers import plain_integers
 from bgdata.game.match import MatchScore
 from bgdata.store.versions import Versions
 
-MOST_AWAY = 64  # points to go of a table; gnubg has no more either
+MOST_AWAY = 64  # most points to go of a table, as in gnubg
 SHOWN = 15  # points to go that a notebook shows
-KINDS = ("match_equity", "met_xml")  # built here, and read from files; the first of a name is meant
+KINDS = ("match_equity", "met_xml")  # built and imported; the first table with a name is used
 TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}  # of `row_arrays`
 Arrays = Mapping[str, NDArray[Any]]
-CROOKED = 1e-9  # how far chances of a symmetric table may be from summing to 1
+SYMMETRY_TOLERANCE = 1e-9  # tolerance for the chances of both sides of a symmetric table to sum to 1
 
 
 def _percent_cell(_: str, value: object) -> str:
-    """A cell of a table that a notebook shows: a chance in percent, a dash where there is none, or points to go."""
+    """A cell of a table in a notebook: a chance in percent, a dash if missing, or points to go."""
     if not isinstance(value, float):
         return str(value)
     return f"{100 * value:.1f}" if np.isfinite(value) else "–"
 
 
 class GameMwc(NamedTuple):
-    """Chances of winning the match after a game at some cube value, for the player: after winning or losing a single
-    game, a gammon or a backgammon."""
+    """The player's chances of winning the match after a game at some cube value: after winning or losing a single game,
+    a gammon or a backgammon."""
 
     win: tuple[float, ...]
     lose: tuple[float, ...]
 
     @property
     def gammon_value(self) -> float:
-        """How much more winning a gammon is worth than winning a single game, as a share of the swing between winning
-        and losing a single game: 0.5 for money. The gammon price of gnubg is twice that. NaN where the game decides
-        nothing."""
+        """The gain of winning a gammon over a single game, as a share of the swing between winning and losing a single
+        game: 0.5 for money. gnubg's gammon price is twice that. NaN if the game decides nothing."""
         return _ratio(self.win[1] - self.win[0], self.win[0] - self.lose[0])
 
 
 @dataclass(frozen=True, eq=False)
 class MatchEquity:
-    """A match equity table, seen by one player: `cells`, a read-only float64[2, n + 1, n + 1], is its mwc by (is
-    post-Crawford, away, opponent_away). At 0-away the match is over; a score that the table does not have is NaN.
+    """A match equity table seen by one player. `cells`, a read-only float64[2, n + 1, n + 1], is its mwc by (is
+    post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN.
 
-    A score with one side 1-away that is not post-Crawford is that of the Crawford game.
+    A score with one side 1-away that is not post-Crawford is the Crawford game.
     """
 
     name: str
@@ -67,7 +66,7 @@ class MatchEquity:
         return f"MatchEquity({self.name}, to {self.length}-away)"
 
     def _repr_html_(self) -> str:
-        """Chances of winning the match by score, in percent, as notebooks show them: to 15-away at most."""
+        """The chances of winning the match by score in percent, up to 15-away, for notebooks."""
         from bgdata.store.table_html import rows_html
 
         scores = range(1, min(self.length, SHOWN) + 1)
@@ -90,11 +89,11 @@ class MatchEquity:
         *,
         is_symmetric: bool | None = None,
     ) -> Self:
-        """The table from mwc [n, n] by (away - 1, opponent_away - 1), of which the first row and column are those of
-        the Crawford game, and `post_crawford`, the player's mwc when it trails 1-, 2-, ...-away after it.
-        `opponent_post_crawford` is the same for the opponent, equal unless given. With `is_symmetric`, the default if
-        there is one post-Crawford row, both sides must have the same chances. Raises InvalidParameterError for a table
-        that breaks these rules."""
+        """A table of mwc [n, n] by (away - 1, opponent_away - 1), whose first row and column are the Crawford game.
+        `post_crawford` is the player's mwc when it trails 1-, 2-, ...-away after the Crawford game, and
+        `opponent_post_crawford` the opponent's, by default the same. With `is_symmetric`, the default for one
+        post-Crawford row, both sides must have the same chances. Raises InvalidParameterError for a table that breaks
+        these rules."""
         own = np.asarray(post_crawford, float)
         other = own if opponent_post_crawford is None else np.asarray(opponent_post_crawford, float)
         table = np.asarray(before, float)
@@ -106,8 +105,8 @@ class MatchEquity:
         cells[1, 1 : len(own) + 1, 1] = own
         cells.flags.writeable = False
         found = cls(name, cells)
-        if symmetric and found.asymmetry > CROOKED:
-            raise InvalidParameterError(f"expected both sides to have the same chances, got {found.crooked_cell()}")
+        if symmetric and found.asymmetry > SYMMETRY_TOLERANCE:
+            raise InvalidParameterError(f"expected both sides to have the same chances, got {found.asymmetric_cell()}")
         return found
 
     @property
@@ -117,7 +116,7 @@ class MatchEquity:
 
     @cached_property
     def post_crawford_length(self) -> int:
-        """The largest number of points to go of a trailer after the Crawford game: `length`, or less."""
+        """The largest number of points to go of a trailer after the Crawford game, at most `length`."""
         return int(np.isfinite(self.cells[1, 1:, 1]).sum())
 
     @property
@@ -130,8 +129,8 @@ class MatchEquity:
         swapped: NDArray[np.float64] = np.abs(self.cells + self.cells.transpose(0, 2, 1) - 1)[:, 1:, 1:]
         return swapped
 
-    def crooked_cell(self) -> str:
-        """The score with the largest deviation of that sum, in words."""
+    def asymmetric_cell(self) -> str:
+        """The score with the largest asymmetry, in words."""
         part, row, column = np.unravel_index(int(np.nanargmax(self._asymmetries)), self._asymmetries.shape)
         away, opponent_away = int(row) + 1, int(column) + 1
         here, there = self.cells[part, away, opponent_away], self.cells[part, opponent_away, away]
@@ -146,7 +145,7 @@ class MatchEquity:
 
     def mwc(self, away: int, opponent_away: int, *, is_post_crawford: bool = False) -> float:
         """The player's chance of winning the match before a game at this score; 1 or 0 once a side needs no more
-        points. Raises InvalidScoreError for a score that the table does not have."""
+        points. Raises InvalidScoreError for a score that the table lacks."""
         try:
             away, opponent_away = plain_integers([away, opponent_away])
         except TypeError:
@@ -196,7 +195,7 @@ class MatchEquity:
 
 
 def decided_cells(length: int) -> NDArray[np.float64]:
-    """float64[2, length + 1, length + 1]: cells of an empty table: the scores of matches that are over."""
+    """float64[2, length + 1, length + 1]: cells with only the scores of finished matches."""
     cells = np.full((2, length + 1, length + 1), np.nan)
     cells[:, 0, 1:] = 1.0
     cells[:, 1:, 0] = 0.0
@@ -204,7 +203,7 @@ def decided_cells(length: int) -> NDArray[np.float64]:
 
 
 def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64], other: NDArray[np.float64]) -> None:
-    """Raise InvalidParameterError unless these are chances, and of sizes that belong together."""
+    """Raises InvalidParameterError unless the values are chances and the sizes match."""
     if before.ndim != 2 or before.shape[0] != before.shape[1] or not 1 <= len(before) <= MOST_AWAY:
         raise InvalidParameterError(
             f"expected a square table of 1 to {MOST_AWAY} points to go, "
@@ -219,7 +218,7 @@ def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64]
         wrong = ~((values >= 0) & (values <= 1))
         if wrong.any():
             raise InvalidParameterError(f"expected chances from 0 to 1 in {name}, got {values[wrong][0]:g}")
-    if abs(own[0] + other[0] - 1) > CROOKED:
+    if abs(own[0] + other[0] - 1) > SYMMETRY_TOLERANCE:
         raise InvalidParameterError(
             f"expected chances at 1-away 1-away post-crawford that sum to 1, got {own[0]:g} and {other[0]:g}"
         )
@@ -230,13 +229,13 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def check_gammon_rate(rate: float) -> None:
-    """Raise InvalidParameterError unless it is from 0 to 1."""
+    """Raises InvalidParameterError unless the rate is from 0 to 1."""
     if not 0 <= rate <= 1:
         raise InvalidParameterError(f"expected a gammon rate from 0 to 1, got {rate}")
 
 
 def find_met(warehouse: Versions, name: str = "") -> MatchEquity:
-    """The table of this name; without a name the default one. Raises MissingTableError."""
+    """The table of this name, by default the default table. Raises MissingTableError."""
     wanted, known = name or default_met(warehouse), list[str]()
     for kind in KINDS:
         for table in warehouse.current(kind):
@@ -257,13 +256,13 @@ def default_met(warehouse: Versions) -> str:
 
 
 def met_names(arrays: Arrays) -> list[str]:
-    """Names of the tables that a version holds, including those given by formulas."""
+    """Names of the tables in a version, including those given by formulas."""
     return texts(arrays, "mets")
 
 
 def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
-    """A table from the arrays of a version. Raises MissingTableError for a table that the version lacks, or that is a
-    formula without chances, and CorruptFileError for scores or chances that no table has."""
+    """A table from the arrays of a version. Raises MissingTableError for a table that the version lacks or that is a
+    formula without chances, and CorruptFileError for invalid scores or chances."""
     names = met_names(arrays)
     rows = np.flatnonzero(np.asarray(arrays["met"]) == names.index(name)) if name in names else np.zeros(0, np.int64)
     if not len(rows):
@@ -272,7 +271,7 @@ def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
         raise MissingTableError(f"expected a match equity table among {have}, got {what}")
     if len({len(arrays[key]) for key in TYPES}) > 1:
         raise CorruptFileError(
-            f"expected as many scores as chances in the match equity table {name}, found others; "
+            f"expected as many scores as chances in the match equity table {name}, found different numbers; "
             "try: bgdata verify --repair"
         )
     is_post_crawford, away, opponent_away = (
@@ -292,8 +291,8 @@ def met_of_arrays(arrays: Arrays, name: str) -> MatchEquity:
 
 
 def row_arrays(mets: Sequence[MatchEquity | None]) -> dict[str, NDArray[Any]]:
-    """The arrays `met` (index of the table), `is_post_crawford`, `away`, `opponent_away` and `mwc` of all cells that
-    tables have, in this order; nothing for None."""
+    """The arrays `met` (index of the table), `is_post_crawford`, `away`, `opponent_away` and `mwc` of all known cells;
+    none for None."""
     found: list[tuple[NDArray[Any], ...]] = []
     for number, met in enumerate(mets):
         if met is not None:
@@ -311,8 +310,8 @@ def texts(arrays: Arrays, name: str) -> list[str]:
 
 
 def cell_rows(met: MatchEquity, length: int, other: MatchEquity | None = None) -> Iterator[dict[str, Any]]:
-    """One row for each score to `length`-away that a table has, with the columns of the table `match_equity`; with
-    another table, for those that both have, with its chances and the differences too."""
+    """One row per known score up to `length`-away, with the columns of the table `match_equity`. With another table,
+    rows are the scores known to both, with its chances and the differences."""
     names, columns = {"met": met.name}, {"mwc": met.cells[:, 1 : length + 1, 1 : length + 1]}
     if other is not None:
         names["other_met"], columns["other_mwc"] = other.name, other.cells[:, 1 : length + 1, 1 : length + 1]
@@ -325,7 +324,7 @@ def cell_rows(met: MatchEquity, length: int, other: MatchEquity | None = None) -
 
 
 def score_rows(met: MatchEquity, score: MatchScore) -> Iterator[dict[str, Any]]:
-    """The stakes at a score, for each cube value that can matter: chances of winning the match."""
+    """The stakes at a score as chances of winning the match, for each cube value that matters."""
     cube_value = 1
     while True:
         game = met.game(score, cube_value)

@@ -1,10 +1,10 @@
 """Match equity tables by backward induction, from the positions after the opening.
 
 Post-Crawford games are computed from the positions in which the trailer can first double. The Crawford game is
-cubeless. Every other score follows from those with fewer points to go, by a cube that is live, or any mixture of live
-and dead. Both sides are equally strong, and only the post-Crawford row counts backgammons.
+cubeless. Every other score follows from scores with fewer points to go, with a live cube or a mixture of live and dead
+cube. Both sides are equally strong. Only the post-Crawford row counts backgammons.
 
-Sums are exactly rounded, and the cube's kernels never reorder any: the same digits on any machine.
+Sums are rounded exactly, and the cube's kernels do not reorder them, so the digits are the same on any machine.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ WIN, WIN_GAMMON, WIN_BACKGAMMON, LOSE_GAMMON, LOSE_BACKGAMMON = range(5)
 
 
 class OpeningStates(NamedTuple):
-    """The positions in which the trailer can double for the first time, seen by the leader, who is not on roll: the
-    frequency of each, float64[n], and its five cumulative chances, float64[n, 5]."""
+    """The positions in which the trailer can first double, seen by the leader, who is not on roll: the frequency of
+    each, float64[n], and its five cumulative chances, float64[n, 5]."""
 
     weights: NDArray[np.float64]
     chances: NDArray[np.float64]
 
     @classmethod
     def of_trailer(cls, weights: NDArray[np.float64], chances: NDArray[np.floating]) -> OpeningStates:
-        """From chances [n, 5] as the trailer sees them."""
+        """The states of chances [n, 5] as the trailer sees them."""
         turned = np.asarray(chances, np.float64)[:, [0, 3, 4, 1, 2]]
         turned[:, WIN] = 1 - turned[:, WIN]
         return cls(np.asarray(weights, np.float64), turned)
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """float64[5]: chances of the whole game."""
-        # rounded exactly: a product of matrices may round otherwise on other processors, and the digest would differ
+        """float64[5]: mean chances of the game."""
+        # rounded exactly: a matrix product may round differently on other processors, and change the digest
         return np.array([fsum(self.weights * chances) for chances in self.chances.T])
 
     @property
@@ -53,8 +53,7 @@ class OpeningStates(NamedTuple):
 
     def fair(self) -> OpeningStates:
         """The states of equal players: winning chances are shifted to a mean of 0.5, and chances of gammons and
-        backgammons are scaled so that both sides have equally many. Evaluators are biased in both by some
-        thousandths."""
+        backgammons are scaled to be equal for both sides. Evaluators are biased in both by some thousandths."""
         means, chances = self.means, self.chances.copy()
         chances[:, WIN] += 0.5 - means[WIN]
         for won, lost in ((WIN_GAMMON, LOSE_GAMMON), (WIN_BACKGAMMON, LOSE_BACKGAMMON)):
@@ -64,14 +63,14 @@ class OpeningStates(NamedTuple):
         return OpeningStates(self.weights, chances)
 
     def with_gammon_rate(self, rate: float) -> OpeningStates:
-        """These states with all chances of gammons and backgammons scaled so that the share of such games is `rate`."""
+        """The states with all chances of gammons and backgammons scaled so that the share of such games is `rate`."""
         chances = self.chances.copy()
         chances[:, WIN_GAMMON:] *= rate / self.gammon_rate if self.gammon_rate else 0.0
         return OpeningStates(self.weights, chances)
 
 
 def post_crawford_row(states: OpeningStates, length: int) -> NDArray[np.float64]:
-    """float64[length]: mwc of the trailer who is 1- to `length`-away against 1-away, after the Crawford game.
+    """float64[length]: mwc of a trailer 1- to `length`-away against 1-away, after the Crawford game.
 
     The trailer doubles as soon as it can, and the leader takes if that is better than losing a point. `states` should
     be `fair`.
@@ -100,16 +99,16 @@ def crawford_row(post_crawford: ArrayLike, gammon_rate: float) -> NDArray[np.flo
 def induced_table(
     name: str, post_crawford: Sequence[float] | NDArray[np.float64], gammon_rate: float, cube_life_index: float = 1.0
 ) -> MatchEquity:
-    """The whole table of as many points to go as the post-Crawford row (mwc of the trailer) has.
+    """The whole table for as many points to go as the post-Crawford row (mwc of the trailer) has.
 
     `gammon_rate` is the share of games that end in a gammon. Raises InvalidParameterError for a rate or cube life index
-    outside 0 to 1, or a row of values that are no chances.
+    outside 0 to 1, or for values that are not chances.
     """
     check_gammon_rate(gammon_rate)
     check_cube_life_index(cube_life_index)
     row = np.asarray(post_crawford, float)
     before = np.full((row.size, row.size), 0.5)
-    MatchEquity.of(name, before, row)  # refuses what is no row
+    MatchEquity.of(name, before, row)  # refuses an invalid row
     before[0] = crawford_row(row, gammon_rate)
     before[:, 0] = 1 - before[0]
     cells = decided_cells(len(row))
@@ -117,7 +116,7 @@ def induced_table(
     cells[1, 1, 1:], cells[1, 1:, 1] = 1 - row, row
     strategy = janowski(cube_life_index)
     chances = np.array([0.5, gammon_rate / 2, 0.0, gammon_rate / 2, 0.0])
-    known = read_only(cells.view())  # what a game leads to is filled already
+    known = read_only(cells.view())  # cells of later scores are already filled
     for away in range(2, len(row) + 1):
         for opponent_away in range(away + 1, len(row) + 1):
             game = MatchGame(away, opponent_away)

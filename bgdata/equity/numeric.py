@@ -1,31 +1,30 @@
 """Models of the cube solved on grids, without the formulas of `curves`.
 
 `drifting_money` and `drifting_match` solve the live cube: the winning chance drifts without jumps, and either player
-turns the cube when it likes.
+turns the cube at any time.
 
 Between decisions the equity E of a winning chance P at a time t solves sigma^2 / 2 d2E/dP2 + dE/dt = 0, the equation of
-a diffusion without a trend. A player who may double holds E from below by what a double is worth, and its opponent from
-above. Long before the end of time E depends on neither t nor sigma: it is straight wherever nobody turns the cube. That
-E is found here on a grid, by successive over-relaxation with the bounds imposed at every point (Cryer 1971), as
-American options are priced. The formulas of `curves` and `match_cube` for a live cube should come out, up to the
-width of the grid: decisions can change only at its points.
+a diffusion without trend. For a player who may double, the value of a double bounds E from below; for the opponent,
+from above. Long before the end of time E depends on neither t nor sigma: it is straight wherever nobody turns the cube.
+This E is found on a grid, by successive over-relaxation with the bounds imposed at every point (Cryer 1971), as for
+American options. It should match the formulas of `curves` and `match_cube` for a live cube up to the width of the grid,
+since decisions can change only at its points.
 
-They do, but for scores at which who is ahead would rather play for a gammon than cash: Keith's formula cashes.
+It does, except at scores at which the player ahead would rather play for a gammon than cash: Keith's formula cashes.
 
-Source: Computational Backgammon, "Full match equity tables" (2012), which found so that Keith's algorithm is the live
-cube.
+Source: Computational Backgammon, "Full match equity tables" (2012), which showed in this way that Keith's algorithm is
+the live cube.
 
-`solve_jumps` solves the jump model on a grid, without the approximation of `curves`, to check it and to measure its
-error.
+`solve_jumps` solves the jump model on a grid without the approximation of `curves`, to check it and measure its error.
 
-The cube is turned only after a jump, by the player who may and should. So the equity at a winning chance p is the mean,
-over jumps, of the equity after the jump with the best cube action:
+The cube is turned only after a jump. So the equity at a winning chance p is the mean, over jumps, of the equity after
+the jump with the best cube action:
 
     owned    mean of max(owned, min(2 x opponent_owned, 1))
     centered mean of the same with centered, held from below by max(2 x owned, -1)
 
-Games end at chances 0 and 1, where they are worth -L and W. Beyond these, equity continues linearly, with slopes that
-make the mean over jumps from 0 and from 1 equal to -L and W. Equity is linear between the N + 1 points of the grid.
+Games end at chances 0 and 1 with -L and W. Beyond these, equity continues linearly, with slopes that make the mean over
+jumps from 0 and from 1 equal to -L and W. Equity is linear between the N + 1 points of the grid.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from bgdata.kernel import kernel
 
-OWNED, CENTERED, OPPONENT_OWNED = range(3)  # rows
+OWNED, CENTERED, OPPONENT_OWNED = range(3)  # rows of equities
 POINTS = 200  # intervals of the grid
 MOST_POINTS = 10_000
 MOST_ROUNDS, SETTLED = 100_000, 1e-12
@@ -56,20 +55,20 @@ and owned by the opponent."""
 
 
 class Turn(NamedTuple):
-    """What turning the cube leads to: the equities once it is turned and taken are `factor` times those of the rows
-    OPPONENT_OWNED, after a double by the player on roll, and OWNED, after one by the opponent."""
+    """The effect of turning the cube. After a take, equities are `factor` times those of row OPPONENT_OWNED (the player
+    on roll doubled) or OWNED (the opponent doubled)."""
 
     factor: float
     passed: float  # equity of the player on roll if the opponent passes
-    dropped: float  # if it passes itself
-    doubles: bool  # whether the player on roll gains anything by a higher cube, and may turn it
-    is_doubled: bool  # the same of the opponent
+    dropped: float  # if the player on roll passes
+    doubles: bool  # whether the player on roll may turn the cube and gains from it
+    is_doubled: bool  # whether the opponent does
 
 
 def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = POINTS) -> Sides:
     """Equities in money play, in points per unit cube, from mean points of a win and of a loss.
 
-    Raises InvalidParameterError for mean points beyond 1 to 3, or a grid of less than 2 or more than MOST_POINTS
+    Raises InvalidParameterError for mean points outside 1 to 3, or a grid of fewer than 2 or more than MOST_POINTS
     intervals.
 
     >>> drifting_money(points=10)[:, 5].round(6).tolist()
@@ -85,9 +84,8 @@ def drifting_money(mean_win: float = 1.0, mean_loss: float = 1.0, points: int = 
 def drifting_match(
     cells: Cells, game: MatchGame, chances: NDArray[np.floating], cube_value: int = 1, points: int = POINTS
 ) -> Sides:
-    """mwc in a match, from the cells of a match equity table, with the shares of gammons of chances[0:5]. In the
-    Crawford game nobody turns the cube. Raises InvalidParameterError for a grid out of range.
-    """
+    """mwc in a match, from the cells of a match equity table and the shares of gammons of chances[0:5]. In the Crawford
+    game nobody turns the cube. Raises InvalidParameterError for a grid out of range."""
     check_grid(points)
     shares, value = shares_of(chances), cube_value
     while value < max(game.away, game.opponent_away) and not game.is_crawford:
@@ -104,15 +102,15 @@ def drifting_match(
 
 
 def check_grid(points: int) -> None:
-    """Raise InvalidParameterError for a grid of too few or too many intervals."""
+    """Raises InvalidParameterError for a grid of too few or too many intervals."""
     if not 2 <= points <= MOST_POINTS:
         raise InvalidParameterError(f"expected a grid of 2 to {MOST_POINTS:,} intervals, got {points:,}")
 
 
 @kernel()
 def settle(sides: Sides, turned: Sides, turn: Turn) -> None:
-    """Fills sides[0:3, point], whose ends stay as they are, with what they are long before the end of time;
-    turned[0:3, point], which may be the same array, is the equity once the cube is turned."""
+    """Fills sides[0:3, point] with the equities long before the end of time; the values at the ends are given.
+    turned[0:3, point], which may be the same array, are the equities after the cube is turned."""
     last = sides.shape[1] - 1
     relaxation = 2.0 / (1.0 + np.sin(np.pi / last))
     for _ in range(MOST_ROUNDS):
@@ -154,7 +152,7 @@ class SolvedJumps:
         )
 
     def _first(self, gains: Equities) -> float:
-        """The least winning chance from which a gain that begins below 0 is not; NEVER."""
+        """The lowest winning chance from which a gain that starts below 0 is not negative, or NEVER."""
         crossings = np.flatnonzero((gains[:-1] < 0) & (gains[1:] >= 0))
         if not len(crossings):
             return 0.0 if gains[0] >= 0 else NEVER
@@ -172,11 +170,11 @@ def solve_jumps(
     points: int = 100,
     is_jacoby: bool = False,
 ) -> SolvedJumps:
-    """Equities of the jump model by iteration, for mean points of a win and of a loss from 1 to 3; if `is_jacoby`, a
+    """Equities of the jump model by iteration, for mean points of a win and of a loss from 1 to 3. If `is_jacoby`, a
     game that ends with a centered cube is worth 1 point.
 
-    `volatility` is the mean absolute size of a jump, up to 0.5; `jumps` their distribution, one of JUMPS; `points` N.
-    Raises InvalidParameterError.
+    `volatility` is the mean absolute size of a jump, up to 0.5; `jumps` is their distribution, one of JUMPS; `points`
+    is N. Raises InvalidParameterError.
     """
     for name, value in (("a win", mean_win), ("a loss", mean_loss)):
         if not 1 <= value <= 3:
@@ -208,7 +206,8 @@ def solve_jumps(
 
 
 def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equities, ends: Equities) -> Equities:
-    """float64[k, N + 1]: where equities equal the means of the decided ones, with given values at both ends."""
+    """float64[k, N + 1]: the fixed point at which equities equal the means of the decided equities, with given end
+    values."""
     equities = start
     for _ in range(MOST_ROUNDS):
         after = decided(equities)
@@ -222,19 +221,19 @@ def iterate(mean: Equities, decided: Callable[[Equities], Equities], start: Equi
 
 
 def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities:
-    """float64[N + 1, N + 1]: the weights that make the mean after a jump from grid point i out of equities at k.
+    """float64[N + 1, N + 1]: weights that give the mean after a jump from grid point i from equities at points k.
 
-    `integral` is the second integral of the density of jumps: means over straight pieces are its differences.
+    `integral` is the second integral of the density of jumps; means over straight pieces are its differences.
     """
     step = 1 / points
     at = np.array([integral(distance * step) for distance in range(-points - 1, points + 2)])
     place = np.arange(points + 1)
     apart = place[None, :] - place[:, None] + points + 1
     weights: Equities = (at[apart + 1] - 2 * at[apart] + at[apart - 1]) / step
-    # half pieces at the ends, with all that lies beyond as if it were there
+    # half pieces at the ends, counting everything beyond as if at the end
     weights[:, 0] = (at[apart[:, 1]] - at[apart[:, 0]]) / step
     weights[:, -1] = 1 - (at[apart[:, -1]] - at[apart[:, -2]]) / step
-    # and what equity gains beyond by its slope there, which makes the means from both ends come out
+    # and the linear continuation beyond the ends, with slopes that give the right means from both ends
     beyond = np.stack([-at[apart[:, 0]], at[apart[:, -1]] - (1 - place * step)], axis=1)
     wanted = np.zeros((2, points + 1))
     wanted[0, 0] = wanted[1, -1] = 1
@@ -243,7 +242,7 @@ def mean_over_jumps(points: int, integral: Callable[[float], float]) -> Equities
 
 
 def _second_integral(jumps: str, volatility: float) -> Callable[[float], float]:
-    """The integral of the distribution function of a jump, from minus infinity: of z, it is the mean of (z - jump)+."""
+    """The integral of the distribution function of a jump from minus infinity to z: the mean of (z - jump)+."""
     if jumps == "normal":
         sd = volatility * sqrt(pi / 2)
         return lambda z: z * (1 + erf(z / sd / sqrt(2))) / 2 + sd / sqrt(2 * pi) * exp(-z * z / (2 * sd * sd))

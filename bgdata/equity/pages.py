@@ -1,4 +1,4 @@
-"""Match equity tables as heat maps: one, or two compared, and the stakes of a game at one score."""
+"""Pages of match equity tables as heat maps: one, or two compared, and the stakes of a game at a score."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from bgdata.web.answer import Page, percent, shade, signed_text
 from bgdata.web.position_request import flag, whole
 from bgdata.web.site import Row, Site
 
-SHOWN = 15  # points to go, unless said
-STRONGEST = 0.02  # difference of two tables that has the strongest color
+SHOWN = 15  # default points to go
+STRONGEST = 0.02  # difference of two tables with the strongest color
 
 
 def page(site: Site, request: Request) -> Page:
-    """A table, its differences from another one, or the stakes at a score. JSON is that of `bgdata met`."""
+    """The page of a table, its differences from another one, or the stakes at a score. JSON is that of `bgdata met`."""
     given = request.query_params
     names = names_of(site)
     met = met_of(site, given.get("met", ""))
@@ -51,13 +51,13 @@ def page(site: Site, request: Request) -> Page:
 
 
 def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_away: int) -> Row:
-    """One cell of the heat map, with its color and its text on hover; at 1-away it is the Crawford game."""
+    """One cell of the heat map with its color and tooltip; at 1-away it is the Crawford game."""
     value = float(met.cells[0, away, opponent_away])
     is_crawford = (away == 1) != (opponent_away == 1)
     score = MatchScore(away, opponent_away, is_crawford)
 
     def stakes_text(table: MatchEquity) -> str:
-        """What a table says of a game at the score with a cube of 1."""
+        """The stakes of a game at the score with a cube of 1, by a table."""
         name, mwc = f"{table.name}, " if other else "", float(table.cells[0, away, opponent_away])
         if not np.isfinite(mwc):
             return name + percent(mwc)
@@ -74,7 +74,7 @@ def cell_of(met: MatchEquity, other: MatchEquity | None, away: int, opponent_awa
 
 
 def met_of(site: Site, name: str) -> MatchEquity:
-    """The table of this name, or else the default or first one. Raises MissingTableError."""
+    """The table of this name, by default the default or first one. Raises MissingTableError."""
 
     def read() -> MatchEquity:
         wanted, names = default_met(site.warehouse), names_of(site)
@@ -84,7 +84,7 @@ def met_of(site: Site, name: str) -> MatchEquity:
 
 
 def names_of(site: Site) -> list[str]:
-    """The tables of chances that the warehouse has."""
+    """The names of the tables in the warehouse."""
 
     def read() -> list[str]:
         found: list[str] = []
@@ -92,7 +92,7 @@ def names_of(site: Site) -> list[str]:
             try:
                 found += met_names(table.arrays())
             except BgdataError:
-                continue  # pages of tables say that it is damaged
+                continue  # the pages of tables report the damage
         return list(dict.fromkeys(found))
 
     return site.keep("met names", read)

@@ -1,4 +1,4 @@
-"""Match equity tables in steps: one for each ply of a network, and how far they are from the published one."""
+"""Steps of flows: match equity tables for each ply of a network, and their differences from the published one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bgdata.warehouse import Warehouse
 
 @dataclass(frozen=True)
 class MatchEquityPlan:
-    """Which tables are made: of a network, one for each ply."""
+    """The tables to build: one per ply of a network."""
 
     player: str = NETWORK
     plies: tuple[int, ...] = (0, 1)
@@ -28,7 +28,7 @@ class MatchEquityPlan:
 
 def recipes(warehouse: Warehouse, plan: MatchEquityPlan) -> list[MatchEquityParameters]:
     """The published table, and those of the plan. Raises InvalidParameterError, UnknownPlayerError for a player that is
-    no network, and MissingTableError for a missing one."""
+    not a network, and MissingTableError for a missing one."""
     network = network_parameters(warehouse, network_name(plan.player).partition("/")[2])
     made = [
         MatchEquityParameters(**network, ply=ply, cube_life_index=plan.cube_life_index, length=plan.length)
@@ -40,12 +40,12 @@ def recipes(warehouse: Warehouse, plan: MatchEquityPlan) -> list[MatchEquityPara
 
 
 def build_met(warehouse: Warehouse, parameters: MatchEquityParameters, progress: Progress) -> Table:
-    """One table."""
+    """Builds one table."""
     return warehouse.build(DATASET.name, parameters, progress=progress)
 
 
 def differences(warehouse: Warehouse, versions: list[str]) -> list[dict[str, str | float]]:
-    """How far tables are from the first one, before and after the Crawford game, in percentage points of mwc."""
+    """Differences of tables from the first one, before and after the Crawford game, in percentage points of mwc."""
     tables = [warehouse.open_reference(version).arrays() for version in versions]
     first, *others = [met_of_arrays(arrays, met_names(arrays)[0]) for arrays in tables]
     rows: list[dict[str, str | float]] = []

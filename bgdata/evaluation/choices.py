@@ -41,7 +41,7 @@ class KernelPlayer(Protocol):
 
     @property
     def chooser(self) -> Chooser:
-        """Its kind and arrays, of the same types for any kind."""
+        """The kind and arrays of the player, of the same types for any kind."""
 
 
 def network_chooser(networks: Networks, tables: BearoffArrays) -> Chooser:

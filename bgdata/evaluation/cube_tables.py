@@ -19,6 +19,7 @@ from bgdata.bearoff.match_table import (
     start_states,
 )
 from bgdata.bearoff.match_two_sided import MOST_CELLS, Layout, SolvedRace, highest, solve_position
+from bgdata.bearoff.remote import open_pairs
 from bgdata.bearoff.tables import Equities, TwoSidedTable
 from bgdata.endgames.tables import EndgameTable
 from bgdata.equity.doubling import NOT_ALLOWED, CubeEquities
@@ -49,7 +50,7 @@ class MoneyBearoff(_TableCube):
     @cached_property
     def reader(self) -> TwoSidedTable:
         """The mapped table. Raises ManifestFormatError."""
-        return TwoSidedTable(self.table)
+        return open_pairs(self.table)
 
     @cached_property
     def accuracy(self) -> str:

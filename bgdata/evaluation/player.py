@@ -134,7 +134,7 @@ class RandomPlayer:
 
     @property
     def chooser(self) -> Chooser:
-        """Its data for kernels: see `choices.KernelPlayer`."""
+        """The data with which kernels choose: see `choices.KernelPlayer`."""
         return Chooser(RANDOM, self.seed)
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
@@ -161,7 +161,7 @@ class PubEval:
 
     @property
     def chooser(self) -> Chooser:
-        """Its data for kernels: see `choices.KernelPlayer`."""
+        """The data with which kernels choose: see `choices.KernelPlayer`."""
         return Chooser(PUBEVAL, pubeval=published_tables())
 
     def choose_plays(self, boards: BoardsLike, rolls: RollsLike) -> Boards:

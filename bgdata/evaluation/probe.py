@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgdata.bearoff.index import MAX_CHECKERS
+from bgdata.bearoff.remote import open_pairs
 from bgdata.bearoff.tables import Equities, RaceTable, TwoSidedTable, mean_excess
 from bgdata.endgames.tables import EndgameTable
 from bgdata.errors import BgdataError, InvalidPositionError, NotCoveredError
@@ -44,7 +45,7 @@ def covering(warehouse: Versions, kind: str) -> list[Table]:
 def exact_rows(tables: Tables, on_roll: list[int], opponent: list[int]) -> Iterator[Found]:
     """Equities and cube actions of each two-sided and contact endgame table that covers the position, smallest
     first."""
-    bearoffs = map(TwoSidedTable, tables("bearoff_two_sided"))
+    bearoffs = map(open_pairs, tables("bearoff_two_sided"))
     endgames = map(EndgameTable, tables("contact_endgame"))
     for reader in chain[TwoSidedTable | EndgameTable](bearoffs, endgames):
         try:

@@ -87,7 +87,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Its own text, without that of children, stripped."""
+        """The text of this element, without that of children, stripped."""
         return "".join(self.texts).strip()
 
     def children_named(self, name: str) -> list[Element]:

@@ -183,12 +183,12 @@ def _limit_pieces(pieces: Iterator[bytes], source: _Source) -> Iterator[bytes]:
         if count > most:
             raise TooLargeError(
                 f"expected at most {most:,} bytes of content in {source.path}, found more; "
-                f"if that is meant, set {BYTES_VARIABLE} to what it may have"
+                f"to allow it, set {BYTES_VARIABLE} to a larger number"
             )
         if count > max(FREE_BYTES, ratio * source.count):
             raise TooLargeError(
                 f"expected at most {ratio:,} times as much content as file in {source.path}, found {count:,} bytes and "
-                f"more in {source.count:,}; if that is meant, set {RATIO_VARIABLE} to how many times it may be"
+                f"more in {source.count:,}; to allow it, set {RATIO_VARIABLE} to a larger number"
             )
         yield piece
 

@@ -1,21 +1,19 @@
-"""What was done in a game, how it was judged, and what a player's luck and losses come to. Light to import: `judging`
-computes.
+"""Acts of a game, their judgements, and the sums of a player's luck and losses. Light to import: `judging` computes.
 
-All worths are mwc, or points in money play, of the player who acts. With `start` and `end`, what it has before an act
-if both sides go on as the analyst would, and after it,
+All worths are mwc, or points in money play, of the player who acts. `start` is the worth before an act if both sides
+continue as the analyst would, `end` the worth after it. For every act
 
     end - start = luck - play_loss - cube_loss + found
 
-in every act, where `found` is what looking ahead found above the play that is best at 0-ply (nothing at 0-ply). Between
-two acts the analyst looks at the same position one roll further, which changes `start` by the `drift`. So, seen by one
-player, the result of a game less its worth at the beginning is net luck less net losses plus net drift, exactly. The
-drift is 0 where worths are exact. The luck of a roll averages to zero exactly, so that the result less net luck, the
-luck-adjusted result, has the mean of the result, however well the analyst evaluates (Douglas Zare, "Hedging toward
-skill", GammonVillage 2000).
+where `found` is the gain of looking ahead over the play that is best at 0-ply (0 at 0-ply). Between two acts the
+analyst sees the same position one roll further, which changes `start` by the `drift`. So, for one player, the result of
+a game less its worth at the beginning is exactly net luck less net losses plus net drift. The drift is 0 if worths are
+exact. The luck of a roll averages to zero exactly, so that the luck-adjusted result (the result less net luck) has the
+mean of the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage 2000).
 
-The performance rating is the mean loss of a decision in thousandths of a normalised point: 1000 times what plays and
-cube actions lost, over plays that were not forced plus cube decisions that were close or taken (`judging.CLOSE`). That
-is gnubg's overall error rate but for the sign; a Snowie error rate divides by all turns of both players.
+The performance rating is the mean loss per decision in thousandths of a normalised point: 1000 times the loss of plays
+and cube actions, over unforced plays plus close or taken cube decisions (`judging.CLOSE`). It is gnubg's overall error
+rate except for the sign; a Snowie error rate divides by all turns of both players.
 """
 
 from __future__ import annotations
@@ -30,10 +28,10 @@ from bgdata.game.match import Stakes
 if TYPE_CHECKING:  # codec has kernels
     from bgdata.game.codec import Boards
 
-# losses from which an error is marked, and luck either way, in normalised points: the defaults of gnubg 1.07
+# thresholds of marks for errors and luck, in normalised points: the defaults of gnubg 1.07
 ERROR_MARKS = ((0.12, "very bad"), (0.06, "bad"), (0.03, "doubtful"))
 LUCK_MARKS = ((0.6, "very "), (0.3, ""))
-NO_DOUBLE = "no double"  # what was done with the cube where a player who could double rolled
+NO_DOUBLE = "no double"  # cube action of a player who could double but rolled
 
 
 class ActKind(StrEnum):
@@ -47,7 +45,7 @@ class ActKind(StrEnum):
 
 
 class CubeWorths(NamedTuple):
-    """What the cube actions are worth to the player on roll."""
+    """Worths of the cube actions to the player on roll."""
 
     no_double: float
     double_take: float
@@ -55,13 +53,12 @@ class CubeWorths(NamedTuple):
 
     @property
     def double_worth(self) -> float:
-        """What a double is worth if it is answered best, without a beaver."""
+        """Worth of a double after the best answer, without a beaver."""
         return min(self.double_take, self.double_pass)
 
     @property
     def best_action(self) -> str:
-        """What is best for the player on roll, with the answer to a double: `double, take`, `double, pass`, `no double`
-        or `too good to double`."""
+        """The best cube action: `double, take`, `double, pass`, `no double` or `too good to double`."""
         answer = ActKind.TAKE if self.double_take < self.double_pass else ActKind.PASS
         if self.no_double > self.double_worth:
             return "too good to double" if answer is ActKind.PASS else NO_DOUBLE
@@ -70,22 +67,21 @@ class CubeWorths(NamedTuple):
 
 @dataclass(frozen=True)
 class Act:
-    """One act. Board and stakes are seen by the player on roll, before the act; the stakes of an answer are those
-    before the double."""
+    """One act. Board and stakes are before it (of an answer, before the double), seen by the player on roll."""
 
     kind: ActKind
-    player: int  # who acts, 0 or 1
+    player: int  # 0 or 1, the player who acts
     on_roll: int
     board: Boards  # [26]
     stakes: Stakes
     dice: tuple[int, int] | None = None
-    after_play: Boards | None = None  # [26] still seen by the player on roll; None or `board` where nothing was played
+    after_play: Boards | None = None  # [26] seen by the same player; None or `board` without a play
 
 
 @dataclass(frozen=True)
 class RecordedGame:
-    """The acts of one game. `result` is the points that player 0 won, the cube included (negative: lost); None for a
-    game that was not finished. `stakes` are those of player 0 before the first roll."""
+    """The acts of one game. `result` is the points that player 0 won, cube included (negative: lost), None for an
+    unfinished game. `stakes` are those of player 0 before the first roll."""
 
     stakes: Stakes
     acts: Sequence[Act]
@@ -105,24 +101,24 @@ class RollJudgement:
     """A roll and its play; worths of the player who rolled."""
 
     before: float  # mean over all rolls
-    rolled: float  # of this roll: after the play that is best at 0-ply
+    rolled: float  # of this roll, after the play that is best at 0-ply
     best: float  # after the best play found, which may be the one made
     after: float  # after the play made
-    candidates: tuple[Candidate, ...]  # those of the deepest ply, the best first
-    is_forced: bool  # whether there was one play at most, or none was made
+    candidates: tuple[Candidate, ...]  # at the deepest ply, best first
+    is_forced: bool  # whether there was at most one play, or none was made
 
 
 @dataclass(frozen=True)
 class Judged:
-    """An act and what it was worth, see above; luck and losses are 0 where there is none."""
+    """An act with its worths, luck and losses (0 if they do not apply)."""
 
     act: Act
-    point: float  # of worth that is one point of normalised equity, at the cube before the act
+    point: float  # worth of one point of normalised equity, at the cube before the act
     start: float
     end: float
     drift: float
     roll: RollJudgement | None = None
-    cube: CubeWorths | None = None  # seen by the player ON ROLL, where it could double or did
+    cube: CubeWorths | None = None  # of the player ON ROLL, if it could double
     cube_loss: float = 0.0
     best_answer: ActKind | None = None  # to a double or beaver
     is_cube_decision: bool = False  # a double, an answer, or a roll where doubling was close or right
@@ -134,12 +130,12 @@ class Judged:
 
     @property
     def play_loss(self) -> float:
-        """What the play lost, in mwc or points: never negative, 0 where nothing was rolled."""
+        """Loss of the play, in mwc or points: never negative, 0 without a roll."""
         return self.roll.best - self.roll.after if self.roll else 0.0
 
     @property
     def correction(self) -> float:
-        """What looking ahead found above the play that is best at 0-ply."""
+        """Gain of looking ahead over the play that is best at 0-ply."""
         return self.roll.best - self.roll.rolled if self.roll else 0.0
 
     @property
@@ -150,9 +146,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class JudgedGame:
-    """The acts of one game. `initial` and `result` are worths of player 0 before the first roll and after the game, and
-    `settlement` is what the end settled: the result less the last `end`. The latter two are None for a game that was
-    not finished."""
+    """The judged acts of one game. `initial` and `result` are worths of player 0 before the first roll and after the
+    game; `settlement` is the result less the last `end`. The latter two are None for an unfinished game."""
 
     acts: list[Judged]
     initial: float
@@ -162,8 +157,10 @@ class JudgedGame:
 
 @dataclass(frozen=True)
 class Score:
-    """What one player's acts come to; luck and losses in mwc or points, `normalised_*` in points of normalised equity.
-    Losses are 0 and up."""
+    """Sums over one player's acts: luck and losses in mwc or points, `normalised_*` in points of normalised equity.
+
+    Losses are not negative.
+    """
 
     rolls: int
     unforced_plays: int
@@ -177,48 +174,48 @@ class Score:
     normalised_luck: float
     normalised_play_loss: float
     normalised_cube_loss: float
-    marked: dict[str, int]  # errors by their mark, the mildest first
+    marked: dict[str, int]  # number of errors by mark, mildest first
 
     @property
     def loss(self) -> float:
-        """What plays and cube actions lost."""
+        """Loss of plays and cube actions."""
         return self.play_loss + self.cube_loss
 
     @property
     def performance_rating(self) -> float:
-        """Thousandths of a normalised point lost a decision; 0 without decisions."""
+        """Loss per decision in thousandths of a normalised point; 0 without decisions."""
         return rating(self.normalised_play_loss + self.normalised_cube_loss, self.unforced_plays + self.cube_decisions)
 
     @property
     def play_rating(self) -> float:
-        """Thousandths of a normalised point lost an unforced play."""
+        """Loss per unforced play in thousandths of a normalised point."""
         return rating(self.normalised_play_loss, self.unforced_plays)
 
     @property
     def cube_rating(self) -> float:
-        """Thousandths of a normalised point lost a cube decision."""
+        """Loss per cube decision in thousandths of a normalised point."""
         return rating(self.normalised_cube_loss, self.cube_decisions)
 
 
 @dataclass(frozen=True)
 class Totals:
-    """One game or several, in mwc or points of player 0; None where a game was not finished."""
+    """Sums over one or several games, in mwc or points of player 0; None with an unfinished game."""
 
     scores: tuple[Score, Score]
     net_luck: float
-    net_skill: float  # what player 1 lost less what player 0 did
-    net_drift: float | None  # the rest: change of evaluations, and what the end settled
-    result: float | None  # what the game gained: its worth at the end less that at the beginning
+    net_skill: float  # loss of player 1 less loss of player 0
+    net_drift: float | None  # the rest: changed evaluations and settlements
+    result: float | None  # worth at the end less worth at the beginning
     luck_adjusted: float | None  # result less net luck
 
 
 def rating(loss: float, decisions: int) -> float:
-    """Thousandths of a point a decision; 0 without decisions."""
+    """Loss per decision in thousandths of a point; 0 without decisions."""
     return 1000 * loss / decisions if decisions else 0.0
 
 
 def error_mark(loss: float) -> str:
-    """`doubtful`, `bad` or `very bad` for what a decision lost in normalised points, else empty."""
+    """`doubtful`, `bad` or `very bad` for a loss in normalised points, else empty."""
     return next((mark for least, mark in ERROR_MARKS if loss >= least), "")
 
 
@@ -252,7 +249,7 @@ def score_of(acts: Iterable[Judged], player: int) -> Score:
 
 
 def totals_of(games: Sequence[JudgedGame]) -> Totals:
-    """The sums over games that follow one another."""
+    """The sums over consecutive games."""
     acts = [act for game in games for act in game.acts]
     first, second = scores = score_of(acts, 0), score_of(acts, 1)
     net_luck, net_skill = first.luck - second.luck, second.loss - first.loss

@@ -1,13 +1,11 @@
-"""Games judged act by act: the luck of every roll, what every play and cube action lost; see `acts` for what the
-numbers are.
+"""Judges games act by act: the luck of every roll, and the loss of every play and cube action; see `acts`.
 
-The outlook from a position before the roll says what each of the 21 rolls is worth with the cube, and so what every
-cube action is worth. Chances come first, then the model of the cube. Plays are evaluated statically, and turned into
-worths by the model and the stakes; of each roll the play that is then best, of equals that of the highest cubeless
-equity, is looked into further, `ply` rolls ahead. The mean over the rolls is the worth of rolling. Whichever play is
-looked into, the luck of a roll, its worth less this mean, averages to zero exactly, since all rolls are treated alike.
+The worths of the 21 rolls of a position, with the cube, give the worth of every cube action. Plays are evaluated
+statically, and the cube model and the stakes convert their chances to worths. For each roll the best play, of equals
+the one with the highest cubeless equity, is evaluated `ply` rolls ahead. The mean over the rolls is the worth of
+rolling. The luck of a roll is its worth less this mean; it averages to zero exactly, since all rolls are treated alike.
 
-The first roll decides who begins: its luck is what it is worth less the mean over both players and their rolls.
+The first roll decides who begins: its luck is its worth less the mean over both players and their rolls.
 """
 
 from __future__ import annotations
@@ -52,17 +50,17 @@ from bgdata.matches.acts import (
     RollJudgement,
 )
 
-CLOSE = 0.16  # in normalised points: a double this close to no double is a decision
+CLOSE = 0.16  # in normalised points: a double this close to no double counts as a decision
 FIRST_WEIGHTS = np.where(DICE[:, 0] == DICE[:, 1], 0.0, WAYS)  # the first roll of a game is never a double
-# sources of positions that exact tables of the cube may know, contact endgames among them
+# sources whose positions exact tables with the cube may have, including contact endgames
 UNCONTESTED = [AnswerSource.EXACT, AnswerSource.COMBINED, AnswerSource.RACE_NETWORK, AnswerSource.PROGRAM]
-_KEPT = 16  # outlooks: a double, its answer and the roll after them are about one position
+_KEPT = 16  # cached positions: a double, its answer and the next roll have the same one
 
 
 class Plays(NamedTuple):
     """The plays of the 21 rolls of a position, in the order of `dice.ROLLS`, statically evaluated."""
 
-    offsets: NDArray[np.int64]  # [22] those of roll r are rows offsets[r]:offsets[r + 1]
+    offsets: NDArray[np.int64]  # [22] roll r has the rows offsets[r]:offsets[r + 1]
     after: Boards  # [k, 26] seen by the player who moved
     turned: Boards  # [k, 26] seen by the OPPONENT, who is on roll
     chances: Chances  # [k, 5] of the opponent
@@ -70,19 +68,21 @@ class Plays(NamedTuple):
 
 
 class RollWorths(NamedTuple):
-    """What the 21 rolls are worth to the player on roll."""
+    """Worths of the 21 rolls to the player on roll."""
 
     static: Worths  # [k] of every play, at 0-ply
     worths: Worths  # [21] of the play that is best at 0-ply, at the ply of the analyst
 
     def mean(self, weights: Worths = WAYS) -> float:
-        """What it is worth to roll: the mean over the rolls."""
+        """Worth of rolling: the mean over the rolls."""
         return float(self.worths @ weights / weights.sum())
 
 
 class Analyst:
-    """What positions are worth by a player's chances, `player.ply` rolls ahead, and by the model of `rules`; by exact
-    tables of the cube where the player has them."""
+    """Computes worths of positions from a player's chances, `player.ply` rolls ahead, and the cube model of `rules`.
+
+    Exact tables with the cube are used if the player has them.
+    """
 
     def __init__(self, player: LookaheadPlayer, rules: CubeRules) -> None:
         self.player, self.rules = player, rules
@@ -95,17 +95,17 @@ class Analyst:
 
     def _plays_of(self, key: bytes) -> Plays:
         board = np.frombuffer(key, np.int8)
-        with threads(1):  # for so little, threads would wait for one another longer than they compute
+        with threads(1):  # more threads are slower for so few positions
             offsets, after = batch_plays(board[None].repeat(len(DICE), axis=0), DICE)
         turned = flip_boards(after)
         return Plays(offsets, after, turned, *self._look(turned, 0))
 
     def rolls(self, board: Boards, stakes: Stakes) -> RollWorths:
-        """What the rolls from int8[26] board are worth to the player on roll, who plays for `stakes`."""
+        """Worths of the rolls from int8[26] board to the player on roll, who plays for `stakes`."""
         return self._rolls(board.tobytes(), stakes)
 
     def _rolls_of(self, key: bytes, stakes: Stakes) -> RollWorths:
-        self._exact(np.frombuffer(key, np.int8), stakes)  # what it leads to is solved at once
+        self._exact(np.frombuffer(key, np.int8), stakes)  # solves the positions that it leads to, all at once
         plays = self._plays(key)
         static = self._worths(plays, slice(None), stakes, 0)
         best = lowest_of(-static, cubeless_equities(plays.chances), plays.offsets)
@@ -114,11 +114,11 @@ class Analyst:
         )
 
     def rows(self, board: Boards, rows: NDArray[np.int64], stakes: Stakes, ply: int) -> Worths:
-        """float64[m]: what the given rows of `plays(board)` are worth to the player on roll, at a ply."""
+        """float64[m]: worths of the given rows of `plays(board)` to the player on roll, at a ply."""
         return self._worths(self.plays(board), rows, stakes, ply)
 
     def cube(self, board: Boards, stakes: Stakes) -> CubeWorths:
-        """What the cube actions are worth to the player on roll, who may double."""
+        """Worths of the cube actions to the player on roll, who may double."""
         return CubeWorths(
             self.rolls(board, stakes).mean(),
             self.rolls(board, stakes.after_take()).mean(),
@@ -135,8 +135,7 @@ class Analyst:
         return seen_by_other(found, stakes)
 
     def _exact(self, board: Boards, stakes: Stakes) -> float | None:
-        """The worth by the first table that has it, unless the rules say by the model. Tables do not know beavers: they
-        are left to the model."""
+        """The worth in the first table that has it; None with beavers, which tables lack, or if rules exclude them."""
         if self.rules.has_beavers or self.rules.by_model:
             return None
         found = self.player.exact_worth(Position(board.tolist()), stakes, self.rules)
@@ -145,9 +144,9 @@ class Analyst:
 
 
 def judge_game(analyst: Analyst, game: RecordedGame) -> Iterator[Judged]:
-    """Every act of a game, judged in order. Raises InvalidScoreError for a score that the match equity table does not
-    have, and what the analyst raises."""
-    now, offered = worth_of_game(game.stakes, analyst.rules), 2  # of player 0; times the cube
+    """Judge every act of a game, in order. Raises InvalidScoreError for a score beyond the match equity table, and the
+    errors of the analyst."""
+    now, offered = worth_of_game(game.stakes, analyst.rules), 2  # worth of player 0; factor of the cube
     for place, act in enumerate(game.acts):
         carried = now if act.player == 0 else seen_by_other(now, act.stakes)
         if act.kind is ActKind.ROLL:
@@ -182,7 +181,7 @@ def _judge_double(analyst: Analyst, act: Act, carried: float) -> Judged:
 
 
 def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -> Judged:
-    """A roll with its play, and with the choice of not doubling where there is one."""
+    """A roll with its play, and the choice of not doubling if there was one."""
     stakes, point = act.stakes, normalised_point(act.stakes, analyst.rules)
     rolls = analyst.rolls(act.board, stakes)
     cube = None if is_first or not stakes.may_double or why_no_double(stakes) else analyst.cube(act.board, stakes)
@@ -194,9 +193,9 @@ def _judge_roll(analyst: Analyst, act: Act, carried: float, *, is_first: bool) -
 
 
 def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> Judged:
-    """A take, pass or beaver of a cube that was offered at so many times its value before."""
+    """A take, pass or beaver of a cube that was offered at `offered` times its previous value."""
     cube, times, is_on_roll = analyst.cube(act.board, act.stakes), offered // 2, act.player == act.on_roll
-    taken, passed = times * cube.double_take, cube.double_pass  # several times only in money play
+    taken, passed = times * cube.double_take, cube.double_pass  # `times` is above 1 only in money play
     if not is_on_roll:
         taken, passed = seen_by_other(taken, act.stakes), seen_by_other(passed, act.stakes)
     choices = {ActKind.TAKE: taken, ActKind.PASS: passed if times == 1 else -times * float(act.stakes.cube.value)}
@@ -209,12 +208,12 @@ def _judge_answer(analyst: Analyst, act: Act, carried: float, offered: int) -> J
 
 
 def _double_worth(analyst: Analyst, cube: CubeWorths) -> float:
-    """What a double is worth if it is answered best."""
+    """Worth of a double after the best answer."""
     return min(cube.double_worth, 2 * cube.double_take) if analyst.rules.has_beavers else cube.double_worth
 
 
 def _mean_of_first(analyst: Analyst, act: Act, rolls: RollWorths) -> float:
-    """The mean over both players and their first rolls, seen by the one who has won the first roll."""
+    """The mean over both players and their first rolls, seen by the player who begins."""
     theirs = analyst.rolls(act.board, act.stakes.flip()).mean(FIRST_WEIGHTS)
     return (rolls.mean(FIRST_WEIGHTS) + seen_by_other(theirs, act.stakes)) / 2
 
@@ -242,9 +241,11 @@ def _judge_play(analyst: Analyst, act: Act, rolls: RollWorths, before: float, po
 def _candidates(
     analyst: Analyst, act: Act, static: Worths, rows: NDArray[np.int64], made: int, point: float
 ) -> tuple[NDArray[np.int64], Worths]:
-    """The rows of the plays that pass the filters of each ply, of the play that was made, and of the one that is best
-    at 0-ply; and their worths at the last ply. Of plays that are worth the same, as where the opponent will cash after
-    each, those of the higher cubeless equity at 0-ply come first."""
+    """(rows of candidate plays, their worths at the last ply).
+
+    Candidates are the plays that pass the filters of each ply, the play that was made, and the best one at 0-ply. Equal
+    plays, as before a cash of the opponent, are in order of cubeless equity at 0-ply.
+    """
     theirs = cubeless_equities(analyst.plays(act.board).chances)
     always, worths = rows[[made, int(np.lexsort((theirs[rows], -static))[0])]], static
     for ply in range(1, analyst.player.ply + 1):

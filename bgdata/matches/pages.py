@@ -1,4 +1,4 @@
-"""Games of a corpus: which there are, and one of them turn by turn, with what plays and cube actions lost."""
+"""Pages of games: the list of a corpus, and one game turn by turn, with losses of plays and cube actions."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ CUBE_ACTIONS = ("double", "beaver", "take", "pass")
 
 
 def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
-    """Whether each game of one match, by its number there, is the Crawford game, as `with_crawford` finds it. `games`
-    are rows of the table of that name, in order, with `is_doubled`: whether somebody doubles in it."""
+    """Whether each game of one match, by its number, is the Crawford game, by the rule of `with_crawford`. `games` are
+    rows of the table `games`, in order, with `is_doubled`: whether a player doubles."""
     from bgdata.formats.matches import Game, Match, Turn, TurnKind
     from bgdata.matches.steps import with_crawford
 
@@ -59,9 +59,8 @@ def crawford_games(games: Sequence[Mapping[str, Any]]) -> dict[int, bool]:
 
 
 def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    """Points that each turn of a game lost against its best play: static, without a cube, 0 for the best. None for what
-    is no play, and where the record does not say which board it led to. `turns` are rows of the table of that name, one
-    game in order."""
+    """Points that each turn of a game lost against its best play, static and cubeless. None for turns without a play,
+    and if the record lacks the board after it. `turns` are rows of the table `turns`, of one game in order."""
     from bgdata.evaluation.chances import cubeless_equities
     from bgdata.game.codec import flip_boards
     from bgdata.game.play_kernels import batch_plays
@@ -88,8 +87,7 @@ def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> lis
 
 
 def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
-    """The board that a play led to, as the opponent sees it: that of the next turn, or of the play itself at the end of
-    the game; None if it cannot be read."""
+    """The board after a play, seen by the opponent: from the next turn, or from the last play; None if unreadable."""
     row = turns[place]
     if place + 1 < len(turns) and turns[place + 1]["on_roll"] != row["on_roll"]:
         return tuple(turns[place + 1]["board"])
@@ -100,8 +98,8 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
 
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """What is played for at a turn of a game, seen by the player on roll. `game` is a row of the table of games, with
-    `is_jacoby`: whether the Jacoby rule holds. Raises InvalidScoreError for a score that there is not."""
+    """The stakes at a turn of a game, seen by the player on roll. `game` is a row of the table `games`, with
+    `is_jacoby`: whether the Jacoby rule applies. Raises InvalidScoreError."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:
         return Stakes(Money(game["is_jacoby"]), cube)
@@ -112,9 +110,8 @@ def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
 
 @dataclass(frozen=True)
 class CubeVerdict:
-    """A cube action of a game beside the best one, in words; `NO_DOUBLE` is made where a player who could double
-    rolled. `loss` is in mwc, or for money in points per unit cube, `size` the same in points of normalised equity; both
-    are 0 for the best."""
+    """The cube action that was made (`NO_DOUBLE` for a roll), and the best one, in words. `loss` is in mwc, or in
+    points per unit cube for money, and `size` in points of normalised equity; both are 0 for the best action."""
 
     made: str
     best: str
@@ -123,16 +120,18 @@ class CubeVerdict:
 
     @property
     def is_missed(self) -> bool:
-        """Whether what was made is no row of its own: a double that was not made."""
+        """Whether this is a missed double, which has no turn of its own."""
         return self.made == NO_DOUBLE
 
 
 def cube_verdicts(
     player: LookaheadPlayer, rules: CubeRules, game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]
 ) -> list[CubeVerdict | None]:
-    """What each double, each take or pass of one, and each roll of a player who could double instead, lost against the
-    best action; None for other turns. `turns` are those of one game that is played with the cube, in order; the player
-    evaluates all positions at once. Raises InvalidScoreError and what `decide_cube` of the player raises."""
+    """The verdict on each double, take, pass, and roll of a player who could double; None for other turns.
+
+    `turns` are those of one game with the cube, in order; the player evaluates all positions at once. Raises
+    InvalidScoreError and the errors of the player's `decide_cube`.
+    """
     from bgdata.kernel import threads
 
     verdicts: list[CubeVerdict | None] = [None] * len(turns)
@@ -149,8 +148,7 @@ def cube_verdicts(
 
 
 def decided_stakes(game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], place: int) -> Stakes | None:
-    """What is played for where a turn decided something about the cube; None for other turns. Nobody doubles before the
-    first roll. Raises InvalidScoreError."""
+    """The stakes at a turn with a cube decision; None for other turns, such as the first. Raises InvalidScoreError."""
     from bgdata.equity.cube import why_no_double
 
     row = turns[place]
@@ -163,7 +161,7 @@ def decided_stakes(game: Mapping[str, Any], turns: Sequence[Mapping[str, Any]], 
 
 
 def verdict_on(decision: CubeDecision, action: str, stakes: Stakes, rules: CubeRules) -> CubeVerdict:
-    """An action beside the best one. A double that could gain nothing lost nothing."""
+    """The verdict on an action; a double that could not gain has no loss."""
     from bgdata.equity.cube import Unit, normalised_point
 
     made = action if action in CUBE_ACTIONS else NO_DOUBLE
@@ -180,15 +178,15 @@ def verdict_on(decision: CubeDecision, action: str, stakes: Stakes, rules: CubeR
 
 OWN = "from turns where dataset = $dataset and variant = $variant"  # the turns of a corpus
 SWING = f"(select max(abs(luck)) {OWN} and turns.game = games.game)"
-FINAL_CUBE = f"(select max_by(cube_value, turn) {OWN} and turns.game = games.game)"  # a turn has the cube before it
+FINAL_CUBE = f"(select max_by(cube_value, turn) {OWN} and turns.game = games.game)"  # turns have the cube before them
 
 
 def with_action(*actions: str) -> str:
-    """The condition that a game has a turn with one of these actions."""
+    """The SQL condition that a game has a turn with one of these actions."""
     return f"game in (select game {OWN} and action in ({', '.join(map(repr, actions))}))"
 
 
-FILTERS = {  # of the games of a corpus: (words, order, which)
+FILTERS = {  # (words, order, condition) of the games of a corpus
     "all": ("all games", "game", "true"),
     "long": ("the longest", "n_turns desc, game", "true"),
     "points": ("most points won", "points_won desc nulls last, game", "true"),
@@ -199,7 +197,7 @@ FILTERS = {  # of the games of a corpus: (words, order, which)
     "pass": ("with a pass", "game", with_action("pass")),
     "missed": ("with a missed double", "game", "true"),
 }
-MISSED = "missed"  # the filter that needs a player: a page looks through as many games as others show
+MISSED = "missed"  # the filter that needs a player: a page searches as many games as other pages show
 PAGE = 50  # games of a page
 GAMES = """
 select game, match, game_number, player_0, player_1, match_length, score_0, score_1, winner, points_won, n_turns,
@@ -216,9 +214,9 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
 WIDTH, HEIGHT = 660, 150  # of the graph
-ERROR = STEPS[1][0]  # points that a decision loses to be called an error: more than a good one
+ERROR = STEPS[1][0]  # smallest loss of an error, in points: above that of a good decision
 WORST = 6  # errors that a page lists
-MOST_GAME = (1 << 31) - 1  # as far as games are numbered
+MOST_GAME = (1 << 31) - 1  # largest number of a game
 
 
 def corpus(site: Site, request: Request) -> Page:
@@ -242,7 +240,7 @@ def corpus(site: Site, request: Request) -> Page:
 
 
 def corpus_at(site: Site, request: Request) -> Table:
-    """The version of an address. Raises MissingTableError for one without games, and what `opened` raises."""
+    """The version of an address. Raises MissingTableError for one without games, and the errors of `opened`."""
     found = open_version(site, request.path_params)
     if site.warehouse.kind(found.folder.parts[-3]).tables[0].name != "games":
         raise MissingTableError(f"expected a version with games, got {found.name}")
@@ -250,7 +248,7 @@ def corpus_at(site: Site, request: Request) -> Table:
 
 
 def corpus_of(found: Table) -> dict[str, Any]:
-    """What queries are given for the games of a version."""
+    """The parameters of queries for the games of a version."""
     return {"dataset": found.folder.parts[-3], "variant": found.folder.parts[-2]}
 
 
@@ -293,8 +291,7 @@ def game(site: Site, request: Request) -> Page:
 
 
 def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]:
-    """A game as it is recorded, the same with its Crawford game settled and with `is_jacoby`, and its turns. Raises
-    MissingTableError."""
+    """(game as recorded, the same with `is_crawford` and `is_jacoby` set, its turns). Raises MissingTableError."""
     given = corpus_of(found)
     heads = site.rows(GAME, given | {"game": number})
     if not heads:
@@ -309,7 +306,7 @@ def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]
 
 
 def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
-    """Whether the record of a money game says that the Jacoby rule holds."""
+    """Whether the record of a money game states the Jacoby rule."""
     from bgdata.matches.kinds.matches_compute import infos_of
 
     if head["match_length"]:
@@ -324,14 +321,14 @@ def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
 
 
 def losses_of(site: Site, turns: Sequence[Row]) -> list[float | None]:
-    """What each turn lost by the static evaluation of the player of the warehouse. Raises TooBusyError."""
+    """Loss of each turn by the static evaluation of the warehouse's player. Raises TooBusyError."""
     with site.player() as player:
         return play_losses(player.evaluator, turns)
 
 
 def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> tuple[list[CubeVerdict | None], str]:
-    """What was done with the cube in each turn of a game by the same player, and why it could not be judged; nothing in
-    games without the cube. Raises TooBusyError."""
+    """(verdict on each turn by the warehouse's player, reason if this failed); None in games without the cube. Raises
+    TooBusyError."""
 
     def judge() -> tuple[list[CubeVerdict | None], str]:
         nothing: list[CubeVerdict | None] = [None] * len(turns)
@@ -348,14 +345,13 @@ def judged_cubes(site: Site, found: Table, head: Row, turns: Sequence[Row]) -> t
 
 
 def is_cubeful(site: Site, found: Table) -> bool:
-    """Whether games were played with the cube: it was turned in some of them, or they are matches to more than a
-    point."""
+    """Whether games were played with the cube: someone doubled, or matches are longer than a point."""
     rows = site.keep(("cubeful", found.name), lambda: site.rows(IS_CUBEFUL, corpus_of(found)))
     return bool(rows[0]["is_cubeful"])
 
 
 def has_missed(site: Site, found: Table, number: int) -> bool:
-    """Whether a double was missed in a game. Raises TooBusyError, and UsageError where that cannot be judged."""
+    """Whether a double was missed in a game. Raises TooBusyError, and UsageError if it cannot be judged."""
     if not is_cubeful(site, found):
         return False
     _, head, turns = game_of(site, found, number)
@@ -366,7 +362,7 @@ def has_missed(site: Site, found: Table, number: int) -> bool:
 
 
 def stakes_of(head: Row, row: Row) -> Stakes | None:
-    """What is played for at a turn; None where the record has a score that there is not."""
+    """The stakes at a turn; None if the recorded score is invalid."""
     try:
         return game_stakes(head, row)
     except InvalidScoreError:
@@ -379,7 +375,7 @@ def roll_of(row: Row) -> Roll | None:
 
 
 def play_of(row: Row) -> Play | None:
-    """The play of a turn; None where there is none that can be read."""
+    """The play of a turn; None without a readable play."""
     with suppress(BgdataError):
         if row["play"] and (roll := roll_of(row)):
             return parse_play(row["play"], Position(row["position_id"]), roll)
@@ -387,7 +383,7 @@ def play_of(row: Row) -> Play | None:
 
 
 def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdict | None) -> Row:
-    """A turn as the page shows it: who, what, what it lost, and where its position is, with roll, score and cube."""
+    """A turn as the page shows it: player, action, loss, and the address of its position."""
     dice = f"{row['die1']}{row['die2']}" if row["die1"] else ""
     is_said = head["match_length"] or head["is_jacoby"] or row["cube_value"] > 1
     played_for = stakes_of(head, row) if is_said else None
@@ -408,7 +404,7 @@ def turn_row(row: Row, here: str, head: Row, loss: float | None, cube: CubeVerdi
 
 
 class GameError(NamedTuple):
-    """An error of a game: where it is shown, its size in points of normalised equity, and what JSON says of it."""
+    """An error of a game: its address, its size in points of normalised equity, and its JSON."""
 
     here: str
     size: float
@@ -416,7 +412,7 @@ class GameError(NamedTuple):
 
 
 def errors_of(rows: Sequence[Row]) -> list[GameError]:
-    """The errors of a game, the largest first: of plays, and of the cube with the best action in words."""
+    """The errors of a game, largest first; cube errors have the best action in words."""
     found = []
     for row in rows:
         who, cube = {"turn": row["turn"], "player": row["player"]}, row["cube"]
@@ -430,7 +426,7 @@ def errors_of(rows: Sequence[Row]) -> list[GameError]:
 
 
 def totals_of(head: Row, rows: Sequence[Row], side: int) -> Row:
-    """What one player lost: by plays, by cube actions, and by doubles that were missed."""
+    """Losses of one player: of plays, cube actions and missed doubles."""
     own = [row for row in rows if row["player"] == side]
     cubes = [row["cube"] for row in own if row["cube"]]
     return {
@@ -443,14 +439,14 @@ def totals_of(head: Row, rows: Sequence[Row], side: int) -> Row:
 
 
 def board_of(head: Row, row: Row) -> str:
-    """The board of a turn, with its roll, score and cube, and its play as arrows."""
+    """The board of a turn with roll, score and cube, and arrows for its play."""
     position = Position(row["position_id"])
     return format_board_svg(position, roll=roll_of(row), play=play_of(row), stakes=stakes_of(head, row))
 
 
 def graph_svg(turns: Sequence[Row], here: str, place: int) -> str:
-    """Equity of player 0 before each roll as a line, luck of each roll as bars, errors as dots: up is good for player
-    0. Empty where neither is known."""
+    """An SVG with the equity of player 0 before each roll as a line, luck as bars, and errors as dots. Up is good for
+    player 0. Empty if neither equity nor luck is known."""
     known = [row for row in turns if row["cubeless_equity"] is not None]
     if len(known) < 2:
         return ""

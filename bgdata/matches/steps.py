@@ -1,4 +1,4 @@
-"""Recorded matches analysed: from files' turns to judged games."""
+"""Analysis of recorded matches: from the turns of files to judged games."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Situation:
-    """A game before it is judged; `game` is its record, with the points that were won."""
+    """A game before it is judged; `game` is its record, with the points won."""
 
     match: Match
     game: Game
@@ -43,7 +43,7 @@ class Situation:
 
 @dataclass(frozen=True)
 class AnalysedGame:
-    """A judged game; `match` is the record, `game` that of the game, with the points that were won."""
+    """A judged game; `match` and `game` are the records, with the points won."""
 
     match: Match
     game: Game
@@ -52,7 +52,7 @@ class AnalysedGame:
 
 def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
     """The matches of a file, of standard input for `-`, or of an imported version. Raises InvalidGameError for a file
-    with bad lines, and what `read_matches` raises."""
+    with bad lines, and the errors of `read_matches`."""
     from bgdata.matches.kinds.matches_compute import matches_of, read_matches
 
     kind, _, variant = source.partition("/")
@@ -66,8 +66,7 @@ def matches_at(warehouse: Warehouse, source: str) -> list[Match]:
 
 
 def notes_on(match: Match, games: Sequence[Game]) -> list[list[str]]:
-    """For each replayed game of a match, what was repaired or read leniently in it, and what is missing of the match
-    before or behind it: with something missing, sums over the games are not those of the match."""
+    """Notes on each replayed game of a match: repairs, lenient readings, and missing games before or after it."""
     missing = breaks(replace(match, games=tuple(games)))
     return [
         [f"game {game.number}: {note.text}" for note in game.notes] + [note.text for note in others]
@@ -76,9 +75,11 @@ def notes_on(match: Match, games: Sequence[Game]) -> list[list[str]]:
 
 
 def situations(matches: Sequence[Match], source: str, *, is_jacoby: bool | None = None) -> list[Situation]:
-    """The games of matches, replayed, for money by the Jacoby rule where `is_jacoby`, or as each record says for None.
-    Raises InvalidGameError, which names the game of `source`, for one that breaks a rule or has an impossible score,
-    and where there is no game."""
+    """The replayed games of matches.
+
+    `is_jacoby` sets the Jacoby rule of money games; None takes it from each record. Raises InvalidGameError, which
+    names the game of `source`, for a game that breaks a rule or has an invalid score, and if there are no games.
+    """
     found = [
         situation(match, game, source, is_jacoby=match.is_jacoby if is_jacoby is None else is_jacoby)
         for match in matches
@@ -105,8 +106,8 @@ def situation(match: Match, game: Game, source: str, *, is_jacoby: bool) -> Situ
 
 
 def with_crawford(match: Match) -> Match:
-    """The match with its Crawford game named where the record does not say: the first game in which just one side needs
-    one point, unless somebody doubles in it (a record may begin after the Crawford game)."""
+    """The match with its Crawford game marked, if the record does not mark it. It is the first game in which only one
+    side needs one point, unless a player doubles in it, as a record may begin after the Crawford game."""
     games, is_past = [], False
     for game in match.games:
         is_at_one = bool(match.length) and (match.length - game.score[0] == 1) != (match.length - game.score[1] == 1)
@@ -118,7 +119,7 @@ def with_crawford(match: Match) -> Match:
 
 
 def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: bool) -> Stakes:
-    """The stakes of a game as a player sees them; `cube` is seen by that player. Raises InvalidScoreError."""
+    """The stakes of a game and `cube`, both seen by `player`. Raises InvalidScoreError."""
     if not match.length:
         return Stakes(Money(is_jacoby), cube)
     own, other = game.score[player], game.score[1 - player]
@@ -126,7 +127,7 @@ def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: b
 
 
 def acts_of(match: Match, game: Game, turns: Sequence[ReplayedTurn], *, is_jacoby: bool) -> Iterator[Act]:
-    """The acts of replayed turns; resignations are none. Raises InvalidScoreError."""
+    """The acts of replayed turns, without resignations. Raises InvalidScoreError."""
     offered = None
     for replayed in turns:
         turn, play = replayed.turn, replayed.play
@@ -135,7 +136,7 @@ def acts_of(match: Match, game: Game, turns: Sequence[ReplayedTurn], *, is_jacob
         kind = _KINDS[turn.kind]
         stakes = stakes_of(match, game, replayed.cube, replayed.on_roll, is_jacoby=is_jacoby)
         if kind in (ActKind.ROLL, ActKind.DOUBLE):
-            offered = stakes  # answers keep the stakes before the double, whatever beavers do to the cube
+            offered = stakes  # answers keep the stakes before the double, also after beavers
         after = np.array(play.after_play.board, np.int8) if play else None
         board = np.array(replayed.position.board, np.int8)
         yield Act(kind, turn.player, replayed.on_roll, board, offered or stakes, turn.dice, after)
@@ -144,11 +145,8 @@ def acts_of(match: Match, game: Game, turns: Sequence[ReplayedTurn], *, is_jacob
 def judge_all(
     player: LookaheadPlayer, rules: CubeRules, found: Sequence[Situation], progress: Progress
 ) -> list[AnalysedGame]:
-    """The games judged by a player and a model of the cube, with a bar of their turns.
-
-    Raises UsageError for a match equity table that is too short for a match, or favours a side; and
-    InvalidParameterError for rules that do not fit the games.
-    """
+    """Judge the games by a player and a cube model, with a progress bar over turns. Raises UsageError for a match
+    equity table that is too short or asymmetric, and InvalidParameterError for rules that do not fit the games."""
     for each in found:
         check_rules(each.record.stakes, rules)
         if each.match.length:

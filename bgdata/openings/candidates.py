@@ -1,7 +1,7 @@
-"""The candidate plays of one decision, rolled out with the same dice until each is known well enough.
+"""The candidate plays of a decision, rolled out with the same dice until each is known precisely enough.
 
-What is at stake is an `Objective`: money without a cube, or the game alone, as at double match point, where the rollout
-plays both sides for wins.
+The `Objective` is money without a cube, or only winning the game, as at double match point. The rollout then plays both
+sides for wins.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from bgdata.selfplay.rollout import (
 )
 from bgdata.selfplay.rollout_decisions import own_blocks
 
-LEAST_PLAYS = 2  # candidates, where there are as many plays
-SURE = 3.0  # standard errors of a difference, beyond which it is taken to be one
+LEAST_PLAYS = 2  # candidates, if the roll has as many plays
+SURE = 3.0  # standard errors of a difference beyond which it counts as real
 
 
 class Objective(StrEnum):
-    """What a game is played for."""
+    """What players play for."""
 
     MONEY = "money"  # points, without a cube
-    GAME = "double-match-point"  # to win it, whatever the size
+    GAME = "double-match-point"  # winning, whatever the size
 
     def chooser(self, chooser: Chooser) -> Chooser:
-        """A player with networks as it plays for this."""
+        """The player with networks that plays for this objective."""
         return chooser if self is Objective.MONEY else win_only_chooser(chooser)
 
     def equities(self, chances: Values) -> Values:
-        """float64[...]: what float64[..., 5] chances are worth; a game alone is worth 1 or -1."""
+        """float64[...]: the equities of float64[..., 5] chances; a game is worth 1 or -1 at double match point."""
         return equities_of(chances) if self is Objective.MONEY else np.asarray(2.0 * chances[..., 0] - 1.0)
 
 
-class Wanted(NamedTuple):
-    """Rounds of trials are played until the standard error of a candidate is at most `limits.until`, or until it is
-    surely more than `within` points behind the best."""
+class RolloutTarget(NamedTuple):
+    """When rollouts stop: once the standard error of a candidate is at most `limits.until`, or it is surely more than
+    `within` points behind the best."""
 
     limits: Limits
     within: float
 
 
 class RolledPlays(NamedTuple):
-    """Candidates, the best first; chances and equities are those of the player who moves."""
+    """Candidates, best first. Chances and equities are for the player who moves."""
 
     boards: Boards  # [k, 26] after the play, the OPPONENT on roll
     result: RolloutResult  # [k]
@@ -68,9 +68,9 @@ class RolledPlays(NamedTuple):
 def candidates_of(
     board: Boards, roll: tuple[int, int], chooser: Chooser, objective: Objective, within: float, most: int
 ) -> tuple[Boards, int]:
-    """(int8[k, 26] boards of the opponent after the plays of a roll that are within `within` points of the best one
-    roll ahead, at least LEAST_PLAYS and up to `most`, the best first; the number of legal plays). `chooser` plays for
-    the objective. Raises InvalidPositionError and InvalidRollError."""
+    """Candidates of a roll: (int8[k, 26] boards after the play with the opponent on roll, number of legal plays). They
+    are within `within` points of the best one roll ahead, best first, at least LEAST_PLAYS and at most `most`.
+    `chooser` plays for the objective. Raises InvalidPositionError and InvalidRollError."""
     _, after_play = batch_plays(np.ascontiguousarray(board[None]), np.array([roll], np.int8))
     after = np.ascontiguousarray(flip_boards(after_play))
     chances = evaluations_ahead(chooser.networks, chooser.tables, after, 1, likely_plays()).chances
@@ -85,29 +85,29 @@ def roll_out_candidates(
     boards: Boards,
     chooser: Chooser,
     objective: Objective,
-    wanted: Wanted,
+    wanted: RolloutTarget,
     settings: RolloutSettings,
     seed: int,
     item: int,
 ) -> RolledPlays:
-    """Roll out int8[k, 26] boards of the opponent, those after the candidates of one decision, all with the dice of
-    `item` of the seed. `chooser` plays for the objective. The result depends on nothing else. Raises UsageError for
-    numbers out of range."""
+    """Rolls out int8[k, 26] boards of the opponent after the candidates of a decision, all with the dice of `item` and
+    the seed. `chooser` plays for the objective. The result depends only on the arguments. Raises UsageError for numbers
+    out of range."""
 
-    def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
+    def is_open(blocks: list[Values]) -> NDArray[np.bool_]:
         found = rolled_plays(boards, blocks, objective)
         errors = found.result.equity_standard_errors
         return ~is_known(errors, found.losses, found.loss_standard_errors, wanted)
 
     items = np.full(len(boards), item, np.int64)
-    blocks = rolled_blocks(boards, chooser, seed, settings, wanted.limits, items, still_open)
+    blocks = rolled_blocks(boards, chooser, seed, settings, wanted.limits, items, is_open)
     found = rolled_plays(boards, blocks, objective)
     order = np.argsort(found.losses, kind="stable")
     return RolledPlays(boards[order], found.result.rows(order), found.losses[order], found.loss_standard_errors[order])
 
 
 def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> RolledPlays:
-    """What the opponent's float64[blocks, 2, 5] of each candidate say, in the given order. Candidates may have
+    """The results of the opponent's float64[blocks, 2, 5] of each candidate, in the given order. Candidates may have
     different numbers of blocks, at least two."""
     own = [own_blocks(each) for each in blocks]
     result = RolloutResult.join([result_of(each[None], objective.equities) for each in own])
@@ -116,7 +116,7 @@ def rolled_plays(boards: Boards, blocks: list[Values], objective: Objective) -> 
     return RolledPlays(boards, result, result.equities[best] - result.equities, np.array(errors))
 
 
-def is_known(errors: Values, losses: Values, loss_errors: Values, wanted: Wanted) -> NDArray[np.bool_]:
-    """bool[k]: which candidates need no more games, by the standard errors of their equities, their losses and the
-    standard errors of these."""
+def is_known(errors: Values, losses: Values, loss_errors: Values, wanted: RolloutTarget) -> NDArray[np.bool_]:
+    """bool[k]: which candidates need no more games, from the standard errors of their equities, their losses, and the
+    standard errors of the losses."""
     return np.asarray((errors <= wanted.limits.until) | (losses - SURE * loss_errors > wanted.within))

@@ -1,4 +1,4 @@
-"""`bgdata openings`: the opening book, rolled out and shown."""
+"""`bgdata openings`: builds and shows the opening book."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
-PUBLISHED = "published"  # of --beside: what others printed
+PUBLISHED = "published"  # value of --beside for published tables
 BOOK_COLUMNS = (
     Column("first_roll", heading="roll", width=4),
     Column("play", heading="best play", width=18),
@@ -85,14 +85,14 @@ DEFAULTS = OpeningParameters()
     default=DEFAULTS.reply_until,
     show_default=True,
     metavar="ERROR",
-    help="Standard error, in points, that replies are rolled out to.",
+    help="Standard error, in points, to which replies are rolled out.",
 )
 @click.option(
     "--beside",
     multiple=True,
     metavar="PLAYER[:PLY]",
     shell_complete=complete_players,
-    help="List what PLAYER, such as gnubg:2, or published tables (published) say otherwise; "
+    help="List differences from PLAYER, such as gnubg:2, or from published tables (published); "
     "can be given several times.",
 )
 @plot_option
@@ -125,12 +125,12 @@ def openings(
     if after and not second:
         raise UsageError(f"expected a reply with --after, such as 31 64 --after PLAY, got {cite(after)}")
     if after:
-        after = str(parse_play(after, START, parse_roll(first)))  # raises, before anything is rolled out
+        after = str(parse_play(after, START, parse_roll(first)))  # fails before anything is rolled out
     if plot and options["beside"]:
         raise UsageError("expected either --plot or --beside, got both")
     if second and options["beside"]:
         raise UsageError("expected either a reply or --beside, got both")
-    judges = [judge_of(warehouse, name, options["objective"]) for name in options["beside"]]
+    judges = [open_judge(warehouse, name, options["objective"]) for name in options["beside"]]
     only = dict.fromkeys(map(first_roll_of, options.pop("only")))
     if only and first and first not in only:
         raise UsageError(f"expected a first roll of --only ({', '.join(only)}), got {first}")
@@ -143,12 +143,12 @@ def openings(
         print_book(tables, (first, after, second), plot, form)
 
 
-Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # of the decisions of a book
+Judge: TypeAlias = "Callable[[list[Any]], Iterable[Row]]"  # lists differences from the decisions of a book
 
 
 def build_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[str, Any]) -> list[Table]:
-    """The tables of these options for some first rolls, built where they are missing. Raises InvalidParameterError, and
-    MissingTableError for a network that is not there."""
+    """The tables of these options for some first rolls; missing ones are built. Raises InvalidParameterError, and
+    MissingTableError for a missing network."""
     roller = roller_parameters(warehouse, options["network"], options, DEFAULTS.until)
     if not roller["until"] > 0:
         raise InvalidParameterError(f"expected a standard error above 0, got {roller['until']}")
@@ -170,8 +170,8 @@ def build_book(warehouse: Warehouse, first_rolls: Iterable[str], options: dict[s
 
 
 def print_book(tables: Sequence[Table], place: tuple[str, str, str], plot: Path | None, form: str) -> None:
-    """Print the part of a book at a place, and draw it: all first rolls, the candidates of one (first roll, "", ""), or
-    those of a reply (first roll, first play, reply). Raises UsageError for what the book does not have."""
+    """Prints a part of a book and plots it: all first rolls, the candidates of one (first roll, "", ""), or those of a
+    reply (first roll, first play, reply). Raises UsageError if the book lacks it."""
     from bgdata.openings.steps import decisions_of, find_first_roll, find_reply, first_rolls
 
     first, play, reply = place
@@ -207,7 +207,7 @@ def best_row(decision: Sequence[Row]) -> dict[str, Any]:
 
 
 def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
-    """A line for each candidate: equity and loss with standard errors, chances in percent, games."""
+    """A line per candidate: equity and loss with standard errors, chances in percent, games."""
     columns = (*rolled_out_columns("equity", 18), Column("trials", COUNT, "games", width=9))
     yield from table_lines(columns, play_rows(decision))
     more = decision[0]["n_legal_plays"] - len(decision)
@@ -216,22 +216,21 @@ def candidate_lines(decision: Sequence[Row]) -> Iterator[str]:
 
 
 def missed_lines(tables: Sequence[Table]) -> Iterator[str]:
-    """A line if some candidates are not known as exactly as was wanted."""
+    """A line if some candidates did not reach their standard error."""
     manifests = [table.manifest for table in tables]
     missed = sum(round(manifest.rows * (1 - manifest.statistics["known_share"])) for manifest in manifests)
     if missed:
         parameters = manifests[0].parameters
         most = parameters["most_trials"] or parameters["trials"]
         yield (
-            f"expected all candidates as exact as was wanted, got larger standard errors for {missed:,} after {most:,} "
+            f"expected standard errors within the limits, got larger ones for {missed:,} candidates after {most:,} "
             f"trials; try: --most-trials {4 * most}"
         )
 
 
-def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
-    """What lists how a player, or published tables, differ from decisions. Raises UsageError for a player that only
-    chooses plays and for published tables where not money is at stake, which is what they are about, and
-    UnknownPlayerError."""
+def open_judge(warehouse: Warehouse, name: str, objective: str) -> Judge:
+    """A function that lists the differences of a player, or of published tables, from decisions. Raises UsageError for
+    a player that only chooses plays, and for published tables if the objective is not money; and UnknownPlayerError."""
     from bgdata.evaluation.player import open_named_evaluator
     from bgdata.measures.steps.scores import full_name, opponent_of
     from bgdata.openings.steps import evaluator_differences, published_differences, published_sources
@@ -247,7 +246,7 @@ def judge_of(warehouse: Warehouse, name: str, objective: str) -> Judge:
 
 
 def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) -> Iterator[str]:
-    """A line for each difference."""
+    """A line per difference."""
     shown = []
     for row in rows:
         amount = "not rolled out"
@@ -263,9 +262,9 @@ def difference_lines(decisions: Sequence[Sequence[Row]], rows: Sequence[Row]) ->
 
 
 def draw_decisions(title: str, decisions: Sequence[Sequence[Row]], path: Path) -> None:
-    """Write a picture, PNG or SVG, of what candidates are worth, the best of each roll in red. Raises StorageError."""
+    """Writes a plot, PNG or SVG, of the equities of candidates, the best of each roll in red. Raises StorageError."""
     rows = [row for decision in decisions for row in decision]
-    is_single = len(decisions) == 1  # then a line for each candidate, else one for each roll with all of its candidates
+    is_single = len(decisions) == 1  # one line per candidate, else one per roll
     if is_single:
         labels, places = [row["play"] for row in rows], list(range(len(rows)))
     else:

@@ -1,4 +1,4 @@
-"""The opening book: the first rolls, and the replies to one of them."""
+"""Pages of the opening book: the first rolls, and the replies to one of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OBJECTIVES = ("money", "double-match-point")
 
 
 def openings(site: Site, request: Request) -> Page:
-    """The opening book: the first rolls, or the replies to one of them."""
+    """The page of the first rolls, or of the replies to one of them."""
     objective = request.query_params.get("objective", OBJECTIVES[0])
     roll = request.query_params.get("roll", "")
     if objective not in OBJECTIVES:

@@ -1,4 +1,4 @@
-"""Reading the tables of an opening book, and comparing it with what others say of the same decisions."""
+"""Reads the tables of an opening book, and compares them with players and published tables."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from bgdata.store.parquet import RowReader
 from bgdata.store.table import Table
 from bgdata.warehouse import Row
 
-Decision: TypeAlias = list[Row]  # the candidates, the best first
+Decision: TypeAlias = list[Row]  # the candidates, best first
 NAMES = ("first_roll", "first_play", "reply_roll")
 FILE = Path(__file__).with_name("opening_plays.toml")
 
 
 class PublishedEquity(NamedTuple):
-    """The equity of a play without a cube, and its standard error, in points."""
+    """A published equity of a play without a cube, and its standard error, in points."""
 
     roll: str
     play: str
@@ -37,8 +37,7 @@ class PublishedEquity(NamedTuple):
 
 @dataclass(frozen=True)
 class PublishedOpenings:
-    """What one source says of first rolls in money play: the best plays of a roll, about equal ones together, and
-    rollouts."""
+    """A source on first rolls in money play: the best plays of each roll, roughly equal ones together, and rollouts."""
 
     name: str
     source: str
@@ -49,7 +48,7 @@ class PublishedOpenings:
 
 
 def published_sources() -> list[PublishedOpenings]:
-    """What others say, `opening_plays.toml`, in the order of the file."""
+    """The sources of `opening_plays.toml`, in the order of the file."""
     found = []
     for record in tomllib.loads(FILE.read_text())["source"]:
         plays = {roll: tuple(plays) for roll, plays in record.pop("plays", {}).items()}
@@ -59,7 +58,7 @@ def published_sources() -> list[PublishedOpenings]:
 
 
 def decisions_of(tables: Iterable[Table]) -> list[Decision]:
-    """All decisions of the tables of a book, as rows of `openings`."""
+    """All decisions in the tables of a book, as rows of `openings`."""
     names = [column.name for column in DATASET.columns]
     found = []
     for table in tables:
@@ -74,7 +73,7 @@ def first_rolls(decisions: Iterable[Decision]) -> list[Decision]:
 
 
 def find_first_roll(decisions: Iterable[Decision], roll: str) -> Decision:
-    """The decision of a first roll. Raises UsageError for one that the book does not have."""
+    """The decision of a first roll. Raises UsageError if the book lacks it."""
     firsts = {decision[0]["first_roll"]: decision for decision in first_rolls(decisions)}
     if roll not in firsts:
         raise UsageError(f"expected a first roll of this book ({', '.join(firsts)}), got {roll}")
@@ -82,8 +81,8 @@ def find_first_roll(decisions: Iterable[Decision], roll: str) -> Decision:
 
 
 def find_reply(decisions: Sequence[Decision], first_roll: str, play: str, roll: str) -> Decision:
-    """The decision of a reply to a play of a first roll; without a play, to the best one. Raises UsageError for what
-    the book does not have."""
+    """The decision of a reply to a play of a first roll, by default to the best play. Raises UsageError if the book
+    lacks it."""
     candidates = find_first_roll(decisions, first_roll)
     place = {"first_roll": first_roll, "first_play": play or candidates[0]["play"]}
     replies = [each for each in decisions if each[0]["reply_roll"] and place.items() <= each[0].items()]
@@ -97,8 +96,8 @@ def find_reply(decisions: Sequence[Decision], first_roll: str, play: str, roll: 
 
 
 def published_differences(decisions: Iterable[Decision], published: PublishedOpenings) -> Iterator[Row]:
-    """What a source says otherwise of first rolls: best plays that lose, and equities that are off, by more than SURE
-    standard errors; and plays that the book did not roll out, whose difference is not known."""
+    """Differences of a source from the book's first rolls: best plays that lose, and equities that differ, by more than
+    SURE standard errors. The difference of plays that the book did not roll out is unknown."""
     for decision in first_rolls(decisions):
         roll = decision[0]["first_roll"]
         if roll in published.plays:
@@ -108,7 +107,7 @@ def published_differences(decisions: Iterable[Decision], published: PublishedOpe
 
 
 def evaluator_differences(decisions: Sequence[Decision], name: str, evaluator: Evaluator) -> Iterator[Row]:
-    """The decisions in which an evaluator prefers a candidate that loses by more than SURE standard errors."""
+    """The decisions in which an evaluator prefers a candidate that loses more than SURE standard errors."""
     objective = Objective(decisions[0][0]["objective"])
     rows = [row for decision in decisions for row in decision]
     boards = np.array([Position(row["next_position_id"]).board for row in rows], np.int8)
@@ -119,7 +118,7 @@ def evaluator_differences(decisions: Sequence[Decision], name: str, evaluator: E
 
 
 def play_difference(decision: Decision, name: str, plays: Sequence[str]) -> Iterator[Row]:
-    """A row if the best of the plays that somebody prefers is not a candidate, or loses surely."""
+    """A row if the best of the preferred plays is not a candidate, or loses more than SURE standard errors."""
     found = next((row for row in decision if row["play"] in plays), None)
     if found is None:
         yield difference_row(decision, name, " or ".join(plays), "loss")
@@ -128,7 +127,7 @@ def play_difference(decision: Decision, name: str, plays: Sequence[str]) -> Iter
 
 
 def equity_difference(decision: Decision, name: str, play: str, equity: float, error: float) -> Iterator[Row]:
-    """A row if the equity of a play is surely another one, or not known; the difference is theirs less ours."""
+    """A row if the equity of a play differs by more than SURE standard errors (theirs less ours), or is unknown."""
     found = next((row for row in decision if row["play"] == play), None)
     if found is None:
         yield difference_row(decision, name, play, "equity")
@@ -141,7 +140,7 @@ def equity_difference(decision: Decision, name: str, play: str, equity: float, e
 def difference_row(
     decision: Decision, name: str, play: str, quantity: str, difference: float | None = None, error: float | None = None
 ) -> Row:
-    """A row of a comparison: the decision, who says what, and by how much it differs, None where that is not known."""
+    """A row of a comparison: the decision, the source and its play, and the difference, None if unknown."""
     best = decision[0]
     return {
         "source": name,

@@ -241,9 +241,9 @@ class FibsPlayer:
             except InvalidMessageError as error:
                 self._bad_lines += 1
                 if self._bad_lines <= MOST_TOLD:
-                    self.tell(f"passed over: {error}")
+                    self.tell(f"skipped: {error}")
                 if self._bad_lines == MOST_TOLD:
-                    self.tell("passed over: whatever else comes like this")
+                    self.tell("skipped: further lines like these")
                 continue
             if line is None:
                 raise ExternalProgramError(f"expected {self.talk.name} to go on, found it gone")

@@ -1,18 +1,18 @@
 """Games with the cube, money games and whole matches: a network plays both sides, each with a cube model of its own.
 
-A side chooses its checker plays by cubeless money equity, whatever the cube and the score, or by the value of the
-position with the cube as its own cube model sees it, exact in money play where the two-sided table covers the position.
-Both sides look the same number of rolls ahead. At 0-ply the search for the best play also finds the chances before the
-opponent's roll, by which the opponent decides about the cube, so the cube costs almost no time; at higher plies these
-chances are found at that ply, too. There are no beavers, and the cube goes up to MOST_CUBE. There is no double before
-the first roll of a game, which decides who begins.
+A side chooses its plays by cubeless money equity, whatever the cube and the score, or by the value of the position with
+the cube by its own model. In money play this value is exact where the two-sided table covers the position. Both sides
+look the same number of rolls ahead. At 0-ply the search for the best play also finds the chances before the opponent's
+roll. The opponent decides about the cube by these chances, so the cube costs almost no time. At higher plies they are
+found at that ply. There are no beavers, and the cube goes up to MOST_CUBE. There is no double before the first roll of
+a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
-cube and the score, less the mean of that over all rolls, by static evaluation at every ply. With any evaluation, luck
-is zero on average (`luck`); a good one removes most of the noise.
+cube and the score, less the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
+average with any evaluation (`luck`); an accurate one removes most of the noise.
 
-Match m of a seed has the dice of its own stream, turn t of its game g those at GAME_TURNS * g + t: they do not depend
-on how earlier games went. A money game is a match of one game.
+Match m of a seed has a stream of dice of its own. Turn t of its game g has the dice at GAME_TURNS * g + t, so they do
+not depend on earlier games. A money game is a match of one game.
 """
 
 from __future__ import annotations
@@ -53,37 +53,37 @@ from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_str
 from bgdata.game.rolls import WAYS
 from bgdata.kernel import kernel
 
-MOST_CUBE = 64  # as on the cube itself
-GAME_TURNS = 1 << 20  # turns of dice that each game of a match has
+MOST_CUBE = 64  # the highest number on a cube
+GAME_TURNS = 1 << 20  # turns of dice reserved for each game of a match
 PLAY, DOUBLE, TAKE, PASS = range(4)  # actions of turns
-PASSED = 0  # how a game ended; 1, 2 and 3 are single games, gammons and backgammons that were played to the end
+PASSED = 0  # the end of a game by a pass; 1, 2 and 3 are single games, gammons and backgammons played to the end
 NOBODY = -1  # who owns a centered cube
 _NO_OFFER, _TAKEN, _PASSED = range(3)
 _DOUBLE_TAKE, _DOUBLE_PASS = int(Action.DOUBLE_TAKE), int(Action.DOUBLE_PASS)
 _START = np.array(START_BOARD, np.int8)
-_LIKELY = likely_plays(6)  # for volatility: two rolls of all plays take four times as long
+_LIKELY = likely_plays(6)  # for volatility: all plays of two rolls would take four times as long
 LIKELY_FOR_LUCK = likely_plays(OF_LUCK)
 _LIKELY_AHEAD = likely_plays()
 
 
 class Terms(NamedTuple):
-    """The stakes of the games, and how each side handles the cube."""
+    """The stakes of the games, and how each side plays and handles the cube."""
 
     # [player, (model of `doubling`, cube life index, volatility, whether by the score, whether volatility is local,
     # whether plays are cubeful)]
     sides: NDArray[np.float64]
-    cells: Cells  # of a match equity table, the same for both sides; any in money play
+    cells: Cells  # of the match equity table of both sides; ignored in money play
     length: int  # points that win the match, 0 for a money game
     is_jacoby: bool  # in money play
     with_luck: bool  # whether luck is measured
-    ply: int  # how far both sides look ahead
+    ply: int  # rolls that both sides look ahead
 
 
 class Book(NamedTuple):
-    """Records of the turns of a match, as far as there is room."""
+    """Records of the turns of a match. Turns beyond its size are not recorded."""
 
-    boards: Boards  # [turn, 26] before it, seen by the player on roll
-    after_play: Boards  # [turn, 26] still seen by it; as before where nothing was played
+    boards: Boards  # [turn, 26] before the turn, seen by the player on roll
+    after_play: Boards  # [turn, 26] after the turn, seen by the same player; equals `boards` without a play
     records: NDArray[np.int8]  # [turn, (player, action, on roll, die, other die, cube value, owner code)]
     equities: NDArray[np.float32]  # [turn] cubeless equity of the player on roll, at the ply of the game
 
@@ -91,14 +91,14 @@ class Book(NamedTuple):
 class GameScratch(NamedTuple):
     """Scratch of one thread."""
 
-    position: TreeScratch  # for chances; its `rolls` serve static plays and luck, too
+    position: TreeScratch  # for chances; its `rolls` also for static plays and luck
     plays: CubeTree
     local: VolatilityScratch
 
 
 @kernel()
 def new_game_scratch(networks: Networks, ply: int) -> GameScratch:
-    """Scratch for one thread that looks as far as this."""
+    """Scratch of one thread for this ply."""
     return GameScratch(new_tree_scratch(networks, ply), new_cube_tree(networks, ply), new_volatility_scratch(networks))
 
 
@@ -108,18 +108,18 @@ class Moment(NamedTuple):
     on_roll: int
     cube_value: int
     owner: int  # 0, 1 or NOBODY
-    game: MatchGame  # seen by it; of no meaning in money play
+    game: MatchGame  # seen by the player on roll; ignored in money play
 
 
 class Ending(NamedTuple):
-    """How a game ended; the numbers are stored."""
+    """The end of a game. The numbers are stored."""
 
     winner: int
     points: int
     cube_value: int
     way: int  # PASSED, or 1, 2 or 3
-    turns: int  # rows of it in the book
-    luck: float  # of player 0 in points, in a match of 1 that it is won and -1 that it is lost; 0 unless it is measured
+    turns: int  # its rows in the book
+    luck: float  # of player 0, in points, or from -1 (lost) to 1 (won) in a match; 0 unless measured
 
 
 @kernel(borrows=True)
@@ -132,15 +132,15 @@ def owner_code(moment: Moment) -> int:
 
 @kernel(borrows=True)
 def goes_by_score(terms: Terms, player: int) -> bool:
-    """Whether the model of a player uses the match score. Other models handle the cube as for money, within the rules
-    of the match."""
+    """Whether the model of a player uses the match score. Other models handle the cube as in money play, within the
+    rules of the match."""
     return terms.length > 0 and terms.sides[player, 3] != 0.0
 
 
 @kernel(borrows=True)
 def stakes_of(terms: Terms, moment: Moment, player: int, local: float) -> CubeStakes:
-    """What the game is played for as the model of `player` sees it, with this local volatility, for the player on
-    roll."""
+    """The stakes of the game for the player on roll, in the unit and by the model of `player` with this local
+    volatility."""
     side = terms.sides[player]
     strategy = Strategy(int(side[0]), side[1], side[1], side[2], local)
     unit = MATCH if goes_by_score(terms, player) else MONEY
@@ -149,8 +149,8 @@ def stakes_of(terms: Terms, moment: Moment, player: int, local: float) -> CubeSt
 
 @kernel(borrows=True)
 def play_stakes(terms: Terms, moment: Moment, player: int) -> CubeStakes:
-    """What `player` chooses plays by that lead to this moment. Who knows nothing of the score has no cube in the
-    Crawford game."""
+    """The stakes by which `player` chooses among plays that lead to this moment. A model that ignores the score has no
+    cube in the Crawford game."""
     stakes = stakes_of(terms, moment, player, terms.sides[player, 2])
     is_dead = terms.length > 0 and moment.game.is_crawford and stakes.unit == MONEY
     unit = CUBELESS if is_dead or terms.sides[player, 5] == 0.0 else stakes.unit
@@ -161,14 +161,14 @@ def play_stakes(terms: Terms, moment: Moment, player: int) -> CubeStakes:
 
 @kernel(borrows=True)
 def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances, local: float) -> CubeEquities:
-    """The equity of each cube action for the player on roll, by the model of `player`, from chances[0:5] and the local
-    volatility."""
+    """The equity of each cube action for the player on roll, by the model of `player` with this local volatility, from
+    chances[0:5]."""
     return model_equities(stakes_of(terms, moment, player, local), chances)
 
 
 @kernel(borrows=True)
 def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> bool:
-    """Whether the player on roll turns the cube, with this local volatility."""
+    """Whether the player on roll doubles, with this local volatility."""
     if moment.owner == 1 - moment.on_roll or moment.cube_value >= MOST_CUBE:
         return False
     if terms.length > 0 and moment.game.is_crawford:
@@ -181,8 +181,8 @@ def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> boo
 def doubles_here(
     chooser: Chooser, terms: Terms, moment: Moment, board: Boards, chances: Chances, scratch: VolatilityScratch
 ) -> bool:
-    """Whether the player on roll turns the cube. Its local volatility, if it goes by that, is found where it decides:
-    the more chances jump, the less is it worth to wait."""
+    """Whether the player on roll doubles. If its model uses the local volatility, that of the position is found only
+    where it decides: the more the chances jump, the less it is worth to wait."""
     side = terms.sides[moment.on_roll]
     if side[4] == 0.0:
         return doubles(terms, moment, chances, side[2])
@@ -196,7 +196,7 @@ def doubles_here(
 
 @kernel(borrows=True)
 def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
-    """Whether the opponent takes a double; an indifferent opponent passes."""
+    """Whether the opponent takes a double; it passes if both are equal."""
     taker = 1 - moment.on_roll
     if goes_by_score(terms, taker) and moment.game.away <= moment.cube_value:
         return True  # passing would lose the match
@@ -206,14 +206,14 @@ def takes(terms: Terms, moment: Moment, chances: Chances) -> bool:
 
 @kernel(borrows=True)
 def way_of(terms: Terms, owner: int, outcome: int) -> int:
-    """How a game counts that was won as a single game, gammon or backgammon (1 to 3): a single game where the Jacoby
-    rule holds and nobody has turned the cube."""
+    """How a game counts that was won as a single game, gammon or backgammon (1 to 3): as a single game under the Jacoby
+    rule if nobody has doubled."""
     return 1 if terms.length == 0 and terms.is_jacoby and owner == NOBODY else outcome
 
 
 @kernel(borrows=True)
 def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment, player: int, action: int) -> None:
-    """Fills all of book[turn] but dice and a play, if there is room."""
+    """Fills all of book[turn] except dice and play, if there is room."""
     if turn >= len(book.boards):
         return
     for slot in range(26):
@@ -226,7 +226,7 @@ def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment,
 
 @kernel(borrows=True)
 def note_play(book: Book, turn: int, die: int, other_die: int, chosen: Boards) -> None:
-    """Fills dice and play of book[turn], if there is room."""
+    """Fills the dice and the play of book[turn], if there is room."""
     if turn < len(book.boards):
         book.records[turn, 3], book.records[turn, 4] = die, other_die
         for slot in range(26):
@@ -265,7 +265,7 @@ def worth(terms: Terms, moment: Moment, chances: Chances) -> float:
 
 @kernel(borrows=True)
 def roll_luck(terms: Terms, opponent: Moment, scratch: RollScratch, place: int, is_opening: bool) -> float:
-    """The luck of roll `place` for the player who rolled it, from scratch.values[roll, 0:5]; `opponent` is the moment
+    """The luck of roll `place` for the player who rolled it, from scratch.values[roll, 0:5]. `opponent` is the moment
     after it."""
     total, ways, found = 0.0, 0.0, 0.0
     for roll in range(len(WAYS)):
@@ -291,8 +291,8 @@ def play_roll(
     tree: CubeTree,
     chosen: Boards,
 ) -> tuple[float, bool]:
-    """Fills chosen[slot] with the play of dice from board[slot]; `opponent` is the moment after
-    it, and `likely` are the plays of each roll that luck is seen by, and those of the next roll.
+    """Fills chosen[slot] with the play of dice from board[slot]. `opponent` is the moment after it; `likely` are the
+    plays of each roll considered for luck, and those of the next roll.
 
     Returns the luck of the roll, 0 unless it is measured, and whether the opponent's chances after the play are in
     rolls.evaluation.chances[0, 0:5]. `tree.rolls` may be `rolls`.
@@ -329,7 +329,7 @@ def play_game(
     book: Book,
     first: int,
 ) -> Ending:
-    """Fills book[first], ... with a game; `games` is the score as each player sees it, `bits` the stream of its dice
+    """Fills book[first], ... with a game. `games` is the score seen by each player; `bits` are the stream of its dice
     and the counter of the first roll."""
     networks, tables, position = chooser.networks, chooser.tables, scratch.position
     likely = LIKELY_FOR_LUCK, _LIKELY_AHEAD
@@ -375,7 +375,7 @@ def play_match(
     book: Book,
 ) -> tuple[int, int, float]:
     """Fills games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
-    way, turns)] and the book; returns (games, turns, luck of player 0)."""
+    way, turns)] and the book. Returns (games, turns, luck of player 0)."""
     score_0, score_1, number, row, is_past, luck = 0, 0, 0, 0, False, 0.0
     while True:
         away_0, away_1 = terms.length - score_0, terms.length - score_1
@@ -410,8 +410,8 @@ def fill_matches(
     books: Book,
 ) -> None:
     """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
-    [row, turn] of matches[row] of a seed, for the rows begin:end. In pairs, 2k and 2k + 1 have the dice of k, and the
-    sides change seats in the latter."""
+    [row, turn] with matches[row] of a seed, for rows begin:end. In pairs, matches 2k and 2k + 1 have the dice of k, and
+    the sides change seats in 2k + 1."""
     swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)
     for row in range(begin, end):
         match = matches[row]

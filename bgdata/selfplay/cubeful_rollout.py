@@ -1,8 +1,8 @@
-"""Rollouts with the cube in play: the value of a position when a player with networks plays both sides to the end, and
-both turn the cube by a model.
+"""Rollouts with the cube: the value of a position when a player with networks plays both sides to the end, and both
+handle the cube by a model.
 
-Plays are chosen by their value with the cube, statically or one roll ahead; the cube is turned by static chances. The
-luck of every roll, in points of the game or in mwc, is subtracted: it averages to zero whatever the model, so the mean
+Both sides choose plays by their value with the cube, statically or one roll ahead, and double by static chances. The
+luck of every roll, in points of the game or in mwc, is subtracted. It averages to zero with any model, so the mean
 stays the same and the standard error falls. First and second rolls are stratified as in `rollout`, and positions of one
 item have the same dice.
 """
@@ -58,7 +58,7 @@ _OWNERS = {CubeOwner.CENTERED: NOBODY, CubeOwner.ON_ROLL: 0, CubeOwner.OPPONENT:
 
 
 class CubefulStart(NamedTuple):
-    """A position to roll out, and what is played for, both seen by the player on roll."""
+    """A position to roll out and its stakes, both seen by the player on roll."""
 
     board: Boards  # [26]
     stakes: Stakes
@@ -66,7 +66,7 @@ class CubefulStart(NamedTuple):
 
 
 def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStart]:
-    """The actions of the player on roll before the roll, by name."""
+    """The cube actions of the player on roll before the roll, by name."""
     board = np.array(position.board, np.int8)
     starts = {"no double": CubefulStart(board, stakes, may_double=False)}
     if stakes.may_double:
@@ -75,7 +75,7 @@ def decision_starts(position: Position, stakes: Stakes) -> dict[str, CubefulStar
 
 
 def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: int) -> dict[str, CubefulStart]:
-    """The better plays by name, two or more if there are; the opponent is on roll after them, and may double."""
+    """The better plays by name, at least two if there are. After them the opponent is on roll, and may double."""
     chosen = [row for place, row in enumerate(ranked[:most]) if place < 2 or row.loss <= within]
     return {
         str(row.play): CubefulStart(np.array(row.play.next_position.board, np.int8), stakes.flip()) for row in chosen
@@ -83,12 +83,12 @@ def play_starts(ranked: list[RankedPlay], stakes: Stakes, within: float, most: i
 
 
 class CubefulRollout(NamedTuple):
-    """One row a position, for the player on roll: points per unit of the first position's cube, or mwc. `point` is what
-    a point of normalised equity is in that unit: 1, or mwc."""
+    """One row for each position, for the player on roll, in points per unit of the first position's cube, or in mwc.
+    `point` is a point of normalised equity in that unit: 1, or mwc."""
 
     values: Values  # [n]
     standard_errors: Values  # [n]
-    plain_standard_errors: Values  # [n] what those were if luck had not been subtracted
+    plain_standard_errors: Values  # [n] standard errors without subtracting luck
     trials: NDArray[np.int64]  # [n]
     blocks: Values  # [n, blocks] means of 36 trials less luck: differences between rows are more accurate
     point: float
@@ -103,14 +103,14 @@ def roll_out_with_cube(
     settings: RolloutSettings = PLAIN,
     item: int = 0,
 ) -> CubefulRollout:
-    """Roll out positions, at least one, all for the same score, in rounds of `limits.trials` until every standard error
-    is at most `limits.until` points of normalised equity, up to `limits.most_trials`. In matches both sides go by the
-    score unless `rules` are as for money.
+    """Roll out one or more positions at the same score, in rounds of `limits.trials`, until every standard error is at
+    most `limits.until` points of normalised equity, up to `limits.most_trials`. In matches both sides use the score
+    unless `rules` are as for money.
 
-    All have the dice of `item` of the seed. The result does not depend on the number of threads. Of the settings, games
-    are not cut short: they go to their end, in money play to an exact table. Raises UsageError for numbers out of
-    range, a player without networks and games that are cut short, InvalidParameterError for rules that do not fit the
-    stakes, and InvalidPositionError.
+    All positions have the dice of `item` of the seed. The result does not depend on the number of threads. Games are
+    played to the end, or in money play to an exact table: settings must not truncate them. Raises UsageError for
+    numbers out of range, a player without networks and settings that cut games short, InvalidParameterError for rules
+    that do not fit the stakes, and InvalidPositionError.
     """
     limits.check()
     if (settings.stop, settings.turns) != (PLAIN.stop, PLAIN.turns):
@@ -119,7 +119,7 @@ def roll_out_with_cube(
         )
     require_networks(chooser, "to handle the cube")
     boards = np.array([start.board for start in starts], np.int8)
-    numbers_of(boards, None)  # refuses what is no position
+    numbers_of(boards, None)  # raises for an invalid position
     stakes = starts[0].stakes
     terms = rollout_terms(stakes, rules, with_luck=settings.with_luck, ply=settings.play_ply)
     rows = []
@@ -141,8 +141,8 @@ def roll_out_with_cube(
 
 
 def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int) -> Terms:
-    """What the games are played for, and how both sides play at a ply and handle the cube. Raises UsageError and
-    InvalidParameterError, also for what the games do not know: beavers, two cube life indexes, local volatility."""
+    """The stakes of the games, and how both sides play at a ply and handle the cube. Raises UsageError, and
+    InvalidParameterError, also for beavers, two cube life indexes and local volatility."""
     check_rules(stakes, rules)
     if rules.has_beavers:
         raise InvalidParameterError("expected rollouts without beavers, got them")
@@ -162,8 +162,8 @@ def rollout_terms(stakes: Stakes, rules: CubeRules, *, with_luck: bool, ply: int
 
 
 def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollout:
-    """Means and standard errors from float64[n, blocks, (value, luck)], values as trials have them; those of the result
-    are per unit of the cube of `stakes`."""
+    """Means and standard errors from float64[n, blocks, (value, luck)] in the unit of trials. The result is per unit of
+    the cube of `stakes`."""
     n, count = blocks.shape[:2]
     plain, luck = (blocks[:, :, place] for place in (0, 1))
     is_money = isinstance(stakes.score, Money)
@@ -177,7 +177,7 @@ def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollou
 
 
 def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:
-    """How much more the value of a row is than that of another, and the standard error, block by block."""
+    """The value of a row less that of another, and the standard error of this difference, block by block."""
     gaps = result.blocks[row] - result.blocks[other]
     return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
 
@@ -195,13 +195,13 @@ def fill_cubeful_blocks(
     first: int,
     blocks: Values,
 ) -> None:
-    """Fills blocks[row, block, 0] with the mean value for the player on roll of the 36 trials of block first + block of
-    an item, from boards[row, slot] and starts[row, (cube value, owner, whether it may double, fields of a
-    `MatchGame`)], and blocks[row, block, 1] with the mean of its luck in them; for the pairs of row and block
-    begin:end, in their order."""
+    """Fills blocks[row, block, 0] with the mean value, for the player on roll, of the 36 trials of block first + block
+    of an item, and blocks[row, block, 1] with the mean of its luck in them, from boards[row, slot] and starts[row,
+    (cube value, owner, whether it may double, fields of a `MatchGame`)]. begin:end are pairs of row and block, in
+    order."""
     tree, order = new_cube_tree(chooser.networks, terms.ply), np.empty(BLOCK, np.int64)
     board, chosen = np.empty(26, np.int8), np.empty(26, np.int8)
-    stream: Any = random_stream(settings.seed, item)  # the seed of others
+    stream: Any = random_stream(settings.seed, item)  # itself a seed of streams
     for place in range(begin, end):
         row, column = place // blocks.shape[1], place % blocks.shape[1]
         block, given = first + column, starts[row]
@@ -229,10 +229,9 @@ def trial_of(
     board: Boards,
     chosen: Boards,
 ) -> tuple[float, float]:
-    """(value at the end, luck of all rolls) of player 0, first on roll, in one game from board[slot], which it
-    overwrites as it does chosen[slot]. `dice` are the stream of rolls, and the places of the first two among all 36.
-    Values are points, or from -1 to 1 in a match. In money play a game ends where the two-sided table knows its
-    value."""
+    """(value at the end, luck of all rolls) for player 0, first on roll, in one game from board[slot]. It overwrites
+    board[slot] and chosen[slot]. `dice` are the stream of rolls, and the places of the first two rolls among all 36.
+    Values are points, or from -1 to 1 in a match. In money play a game ends where the two-sided table covers it."""
     seen = start.game, MatchGame(start.game.opponent_away, start.game.away, start.game.is_crawford)
     over = outcome_of(board, CHECKERS)
     if over != 0:  # after a play that ends the game

@@ -1,13 +1,13 @@
-"""Whole games between two players, with every position, roll and play, and the luck of the dice where it is wanted.
+"""Whole games between two players, with every position, roll and play, and optionally the luck of the dice.
 
 In a pair each sequence of dice is played twice with the sides swapped: turn t of games 2k and 2k + 1 has the same dice;
 the player named first begins game 2k, the other one game 2k + 1. A pair is one observation of skill (`result_of`), and
 a player against itself scores exactly 0.
 
-The luck-adjusted result is the points won, less the luck of every roll. The luck of each roll is 0 on average, however
-well the sides play and however good the estimates are. So the mean stays the same, and most of the noise of the dice is
-gone (Zare, "Hedging toward skill", GammonVillage 2000). The same dice for both sides remove little luck once the two
-games of a pair differ.
+The luck-adjusted result is the points won less the luck of every roll. The luck of each roll is 0 on average for any
+players and any estimates. So the mean stays the same, and most of the noise of the dice is removed (Zare, "Hedging
+toward skill", GammonVillage 2000). Equal dice for both sides alone remove little luck, because the two games of a pair
+soon differ.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ if TYPE_CHECKING:
     from bgdata.evaluation.player import Player
 
 Dice = NDArray[np.int8]
-MOST_TURNS = 1 << 30  # no game is cut
-LOCKSTEP = 1 << 14  # games played side by side where a player is no kernel: bounds the memory
-ROOM = 96  # turns of a game that are kept while it is played; the few longer games are played twice
+MOST_TURNS = 1 << 30  # more than any game has
+LOCKSTEP = 1 << 14  # games played side by side by players outside kernels: limits the memory
+ROOM = 96  # turns kept while a game is played; the few longer games are played twice
 START = read_only(np.array(START_BOARD, np.int8))
 
 
 class Games(NamedTuple):
-    """One row a game."""
+    """One row for each game."""
 
-    numbers: NDArray[np.int64]  # [n] which game of the seed; 2k and 2k + 1 have the same dice
+    numbers: NDArray[np.int64]  # [n] of the game in its seed; 2k and 2k + 1 have the same dice
     outcomes: NDArray[np.int8]  # [n] points to the player named first, -3 to 3, never 0
     turns: NDArray[np.int32]  # [n] rolls of both players
     begins: NDArray[np.bool_]  # [n] whether the player named first began
@@ -72,9 +72,9 @@ class Games(NamedTuple):
 def play_games(first_player: Player, second_player: Player, count: int, seed: int, first: int = 0) -> Games:
     """Play games first, first + 1, ... of a seed to the end, without the cube. The first roll is never a double.
 
-    Game g of a seed between the same players is always the same, on any number of threads and in any batch. If both are
-    `choices.KernelPlayer`, a kernel plays the games; otherwise all unfinished games advance turn by turn, and the
-    player on roll is asked for many plays at a time. Raises UsageError for numbers beyond 0 to 2^63 - 1, and
+    Game g of a seed between the same players is always the same, on any number of threads and in any batch. A kernel
+    plays the games if both players are `choices.KernelPlayer`. Otherwise all unfinished games advance turn by turn, and
+    the player on roll chooses many plays at a time. Raises UsageError for numbers beyond 0 to 2^63 - 1, and
     InvalidPositionError if a player's answers are not positions.
     """
     if not (isinstance(first_player, KernelPlayer) and isinstance(second_player, KernelPlayer)):
@@ -88,12 +88,11 @@ def play_games(first_player: Player, second_player: Player, count: int, seed: in
 def play_games_with_luck(
     first_player: Player, second_player: Player, estimator: Chooser, count: int, seed: int, first: int = 0
 ) -> tuple[Games, NDArray[np.float64]]:
-    """The games of `play_games`, and the net luck float64[count] of the player named first, in points: its luck less
-    that of the other player.
+    """The games of `play_games`, and float64[count]: the net luck of the player named first, its own less the other
+    player's, in points.
 
-    Results are the same on any number of threads and in any batch. Estimating luck takes most of the time: about 20
-    times as long as the games of kernel players. Raises UsageError for an estimator without networks, and what
-    `play_games` raises.
+    Results are the same on any number of threads and in any batch. Estimating luck takes about 20 times as long as
+    games of kernel players. Raises UsageError for an estimator without networks, and the errors of `play_games`.
     """
     require_networks(estimator, "to estimate luck")
     return _play_in_lockstep((first_player, second_player), estimator, count, seed, first)
@@ -102,7 +101,7 @@ def play_games_with_luck(
 def _play_in_lockstep(
     players: tuple[Player, Player], estimator: Chooser | None, count: int, seed: int, first: int
 ) -> tuple[Games, NDArray[np.float64]]:
-    """The games, turn by turn, and the net luck of the player named first: 0 without an estimator."""
+    """Games played turn by turn, and the net luck of the player named first, or 0 without an estimator."""
     check_numbers(count, seed, first)
     numbers = np.arange(first, first + count, dtype=np.int64)
     games = Games(numbers, np.empty(count, np.int8), np.empty(count, np.int32), numbers % 2 == 0)
@@ -110,7 +109,7 @@ def _play_in_lockstep(
     for start in range(0, count, LOCKSTEP):
         rows, turns = slice(start, start + LOCKSTEP), []
         for number, turn in enumerate(turns_in_lockstep(players, seed, numbers[rows]), start=1):
-            games.outcomes[rows][turn.rows], games.turns[rows][turn.rows] = turn.outcomes, number  # the last ones stay
+            games.outcomes[rows][turn.rows], games.turns[rows][turn.rows] = turn.outcomes, number  # the last turn stays
             if estimator is not None:
                 turns.append(turn)
         if estimator is not None:
@@ -125,7 +124,7 @@ def check_numbers(count: int, seed: int, first: int) -> None:
 
 
 class Corpus(NamedTuple):
-    """Games first, first + 1, ...; game g has the turns offsets[g] to offsets[g + 1], with the sides in turn."""
+    """Games first, first + 1, ... with every turn. Game g has turns offsets[g] to offsets[g + 1], the sides in turn."""
 
     outcomes: NDArray[np.int8]  # [games] points to player 0, -3 to 3
     begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
@@ -133,8 +132,8 @@ class Corpus(NamedTuple):
     boards: Boards  # [turns, 26] before the roll, seen by the player on roll
     dice: Dice  # [turns, 2]
     after_play: Boards  # [turns, 26] still seen by the player who moved
-    equities: NDArray[np.float32]  # [turns] static cubeless, before the roll, of the player on roll; NaN: no networks
-    lucks: NDArray[np.float32]  # [turns] luck of the roll for the player on roll; NaN where it was not asked for
+    equities: NDArray[np.float32]  # [turns] static cubeless equity of the player on roll; NaN without networks
+    lucks: NDArray[np.float32]  # [turns] luck of the roll for the player on roll; NaN unless measured
 
 
 def self_play(
@@ -149,7 +148,7 @@ def self_play(
     """Play games first, first + 1, ... of a seed, without the cube. Player 0 begins if the first die is higher.
 
     Game g of a seed is always the same, on any number of threads and in any batch. The estimator, a chooser with
-    networks, values positions and rolls; by default it is the player itself. Raises UsageError for luck without
+    networks, evaluates positions and rolls; by default it is the player itself. Raises UsageError for luck without
     networks, and for numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
@@ -179,7 +178,7 @@ def _play_pages(
     choosers: tuple[Chooser, Chooser], is_paired: bool, seed: int, games: NDArray[np.int64], room: int
 ) -> tuple[NDArray[Any], ...]:
     """(outcomes, who begins, number of turns; boards, dice and boards after the play [game, turn, ...]) of games of a
-    seed. Turns beyond the room, which is the same for each game, are played and not kept."""
+    seed. Each game keeps up to `room` turns; later turns are played but not kept."""
     n = len(games)
     boards, dice, after_play = (np.empty((n, room, width), np.int8) for width in (26, 2, 26))
     pages = np.empty(n, np.int8), np.empty(n, np.int8), np.empty(n, np.int32), boards, dice, after_play
@@ -190,11 +189,10 @@ def _play_pages(
 def net_lucks(
     begins: NDArray[np.integer], offsets: NDArray[np.int64], lucks: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """float64[games]: net luck of player 0 in points: its own luck less that of player 1; NaN where luck was not
-    measured.
+    """float64[games]: the luck of player 0 less that of player 1 in points; NaN where luck was not measured.
 
-    Sums are in the order of the turns, so that all machines agree. The luck-adjusted result of player 0 is its points
-    less its net luck.
+    Sums are in the order of turns, so that all machines agree. The luck-adjusted result of player 0 is its points less
+    its net luck.
     """
     games = np.repeat(np.arange(len(begins)), np.diff(offsets))
     is_player_0 = (begins[games] + np.arange(len(games)) - offsets[games]) % 2 == 0
@@ -205,7 +203,7 @@ def net_lucks(
 def _net_lucks_of_turns(
     estimator: Chooser, numbers: NDArray[np.int64], n_turns: NDArray[np.int32], turns: list[LockstepTurn]
 ) -> NDArray[np.float64]:
-    """float64[games] from their turns, put in order of games first, as `fill_values` takes them."""
+    """float64[games]: net luck of the player named first, from the turns of games in lockstep."""
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns, dtype=np.int64)])
     boards, dice = np.empty((offsets[-1], 26), np.int8), np.empty((offsets[-1], 2), np.int8)
     for number, turn in enumerate(turns):
@@ -217,13 +215,13 @@ def _net_lucks_of_turns(
 
 
 class Turns(NamedTuple):
-    """Records of the turns of one game, as far as there is room; arrays without rows record nothing."""
+    """Records of the turns of one game. Turns beyond the size of the arrays are not recorded."""
 
     boards: Boards  # [turn, 26] before the roll, seen by the player on roll
     dice: NDArray[np.int8]  # [turn, 2]
     after_play: Boards  # [turn, 26] still seen by the player who moved
-    chances: Chances  # [turn + 1, 5] of the opponent after the play of a turn, as the player saw them
-    sources: NDArray[np.int8]  # [turn + 1] who says so: a number of `evaluator.AnswerSource`
+    chances: Chances  # [turn + 1, 5] of the opponent after the play of a turn, as evaluated by the player
+    sources: NDArray[np.int8]  # [turn + 1] source of these chances: a number of `evaluator.AnswerSource`
 
 
 class GameScratch(NamedTuple):
@@ -231,7 +229,7 @@ class GameScratch(NamedTuple):
 
     after: Boards  # [MOST_PLAYS, 26]
     notes: Notes  # [MOST_NOTES]
-    first: Scratch  # of the player named first, and of the other one
+    first: Scratch  # of the player named first; next that of the other one
     second: Scratch
 
 
@@ -258,9 +256,9 @@ def fill_games(
     dice: Dice,
     after_play: Boards,
 ) -> None:
-    """Fills outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot],
-    dice[row, turn, 0:2] and after_play[row, turn, slot] with game numbers[row] of a seed, for the rows begin:end. In
-    pairs, games 2k and 2k + 1 have the dice of k, and begin in turn; else the higher first die begins."""
+    """Fills outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot], dice[row,
+    turn, 0:2] and after_play[row, turn, slot] with game numbers[row] of a seed, for rows begin:end. In pairs, games 2k
+    and 2k + 1 have the dice of k, and the players take turns to begin; else the higher first die begins."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     for row in range(begin, end):
         game = numbers[row]
@@ -276,7 +274,7 @@ def fill_games(
 
 @kernel()
 def nothing_recorded() -> Turns:
-    """`Turns` without room, so that nothing is recorded."""
+    """`Turns` of size 0, which record nothing."""
     boards, chances = np.empty((0, 26), np.int8), np.empty((0, 5), np.float32)
     return Turns(boards, np.empty((0, 2), np.int8), boards, chances, np.empty(0, np.int8))
 
@@ -294,9 +292,9 @@ def play_game(
     scratch: GameScratch,
     record: Turns,
 ) -> tuple[int, int]:
-    """Fills the record with the turns of a game from board[slot] on, which is overwritten. `side` begins, 0 for the
-    player named first, 1 for the other one; with `is_opening` its first roll is no double. Returns (points to the
-    player named first, turns). A game of `most_turns` is cut there, for 0 points."""
+    """Fills the record with the turns of a game from board[slot], which is overwritten. `side` begins: 0 for the player
+    named first, 1 for the other one. With `is_opening` its first roll is not a double. Returns (points to the player
+    named first, turns). A game is cut after `most_turns`, for 0 points."""
     outcome, turn = 0, 0
     while outcome == 0 and turn < most_turns:
         die, other_die = dice_at(stream, turn) if is_opening else dice_of(random_bits(stream, turn))
@@ -321,7 +319,7 @@ def choose_play(
     chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
 ) -> int:
     """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Fills chances and sources of the record
-    if there is room; then even an only play is evaluated."""
+    if there is room; then even a forced play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
     best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
@@ -333,7 +331,7 @@ def choose_play(
 
 @kernel()
 def dice_at(stream: np.uint64, turn: int) -> tuple[int, int]:
-    """The roll of a turn; that of turn 0 is never a double."""
+    """The roll of a turn. Turn 0 is never a double."""
     bits = random_bits(stream, turn)
     return dice_of(bits) if turn else opening_dice_of(bits)
 
@@ -350,8 +348,8 @@ def fill_values(
     dice: Dice,
     values: NDArray[np.float32],
 ) -> None:
-    """Fills values[0, turn] with the static equity of boards[turn, slot], and values[1, turn] with the luck of
-    dice[turn, 0:2] if asked, for the games begin:end; a game has the turns offsets[row]:offsets[row + 1]."""
+    """Fills values[0, turn] with the static equity of boards[turn, slot], and `with_luck` values[1, turn] with the luck
+    of dice[turn, 0:2], for games begin:end. A game has the turns offsets[row]:offsets[row + 1]."""
     networks, tables = estimator.networks, estimator.tables
     scratch = new_roll_scratch(networks)
     for row in range(begin, end):
@@ -365,9 +363,9 @@ def fill_values(
 
 
 class LockstepTurn(NamedTuple):
-    """The same turn of many games: of those that are not over before it."""
+    """One turn of all games that are not over before it."""
 
-    rows: NDArray[np.int64]  # [n] places of these games among all that were asked for
+    rows: NDArray[np.int64]  # [n] rows of these games among all games
     boards: Boards  # [n, 26] before the roll, seen by the player on roll
     rolls: Dice  # [n, 2]
     outcomes: NDArray[np.int8]  # [n] points to the player named first, 0 where the game goes on
@@ -386,7 +384,7 @@ def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArra
             asked = np.flatnonzero((games + turn) % 2 == side)
             if len(asked):
                 chosen[asked] = checked_choices(player, boards[asked], rolls[asked], games[asked], turn)
-        found = game_outcomes(chosen)  # for the opponent of whoever has played
+        found = game_outcomes(chosen)  # for the opponent of the player who moved
         yield LockstepTurn(rows, boards, rolls, np.where((games + turn) % 2 == 0, -found, found).astype(np.int8))
         goes_on = found == 0
         rows, boards = rows[goes_on], chosen[goes_on]
@@ -395,8 +393,8 @@ def turns_in_lockstep(players: tuple[Player, Player], seed: int, numbers: NDArra
 def checked_choices(
     player: Player, boards: Boards, rolls: NDArray[np.int8], games: NDArray[np.int64], turn: int
 ) -> Boards:
-    """int8[n, 26]: what `Player.choose_plays` gives for the turn of these games, checked. A kernel player chooses by
-    game and turn, as in `fill_games`. Raises InvalidPositionError for answers that are no positions."""
+    """int8[n, 26]: the checked plays that `Player.choose_plays` gives for the turn of these games. A kernel player
+    chooses by game and turn, as in `fill_games`. Raises InvalidPositionError for answers that are not positions."""
     if isinstance(player, KernelPlayer):
         return chosen_boards(player.chooser, boards, rolls, games, turn)
     chosen = player.choose_plays(boards, rolls)
@@ -421,8 +419,8 @@ class SeriesResult:
     games: int
     points_per_game: float
     standard_error: float  # of points_per_game, in points; nan for fewer than two pairs of games
-    win_share: float  # games won, whatever they are worth, 0 to 1
-    mean_turns: float  # rolls of both players
+    win_share: float  # share of games won, 0 to 1
+    mean_turns: float  # rolls of a game, of both players
 
     def __str__(self) -> str:
         """`+0.595 +/- 0.006 points per game in 40,000 games, 62.1 % won`."""
@@ -431,10 +429,10 @@ class SeriesResult:
 
 
 def result_of(games: Games) -> SeriesResult:
-    """The result of at least one game. Raises UsageError for none.
+    """The result of at least one game. Raises UsageError for no games.
 
-    The two games with one sequence of dice (numbers 2k and 2k + 1) are one observation, as the luck of the dice cancels
-    between them; a game without its partner is an observation by itself.
+    The two games with the same dice (numbers 2k and 2k + 1) are one observation, because the luck of the dice cancels
+    between them. A game without its partner is one observation.
     """
     count = len(games.outcomes)
     if count == 0:
@@ -445,12 +443,12 @@ def result_of(games: Games) -> SeriesResult:
 
 
 def pair_error(numbers: NDArray[np.int64], points: NDArray[np.number]) -> float:
-    """Standard error of the mean of [n] points of the games with these numbers, of which 2k and 2k + 1 depend on each
-    other: the ratio estimator of cluster sampling. NaN for fewer than two pairs."""
+    """Standard error of the mean of [n] points of the games with these numbers, where 2k and 2k + 1 are correlated: the
+    ratio estimator of cluster sampling. NaN for fewer than two pairs."""
     _, place = np.unique(numbers // 2, return_inverse=True)
     sums, sizes = np.bincount(place, points), np.bincount(place)
     if len(sums) < 2:
         return float("nan")
     spread = sums - sizes * points.mean(dtype=np.float64)
-    squares = float(np.cumsum(spread * spread)[-1])  # in order: BLAS adds in another one on every processor
+    squares = float(np.cumsum(spread * spread)[-1])  # BLAS would add in an order that depends on the processor
     return math.sqrt(squares * len(sums) / (len(sums) - 1)) / len(points)

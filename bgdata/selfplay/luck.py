@@ -1,19 +1,19 @@
 """Luck and skill of recorded games, turn by turn, and luck-adjusted results.
 
-The luck of a roll is the value after its best play less the mean of that over all rolls, found by the same evaluator at
-the same ply: it averages to zero exactly, however well it evaluates. The skill of a play is the value after it less
-that after the best play of its roll, 0 at most. The first roll of a game decides who begins, so its mean is 0: with the
-dice swapped, the other side would have gained as much.
+The luck of a roll is the value after its best play, less the mean of that value over all rolls, by the same evaluator
+at the same ply. It averages to zero exactly, however accurate the evaluator is. The skill of a play is the value after
+it, less the value after the best play of its roll; it is at most 0. The first roll of a game decides who begins, so its
+mean is 0: with the dice swapped, the other side would have gained as much.
 
-The value of a position before the roll, the mean over all rolls, differs a little from its value after the previous
-play, because the evaluator now looks one roll further; at the end of the game it may have been far from the result.
-This difference is `drift`. Then, seen by one player,
+The value before a roll is the mean over all rolls. It differs a little from the value after the previous play, because
+the evaluator now looks one roll further, and at the end of the game it may be far from the result. This difference is
+`drift`. Then, seen by one player,
 
     final - initial = net luck + net skill + net drift        (exactly; no drift where values are exact)
 
 The luck-adjusted result, final - net luck, is an unbiased estimate of net skill, whatever the drift (Douglas Zare,
-"Hedging toward skill", GammonVillage 2000). Everything is cubeless money equity in points per unit cube: cube actions
-are not valued.
+"Hedging toward skill", GammonVillage 2000). All values are cubeless money equities in points per unit cube; cube
+actions are not valued.
 """
 
 from __future__ import annotations
@@ -43,36 +43,36 @@ _START = np.array(START.board, np.int8)
 class TurnValues(NamedTuple):
     """Cubeless equities of the player who rolls, one row for each turn."""
 
-    before: Values  # [n] mean over all rolls of what follows
+    before: Values  # [n] before the roll: the mean of `best` over all rolls
     best: Values  # [n] after the best play of the roll
-    after: Values  # [n] after the play that was made; as `best` where nothing was played
+    after: Values  # [n] after the play that was made; equals `best` without a play
 
 
 class RecordedGame(NamedTuple):
     """The rolls of one game, of both players in turn."""
 
     players: NDArray[np.int8]  # [n] who rolls: 0 or 1
-    boards: Boards  # [n, 26] before the roll, seen by who rolls
+    boards: Boards  # [n, 26] before the roll, seen by the player who rolls
     dice: NDArray[np.int8]  # [n, 2]
-    after_play: Boards  # [n, 26] still seen by who rolled; as before the roll where nothing was played
-    result: float  # points to player 0 per unit cube; not a number in a game that was not finished
+    after_play: Boards  # [n, 26] after the play, seen by the same player; equals `boards` without a play
+    result: float  # points to player 0 per unit cube; NaN for an unfinished game
 
 
 class GameLuck(NamedTuple):
-    """Luck, skill and drift in points to the player who rolls, one row for each turn, and what the end of the game
-    settled."""
+    """Luck, skill and drift of one game, in points to the player who rolls, one row for each turn."""
 
     values: TurnValues
     luck: Values  # [n]
-    skill: Values  # [n] 0 and down
-    drift: Values  # [n] change of mind before the roll, 0 in the first row
-    settlement: float  # points to player 0 that the result is above the last value; not a number if not finished
+    skill: Values  # [n] 0 or negative
+    drift: Values  # [n] value before the roll less that after the previous play; 0 in the first row
+    settlement: float  # result less the last value, in points to player 0; NaN for an unfinished game
 
 
 class LuckTotals(NamedTuple):
-    """One game in points per unit cube. Pairs are (player 0, player 1), each seen by itself; the rest by player 0."""
+    """The totals of one game, in points per unit cube. Pairs are (player 0, player 1), each from its own side; single
+    numbers are from the side of player 0."""
 
-    result: float  # not a number in a game that was not finished, and then nor are net_drift and luck_adjusted
+    result: float  # NaN for an unfinished game, as are net_drift and luck_adjusted then
     initial: float  # value before the first roll
     luck: tuple[float, float]
     skill: tuple[float, float]
@@ -95,7 +95,7 @@ def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:
 
 
 def totals(game: RecordedGame, found: GameLuck) -> LuckTotals:
-    """The totals of one game."""
+    """Sum the luck, skill and drift of one game."""
     sides = signs(game.players)
     initial = float(sides[0] * found.values.before[0]) if len(sides) else 0.0
     luck, skill = (
@@ -115,8 +115,8 @@ def signs(players: NDArray[np.int8]) -> Values:
 
 
 def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], after_play: Boards) -> TurnValues:
-    """Values of int8[n, 26] boards, int8[n, 2] dice, and int8[n, 26] positions after the play that was made, still seen
-    by the player who moved. Networks at 0-ply are evaluated in a kernel, about a hundred times faster.
+    """Values before and after each turn, from int8[n, 26] boards, int8[n, 2] dice, and int8[n, 26] boards after the
+    play, seen by the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster.
 
     Raises UsageError for a player that does not evaluate positions.
     """
@@ -148,8 +148,9 @@ def fill_turn_values(
     after_play: Boards,
     values: Values,
 ) -> None:
-    """Fills values[0, turn] with the mean over the rolls from boards[turn, slot], values[1, turn] with what the best
-    play of dice[turn, 0:2] leads to, values[2, turn] with what after_play[turn, slot] is worth, for turns begin:end."""
+    """Fills values[0, turn] with the mean over all rolls from boards[turn, slot], values[1, turn] with the value after
+    the best play of dice[turn, 0:2], and values[2, turn] with the value of after_play[turn, slot], for turns
+    begin:end."""
     scratch = new_roll_scratch(networks)
     opponent = scratch.evaluation.chances[1]
     for turn in range(begin, end):

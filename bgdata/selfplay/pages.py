@@ -1,4 +1,4 @@
-"""Rollouts: a page with a short one, and a stream of estimates that goes on for as long as somebody watches."""
+"""The rollout page of a position, and a stream of estimate_events that runs while a client reads it."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from bgdata.game.board_svg import format_board_svg
 from bgdata.game.classes import check_in_progress
 from bgdata.rows import plain, whole_rows
 from bgdata.selfplay.rollout import Limits, RolloutResult, roll_out, rollout_rounds
-from bgdata.selfplay.rows import rollout_row, who_rolled
+from bgdata.selfplay.rows import player_columns, rollout_row
 from bgdata.web.answer import Page, address, client_of, position_path
 from bgdata.web.position_request import PositionRequest, whole
 from bgdata.web.site import Row, Site
 
-TRIALS = 72  # games of the page, unless said
-ROUND = 72  # games between two estimates of a stream
+TRIALS = 72  # default number of games of the page
+ROUND = 72  # games between two estimate_events of a stream
 
 
 def network_of(player: LookaheadPlayer) -> NetworkPlayer:
-    """The player as one that kernels can play. Raises UsageError for another one."""
+    """The network of the player, for kernels. Raises UsageError for a player without networks."""
     if not isinstance(player.evaluator, NetworkPlayer):
         raise UsageError(f"expected a player with networks to roll out, got {player.label}")
     return player.evaluator
 
 
-def row_of(player: NetworkPlayer, asked: PositionRequest, result: RolloutResult) -> Row:
-    """A result as `bgdata rollout` prints it."""
-    return {"position_id": asked.position.id, **who_rolled(player)} | rollout_row(result, 0, Limits())
+def result_row(player: NetworkPlayer, asked: PositionRequest, result: RolloutResult) -> Row:
+    """A result as a row of `bgdata rollout`."""
+    return {"position_id": asked.position.id, **player_columns(player)} | rollout_row(result, 0, Limits())
 
 
 def page(site: Site, request: Request) -> Page:
-    """A rollout without a cube of so many games; JSON is that of `bgdata rollout`."""
+    """The page of a cubeless rollout; its JSON is that of `bgdata rollout`. Raises UsageError for too many trials."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     check_in_progress(asked.position)
     trials = whole(request.query_params, "trials", TRIALS)
@@ -49,7 +49,7 @@ def page(site: Site, request: Request) -> Page:
     with site.player() as lent:
         player = network_of(lent)
         result = roll_out(np.array([asked.position.board], np.int8), player.chooser, trials)
-        row = row_of(player, asked, result)
+        row = result_row(player, asked, result)
     shown = {
         "asked": asked,
         "left_out": left_out(asked.match),
@@ -62,20 +62,21 @@ def page(site: Site, request: Request) -> Page:
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events. What makes them ends with the connection, however that ends and even before it began."""
+    """Server-sent events. When the connection ends, even before the first event, the generator is closed and `on_close`
+    is called."""
 
-    def __init__(self, events: Generator[str], ended: Callable[[], None]) -> None:
+    def __init__(self, events: Generator[str], on_close: Callable[[], None]) -> None:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         super().__init__(events, media_type="text/event-stream", headers=headers)
-        self._events, self._ended = events, ended
+        self._events, self._on_close = events, on_close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events for as long as somebody reads them."""
+        """Send the events until the client disconnects."""
         try:
             await super().__call__(scope, receive, send)
         finally:
             self._events.close()
-            self._ended()
+            self._on_close()
 
 
 def stream(site: Site, request: Request) -> Response:
@@ -84,22 +85,22 @@ def stream(site: Site, request: Request) -> Response:
     check_in_progress(asked.position)
     if site.budget:
         site.budget.watch(client)
-    return EventStream(estimates(site, asked, client), lambda: site.budget.leave(client) if site.budget else None)
+    return EventStream(estimate_events(site, asked, client), lambda: site.budget.leave(client) if site.budget else None)
 
 
 def event(name: str, data: object) -> str:
-    """A server-sent event; without a name it is a message."""
+    """A server-sent event as text; an empty name makes it a message."""
     return f"event: {name}\n" * bool(name) + f"data: {json.dumps(data, allow_nan=False)}\n\n"
 
 
-def estimates(site: Site, asked: PositionRequest, client: str = "") -> Generator[str]:
-    """The events of a stream: estimates, and at its end `done`, or `refused` with the reason."""
+def estimate_events(site: Site, asked: PositionRequest, client: str = "") -> Generator[str]:
+    """The events of a stream: one for each estimate, then `done`, or `refused` with the reason."""
     if not site.streams.acquire(blocking=False):
-        said = f"expected at most {site.limits.streams} rollouts that are watched at once; try again in a minute"
-        yield event("refused", {"error": said})
+        message = f"expected at most {site.limits.streams} rollouts that are watched at once; try again in a minute"
+        yield event("refused", {"error": message})
         return
     try:
-        for row in rounds(site, asked, client):
+        for row in round_rows(site, asked, client):
             yield event("", plain(row))
         yield event("done", {})
     except BgdataError as error:
@@ -108,9 +109,9 @@ def estimates(site: Site, asked: PositionRequest, client: str = "") -> Generator
         site.streams.release()
 
 
-def rounds(site: Site, asked: PositionRequest, client: str) -> Iterator[Row]:
-    """The estimate after each round of games, which the client is charged for. Other requests have the player between
-    two rounds. Raises TooBusyError."""
+def round_rows(site: Site, asked: PositionRequest, client: str) -> Iterator[Row]:
+    """The row of the estimate after each round of games. Each round is charged to the client, and releases the player
+    so that other requests can use it between round_rows. Raises TooBusyError."""
     results: Iterator[RolloutResult] | None = None
     while True:
         with site.charge(client, site.limits.client_reserve), site.player() as lent:
@@ -120,5 +121,5 @@ def rounds(site: Site, asked: PositionRequest, client: str) -> Iterator[Row]:
             result = next(results, None)
             if result is None:
                 return
-            row = row_of(player, asked, result)
+            row = result_row(player, asked, result)
         yield row

@@ -1,12 +1,11 @@
 """Rollouts: the value of a position when a player with networks plays both sides to the end, many times.
 
 The luck of every roll, which averages to zero, is subtracted from each of the five chances (variance reduction, see
-`roll_values`): the mean stays the same, and the standard error falls to a fraction. First and second rolls are
+`roll_values`). The mean stays the same, and the standard error falls to a fraction. First and second rolls are
 stratified.
 
 A standard error comes from blocks of 36 trials, each of which has every first and every second roll once. Blocks also
-share the pairs of these two rolls evenly, which makes the true error a little smaller than the stated one, never
-larger.
+share the pairs of these two rolls evenly, so the true error is a little smaller than the stated one, never larger.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 Values = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Rolled = Callable[[Rows, Rows, int], Values]
-"""float64[rows, blocks, 2, 5] of int64[rows] boards: the next so many blocks from int64[rows] first ones on."""
+"""float64[rows, blocks, 2, 5]: `count` blocks of int64[rows] boards, from int64[rows] first blocks on."""
 Through = Callable[[Rolled], Rolled]
 StillOpen = Callable[[list[Values]], NDArray[np.bool_]]
 STOPS = {"end": BearoffSource.NONE, "exact": BearoffSource.EXACT, "tables": BearoffSource.COMBINED}
@@ -53,21 +52,20 @@ _EQUITY = np.array([2.0, 1.0, 1.0, -1.0, -1.0])
 
 
 class RolloutResult(NamedTuple):
-    """One row a position, for the player on roll before the roll.
+    """One row for each position, for the player on roll before the roll.
 
-    Chances are unbiased means, so a chance near 0 may come out slightly negative; `legal_chances` are limited to 0 to
-    1.
+    Chances are unbiased means, so a chance near 0 may be slightly negative; `legal_chances` are limited to 0 to 1.
     """
 
     chances: Values  # [n, 5]
     standard_errors: Values  # [n, 5]
     equities: Values  # [n] cubeless
     equity_standard_errors: Values  # [n]
-    plain_standard_errors: Values  # [n] what those of the equities were if luck had not been subtracted
+    plain_standard_errors: Values  # [n] standard errors of equities without subtracting luck
     trials: NDArray[np.int64]  # [n]
 
     def legal_chances(self) -> NDArray[np.float32]:
-        """float32[n, 5]: chances limited to 0 to 1 and to their order, as files of training data need them."""
+        """float32[n, 5]: chances limited to 0 to 1 and to their order, for files of training data."""
         return ordered_chances(self.chances)
 
     def rows(self, chosen: NDArray[np.int64]) -> Self:
@@ -77,18 +75,18 @@ class RolloutResult(NamedTuple):
 
     @classmethod
     def join(cls, results: list[Self]) -> Self:
-        """The rows of all results, of which there must be at least one."""
+        """The rows of all results, at least one."""
         return cls(*map(np.concatenate, zip(*results, strict=True)))
 
 
 class RolloutSettings(NamedTuple):
     """Settings of a rollout; by default every game is played to an exact table or to its end."""
 
-    stop: str = "exact"  # of STOPS: where a trial ends before the game does: nowhere, at exact tables, at any
-    turns: int = 0  # rolls after which the static evaluation stands for the rest; 0: any number
+    stop: str = "exact"  # one of STOPS: a trial ends with the game, at exact tables, or at any table
+    turns: int = 0  # rolls after which a trial ends with the static evaluation; 0: never
     with_luck: bool = True  # whether to subtract luck; the games are the same
-    likely: int = 6  # plays of each roll that luck is seen by, by PubEval's choice; 0: all
-    play_ply: int = 0  # 0 or 1: how far the plays of both sides are chosen ahead
+    likely: int = 6  # plays of each roll considered for luck, by PubEval's choice; 0: all
+    play_ply: int = 0  # 0 or 1: ply at which both sides choose plays
 
     def for_kernels(self, seed: int) -> KernelSettings:
         """The settings as numbers for kernels. Raises UsageError for values out of range or unknown words."""
@@ -106,23 +104,23 @@ class RolloutSettings(NamedTuple):
 
 
 PLAIN = RolloutSettings()
-LEAST_ERROR, MOST_ERROR = 1e-50, 1e3  # points that may be asked for: the number of games goes with their square
+LEAST_ERROR, MOST_ERROR = 1e-50, 1e3  # limits of `until`, in points: the number of games grows with its square
 
 
 class Limits(NamedTuple):
     """The number of trials: rounds of `trials` until the standard error is small enough."""
 
     trials: int = SUPERBLOCK
-    until: float = math.inf  # points that the standard error of the equity may have
+    until: float = math.inf  # largest standard error of the equity, in points
     most_trials: int = 0  # a multiple of `trials`; 0: one round
 
     @property
     def most(self) -> int:
-        """Trials that there are at most."""
+        """The maximum number of trials."""
         return self.most_trials or self.trials
 
     def check(self) -> None:
-        """Raise UsageError unless these trials give a standard error, and come to an end."""
+        """Raise UsageError unless these trials give a standard error and end."""
         if self.trials > MOST_TRIALS:
             raise UsageError(f"expected at most {MOST_TRIALS:,} trials, got {self.trials}")
         if self.trials < 2 * BLOCK or self.trials % BLOCK:
@@ -145,13 +143,13 @@ def roll_out(
     items: Rows | None = None,
     through: Through = lambda rolled: rolled,
 ) -> RolloutResult:
-    """Roll out int8[n, 26] boards, each with so many trials, or within limits: a multiple of 36, at least 72.
+    """Roll out int8[n, 26] boards with a number of trials each, or within limits: a multiple of 36, at least 72.
 
-    With `until` there are more rounds of `trials`, up to `most_trials` in all, until the standard error of the equity
-    is at most `until` points; a position that does not reach it keeps its larger one. Board i has the dice of items[i]
-    of the seed (int64[n], 0 or more; by default i). The result of a position depends on nothing else, neither on other
-    positions nor on threads; but with `until`, boards of one item have as many rounds as the slowest of them. `through`
-    is that of `rolled_blocks`. Raises UsageError for numbers out of range and for a player without networks, and
+    With `until`, rounds of `trials` are added, up to `most_trials` in all, until the standard error of the equity is at
+    most `until` points; a position that does not reach it keeps its larger one. Board i has the dice of items[i] of the
+    seed (int64[n], 0 or more; by default i). The result of a position does not depend on other positions or on threads,
+    except that with `until`, boards of one item have as many rounds as the slowest of them. `through` is that of
+    `rolled_blocks`. Raises UsageError for numbers out of range and for a player without networks, and
     InvalidPositionError.
     """
     numbers, limits = numbers_of(boards, items), limits if isinstance(limits, Limits) else Limits(limits)
@@ -163,8 +161,8 @@ def roll_out(
 def rollout_rounds(
     board: Boards, chooser: Chooser, trials: int, most_trials: int, seed: int = 0, settings: RolloutSettings = PLAIN
 ) -> Iterator[RolloutResult]:
-    """The result of `roll_out` for one int8[26] board after each round of `trials`, up to `most_trials` in all: whoever
-    watches it may stop at any time. Raises what `roll_out` raises."""
+    """The result of `roll_out` for one int8[26] board after each round of `trials`, up to `most_trials` in all. The
+    caller may stop after any round. Raises the errors of `roll_out`."""
     Limits(trials, most_trials=most_trials).check()
     require_networks(chooser, "to roll out")
     count, blocks = trials // BLOCK, np.empty((1, 0, 2, 5))
@@ -184,14 +182,14 @@ def rolled_blocks(
     still_open: StillOpen,
     through: Through = lambda rolled: rolled,
 ) -> list[Values]:
-    """float64[blocks, 2, 5] for each int8[n, 26] board, which has the dice of items[i] of the seed: means of the final
-    chances and of the luck in blocks of 36 trials.
+    """float64[blocks, 2, 5] for each int8[n, 26] board: means of the final chances and of the luck in blocks of 36
+    trials. Board i has the dice of items[i] of the seed.
 
-    There is a round of `limits.trials` for all of them, then more for those that are still open, up to
-    `limits.most_trials` each. `still_open` is given the blocks of all and says in bool[n] which need more games. A
-    board that needed none may need them again: it goes on with its own next games, so what it has depends on its number
-    of games alone. `through` is given the function that rolls out blocks and returns a function to call in its place,
-    which may ask for fewer blocks at a time, watch them, and have some of them from before.
+    All boards have one round of `limits.trials`, then open boards have more rounds, up to `limits.most_trials` each.
+    `still_open` takes the blocks of all boards and returns bool[n], whether a board needs more games. A closed board
+    may open again: it continues with its own next games, so its blocks depend on its number of games alone. `through`
+    takes the function that rolls out blocks and returns a function to call instead of it, which may roll out fewer
+    blocks at a time, show progress, or return blocks from an earlier run.
 
     Raises UsageError for wrong limits and for a player without networks.
     """
@@ -208,8 +206,8 @@ def rolled_blocks(
 
 
 def open_groups(groups: Rows, limits: Limits) -> StillOpen:
-    """For `rolled_blocks`: boards of a group (int64[n]) have the same number of blocks, as many as the slowest of their
-    standard errors needs."""
+    """The `still_open` of `rolled_blocks` for boards in groups (int64[n]): boards of a group have the same number of
+    blocks, as many as the slowest of them needs for its standard error."""
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
         errors = np.array([result_of(each[None]).equity_standard_errors[0] for each in blocks])
@@ -236,11 +234,11 @@ def rolled_in_kernel(
 def rolled_by(
     player: Player, boards: Boards, chooser: Chooser, seed: int, settings: RolloutSettings, items: NDArray[np.int64]
 ) -> Rolled:
-    """A function that rolls out blocks of int8[n, 26] boards, as `rolled_blocks` takes one by `through`, with any
-    player for both sides, such as gnubg and bgsage, which are asked for the plays of many games at a time.
+    """A function that rolls out blocks of int8[n, 26] boards, for the `through` of `rolled_blocks`, with any player for
+    both sides, such as gnubg or bgsage. The player chooses the plays of many games at a time.
 
-    `chooser` has the networks and tables that see the luck and the ends of games: luck averages to zero whoever plays.
-    Raises UsageError for wrong settings, and InvalidPositionError for answers of the player that are no positions.
+    `chooser` has the networks and tables that measure luck and end games. Luck averages to zero with any player. Raises
+    UsageError for wrong settings, and InvalidPositionError for answers of the player that are not positions.
     """
     kernel_settings = settings.for_kernels(seed)
 
@@ -254,7 +252,7 @@ def rolled_by(
             found[part] = played_trials(player, own_boards, chooser, kernel_settings, own_items, trials[part])
         blocks = found.reshape(len(rows), count, BLOCK, 2, 5)
         total = np.zeros((len(rows), count, 2, 5))
-        for number in range(BLOCK):  # in the order of the kernel: sums of rounded numbers depend on it
+        for number in range(BLOCK):  # in the order of the kernel, on which rounding depends
             total += blocks[:, :, number]
         return total / BLOCK
 
@@ -319,15 +317,15 @@ def equities_of(chances: Values) -> Values:
 
 
 def mean_and_error(values: Values) -> tuple[Values, Values]:
-    """(float64[columns] means of float64[n, columns], their standard errors), summed in order."""
+    """(float64[columns] means, float64[columns] standard errors) of float64[n, columns], summed in order."""
     means, errors = np.empty((2, 1, values.shape[1]))
     fill_statistics(np.ascontiguousarray(values[None]), means, errors)
     return means[0], errors[0]
 
 
 def difference_error(first: Values, second: Values) -> float:
-    """Standard error of the mean of float64[n] less that of float64[m], whose values up to the smaller of n and m are
-    pairs with the same dice."""
+    """Standard error of the mean of float64[n] less the mean of float64[m]. Values at the same index, up to the smaller
+    of n and m, are pairs with the same dice."""
     if len(first) < len(second):
         first, second = second, first
     n, m = len(first), len(second)

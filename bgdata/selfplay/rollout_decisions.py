@@ -1,11 +1,11 @@
 """Rolled-out decisions: the better plays of a roll, all with the same dice, and the loss of each against the best.
 
-Where luck is not subtracted, the same dice make differences between plays more accurate; where it is, most of what the
-plays share is gone already. Standard errors of losses come from the differences, block by block.
+Standard errors of losses come from differences between plays, block by block. Without variance reduction, the same dice
+make these differences more accurate; with it, most of the common noise is already removed.
 
-Close plays can be given most of the games: after every round the plays are compared with the best of them. One that is
-behind by several standard errors of the difference is settled, and gets no more games unless the others fall. So a loss
-is known the better the smaller it is.
+Close plays can get most of the games. After every round the plays are compared with the best one. A play that is
+several standard errors of the difference behind is settled: it gets no more games unless the others fall. So the
+smallest losses are the most accurate.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from bgdata.selfplay.rollout_kernels import fill_statistics
 
 
 class Window(NamedTuple):
-    """Which plays are rolled out: those within `within` points of the best by static evaluation, but at least
-    `least_plays` and at most `most_plays` of the best."""
+    """Which plays are rolled out: those within `within` points of the best by static evaluation, at least `least_plays`
+    and at most `most_plays` of them."""
 
     within: float = 0.16
     least_plays: int = 2
     most_plays: int = 10
 
     def check(self) -> None:
-        """Raise UsageError for a window that lets nothing through."""
+        """Raise UsageError for a window that excludes every play."""
         if not (self.within >= 0 and 1 <= self.least_plays <= self.most_plays):
             raise UsageError(
                 f"expected a window of 0 points or more and 1 <= least <= most plays, got {self.within}, "
@@ -52,10 +52,10 @@ class Decision(NamedTuple):
 
     boards: Boards  # [k, 26] after the play, the OPPONENT on roll
     result: RolloutResult  # [k]
-    losses: Values  # [k] points behind the best, 0 and up
+    losses: Values  # [k] points behind the best, 0 or more
     loss_standard_errors: Values  # [k] 0 for the best
     static_losses: NDArray[np.float32]  # [k] points behind the best by static evaluation
-    n_plays: int  # legal ones, rolled out or not
+    n_plays: int  # number of legal plays, rolled out or not
 
 
 def roll_out_decision(
@@ -71,16 +71,16 @@ def roll_out_decision(
 ) -> Decision:
     """Roll out the better plays of one int8[26] board and roll, all with the dice of item 0 of the seed.
 
-    All have as many trials as the slowest needs for its standard error; with `settled_at`, those that are more than so
-    many standard errors behind get no further ones. `through` is that of `rolled_blocks`. Raises UsageError, also for a
-    player without networks, InvalidPositionError and InvalidRollError.
+    All plays get as many trials as the least accurate one needs for its standard error. With `settled_at`, a play that
+    is more than that many standard errors behind gets no more games. `through` is that of `rolled_blocks`. Raises
+    UsageError, also for a player without networks, InvalidPositionError and InvalidRollError.
     """
     if settled_at is not None and not settled_at > 0:
         raise UsageError(f"expected plays settled at more than 0 standard errors, got {settled_at}")
     limits.check()
     window.check()
     require_networks(chooser, "to roll out")
-    rollout.numbers_of(board[None], None)  # refuses what is no position
+    rollout.numbers_of(board[None], None)  # raises for an invalid position
     offsets, after_play = batch_plays(np.ascontiguousarray(board[None]), np.array([roll], np.int8))
     every = flip_boards(after_play)
     losses = static_losses(chooser, every, offsets)
@@ -97,22 +97,22 @@ def roll_out_decision(
 
 
 def static_losses(chooser: Chooser, after: Boards, offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """float32[k]: static loss of each play in points against the best of its decision; plays lead to int8[k, 26] boards
-    of the opponent, those of decision i are offsets[i] to offsets[i + 1]."""
+    """float32[k]: static loss of each play in points against the best play of its decision. Plays are int8[k, 26]
+    boards of the opponent; those of decision i are offsets[i] to offsets[i + 1]."""
     equities = -cubeless_equities(evaluations(chooser.networks, chooser.tables, after).chances)
     return np.asarray(largest_of(equities, offsets) - equities)
 
 
 def within_window(losses: NDArray[np.float32], offsets: NDArray[np.int64], window: Window) -> NDArray[np.int64]:
-    """int64[m]: the plays that are rolled out, ascending."""
+    """int64[m]: ascending indexes of the plays in the window."""
     place = places_of(losses, offsets)
     is_near = (losses <= window.within) & (place < window.most_plays)
     return np.flatnonzero(is_near | (place < window.least_plays))
 
 
 def open_plays(equities: list[Values], until: float, settled_at: float) -> NDArray[np.bool_]:
-    """bool[k]: which plays need more games, from the opponent's float64[blocks] equities after each: none if the errors
-    of those that are not settled are at most `until`, or if all but one are settled."""
+    """bool[k]: which plays need more games, from the opponent's float64[blocks] equities after each. None do if at most
+    one play is not settled, or if the standard errors of those are at most `until`."""
     means, errors = np.array([rollout.mean_and_error(each[:, None]) for each in equities])[:, :, 0].T
     best = int(np.argmin(means))
     lost_errors = np.array([rollout.difference_error(each, equities[best]) for each in equities])
@@ -125,8 +125,8 @@ def open_plays(equities: list[Values], until: float, settled_at: float) -> NDArr
 def rank_plays(
     after: Boards, blocks: list[Values], losses: NDArray[np.float32], n_plays: int, *, is_paired: bool
 ) -> Decision:
-    """One decision from the opponent's blocks of its plays, of which some may have more unless all are pairs with the
-    same dice, and from their static losses."""
+    """The decision from the opponent's blocks of each play and the static losses. Unless `is_paired`, plays may have
+    different numbers of blocks; if so, all have the same dice."""
     found = RolloutResult.join([rollout.result_of(own_blocks(each)[None]) for each in blocks])
     order = np.argsort(-found.equities, kind="stable")
     result, equities = found.rows(order), [equities_less_luck(blocks[row]) for row in order.tolist()]
@@ -140,12 +140,12 @@ def rank_plays(
 
 
 def equities_less_luck(blocks: Values) -> Values:
-    """float64[blocks]: equities of the OPPONENT, whose float64[blocks, 2, 5] these are."""
+    """float64[blocks]: the OPPONENT's equities less luck, from its float64[blocks, 2, 5] chances and luck."""
     return rollout.equities_of(blocks[:, 0] - blocks[:, 1])
 
 
 def own_blocks(blocks: Values) -> Values:
-    """float64[..., 2, 5]: blocks of the opponent's chances and luck, as seen by the player who moved."""
+    """float64[..., 2, 5]: the opponent's blocks of chances and luck, turned to the player who moved."""
     own = blocks[..., [0, 3, 4, 1, 2]]
     own[..., 0, 0] = 1.0 - own[..., 0, 0]
     own[..., 1, 0] = -own[..., 1, 0]

@@ -2,8 +2,8 @@
 
 A trial is one game from the position. Its random numbers depend on (seed, item, trial) alone, so candidate plays rolled
 out as the same item get the same dice. In every SUPERBLOCK trials, each pair of first and second roll occurs once. All
-trials have the first position in common, and those with the same first roll the second: what they ask about these is
-remembered.
+trials share the first position, and those with the same first roll share the second, so the evaluations of these
+positions are kept.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class KernelSettings(NamedTuple):
     """The settings of a rollout as numbers."""
 
     seed: int
-    last_turn: int  # roll after which the static evaluation stands for the rest of the game
+    last_turn: int  # roll after which a trial ends with the static evaluation
     stop: int  # greatest `BearoffSource` that ends a game; 0: none does
     with_luck: bool  # whether to subtract luck
-    likely: LikelyPlays  # plays of each roll that luck is seen by
-    ahead: LikelyPlays  # those of the next roll, where plays are chosen one roll ahead
-    play_ply: int  # 0 or 1: how far the plays are chosen ahead
+    likely: LikelyPlays  # plays of each roll considered for luck
+    ahead: LikelyPlays  # plays of the next roll considered at 1-ply
+    play_ply: int  # 0 or 1: ply at which plays are chosen
 
 
 class Roller(NamedTuple):
@@ -67,8 +67,8 @@ class Roller(NamedTuple):
 
 
 class FirstTurns(NamedTuple):
-    """What one thread found at the first two rolls from one position: by place 0 for the position itself, and 1 more
-    than that of the first roll for those after it."""
+    """Values that one thread found at the first two rolls from one position. Place 0 is the position itself; place 1 +
+    r is the position after first roll r."""
 
     is_known: NDArray[np.bool_]  # [22]
     values: Chances  # [22, 21, 5], with the next as in `RollScratch`
@@ -81,13 +81,13 @@ class RolloutScratch(NamedTuple):
     """Scratch of one thread."""
 
     first: FirstTurns
-    tree: TreeScratch  # its `rolls` serve the position of the game too
+    tree: TreeScratch  # its `rolls` are also those of the current position
     static: NDArray[np.float32]  # [MOST_PLAYS] equities of the OPPONENT after the plays of a roll
-    candidates: Boards  # [MOST_CANDIDATES, 26] after those that are looked into, the OPPONENT on roll
+    candidates: Boards  # [MOST_CANDIDATES, 26] after plays evaluated at 1-ply, the OPPONENT on roll
     board: Boards  # [26]
     turned: Chances  # [5]
     end: Values  # [5] chances at the end of a trial
-    luck: Values  # [5] of all rolls of a trial
+    luck: Values  # [5] sum over all rolls of a trial
     order: NDArray[np.int64]  # [36] of the second rolls
 
 
@@ -104,7 +104,7 @@ def fill_blocks(
 ) -> None:
     """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
     + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
-    them, zero if it is not measured; for the pairs of row and block begin:end, in their order."""
+    them, zero unless measured. begin:end are pairs of row and block, in order."""
     count, networks = blocks.shape[1], chooser.networks
     roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
     for place in range(begin, end):
@@ -142,7 +142,7 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
 @kernel(borrows=True)
 def fill_block(roller: Roller, board: Boards, item: int, block: int, scratch: RolloutScratch, means: Values) -> None:
     """Fills means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
-    stream: Any = random_stream(roller.settings.seed, item)  # the seed of others
+    stream: Any = random_stream(roller.settings.seed, item)  # itself a seed of streams
     fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
     for trial in range(block * BLOCK, (block + 1) * BLOCK):
@@ -176,8 +176,8 @@ def fill_trial(
     roller: Roller, board: Boards, stream: np.uint64, rolls: tuple[int, int], scratch: RolloutScratch
 ) -> None:
     """Fills scratch.end[0:5] with the chances at the end of one game from board[slot], and scratch.luck[0:5] with the
-    luck of all its rolls, both seen by the player first on roll. `rolls` are the places of the first two among all
-    36."""
+    luck of all its rolls, both seen by the player first on roll. `rolls` are the places of the first two rolls among
+    all 36."""
     networks, tables, settings = roller
     for slot in range(26):
         scratch.board[slot] = board[slot]
@@ -206,8 +206,8 @@ def fill_trial(
 
 @kernel(borrows=True)
 def play_first_turn(roller: Roller, die: int, other_die: int, before: int, scratch: RolloutScratch) -> None:
-    """Play one of the first two turns with what other trials found: `before` is 0 at the first roll, and then 1 more
-    than its place."""
+    """Play one of the first two turns, with the values that other trials found. `before` is 0 at the first roll, and 1
+    more than the place of the first roll at the second."""
     first, roll = scratch.first, roll_place(die, other_die)
     if roller.settings.with_luck:
         values, mean = first.values[before], first.means[before]
@@ -235,7 +235,7 @@ def play_first_turn(roller: Roller, die: int, other_die: int, before: int, scrat
 
 @kernel(borrows=True)
 def fill_end(roller: Roller, board: Boards, turn: int, scratch: RolloutScratch) -> None:
-    """Fills scratch.end[0:5] with the chances of board[slot] after so many rolls, seen by the player first on roll."""
+    """Fills scratch.end[0:5] with the chances of board[slot] after `turn` rolls, seen by the player first on roll."""
     chances = scratch.tree.rolls.values[0]
     fill_chances(roller.networks, roller.tables, board, scratch.tree.rolls.evaluation, chances)
     if turn % 2:
@@ -253,7 +253,7 @@ def roll_at(stream: np.uint64, turn: int) -> int:
 
 @kernel(borrows=True)
 def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
-    """Whether a trial ends at board[slot]: the game is over, or a table that may end it covers it."""
+    """Whether a trial ends at board[slot]: the game is over, or a table that ends trials covers it."""
     position_class = class_of(board)
     if position_class == _OVER:
         return True
@@ -262,8 +262,8 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 
 @kernel(borrows=True)
 def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> None:
-    """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent: the play that is
-    best at 0-ply, or the one that `lookahead.rank_all` chooses at 1-ply."""
+    """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent. The best play is
+    that at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
     networks, tables, settings = roller
     after, evaluation = scratch.tree.rolls.after, scratch.tree.rolls.evaluation
     n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
@@ -289,8 +289,8 @@ def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> N
 
 @kernel(borrows=True)
 def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
-    """Fills scratch.candidates[place, slot] with the plays of after[0:n, slot] that the filter of 1-ply lets through,
-    the best first; returns how many. Static equities of these are lost."""
+    """Fills scratch.candidates[place, slot] with the plays of after[0:n, slot] that pass the filter of 1-ply, best
+    first; returns how many. Overwrites their static equities."""
     static, lowest, count = scratch.static, _WORST, 0
     for place in range(min(n, MOST_CANDIDATES)):
         best = 0
@@ -309,8 +309,8 @@ def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
 
 @kernel(borrows=True)
 def add_luck(values: Chances, mean: Values, is_own: bool, luck: Values) -> None:
-    """Fills luck[0:5] with itself plus what a roll changes of each chance, from the values[0:5] of the roll and the
-    mean[0:5] of all; the opponent's roll changes ours the other way round."""
+    """Adds to luck[0:5] the luck of a roll for each chance: values[0:5] of the roll less mean[0:5] over all rolls. The
+    opponent's luck counts with the opposite sign."""
     if is_own:
         for item in range(5):
             luck[item] += values[item] - mean[item]
@@ -332,8 +332,8 @@ def fill_ends(
     is_end: NDArray[np.bool_],
     chances: Values,
 ) -> None:
-    """Fills is_end[row], whether trials end at boards[row, slot] after so many rolls, and where they do chances[row,
-    0:5] of the player first on roll; for the rows begin:end."""
+    """Fills is_end[row] with whether trials end at boards[row, slot] after `turn` rolls, and where they do chances[row,
+    0:5] of the player first on roll, for rows begin:end."""
     networks = chooser.networks
     roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
     for row in range(begin, end):
@@ -357,8 +357,8 @@ def fill_rolls(
     rolls: NDArray[np.int8],
     lucks: Values,
 ) -> None:
-    """Fills rolls[row, 0:2] of a turn of trials[row] of items[row], and lucks[row, 0:5] with itself plus its luck, for
-    the rows begin:end."""
+    """Fills rolls[row, 0:2] with a turn of trials[row] of items[row], and adds its luck to lucks[row, 0:5], for rows
+    begin:end."""
     networks, tables = chooser.networks, chooser.tables
     scratch = new_rollout_scratch(networks)
     for row in range(begin, end):
@@ -379,8 +379,8 @@ def fill_rolls(
 
 @kernel(parallel=True)
 def fill_statistics(blocks: Values, means: Values, errors: Values) -> None:
-    """Fills means[row, column] and errors[row, column], the standard error of the mean, of blocks[row, block, column],
-    summed in order of the blocks, at least 2."""
+    """Fills means[row, column] and errors[row, column], the standard error of the mean, from blocks[row, block,
+    column], summed in order of at least 2 blocks."""
     count = blocks.shape[1]
     for row in prange(len(blocks)):
         for column in range(blocks.shape[2]):

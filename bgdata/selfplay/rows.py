@@ -1,4 +1,4 @@
-"""Rollouts as rows of data, and how exact they are in words."""
+"""Rollouts as rows of data and as text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def describe_limits(worst: float, limits: Limits) -> list[str]:
-    """A line if the wanted standard error was not reached, but only the `worst`, in points."""
+    """One line if the `worst` standard error, in points, exceeds the wanted one; else no lines."""
     if worst <= limits.until:
         return []
     return [
@@ -36,11 +36,11 @@ def rollout_row(result: RolloutResult, row: int, limits: Limits) -> dict[str, An
     }
 
 
-def who_rolled(player: NetworkPlayer) -> dict[str, Any]:
-    """Who rolled out, for a row of data: results depend on the network and on the tables that are there."""
+def player_columns(player: NetworkPlayer) -> dict[str, Any]:
+    """The player of a rollout as columns of a row: results depend on its network and on its tables."""
     return {"player": player.label, "version": player.version, "tables": ", ".join(player.table_names)}
 
 
 def describe_player(player: NetworkPlayer) -> str:
-    """Who rolled out, as a line."""
+    """The player of a rollout and its tables, as a line."""
     return f"by {player.label}, with {', '.join(player.table_names) or 'no tables'}"

@@ -1,13 +1,13 @@
 """Series of games with the cube, money games and whole matches: by a network in a kernel, with every turn or results in
 pairs, and between any two players that evaluate positions.
 
-In `play_cubeful` all unfinished matches advance roll by roll, and each player is asked for many positions at a time: it
+In `play_cubeful` all unfinished matches advance roll by roll, and each player evaluates many positions at a time. It
 chooses plays by cubeless money equity, and handles the cube by Janowski's model from its own chances, at the score. So
-results say how well a player plays and evaluates, not how good its own cube handling is. The rules and the dice are
-those of `cubeful_games`: a network against itself plays the very same games.
+results measure how well a player plays and evaluates, not its own cube handling. The rules and the dice are those of
+`cubeful_games`: a network against itself plays the same games.
 
-Luck is measured as there, for both sides by one network: the value of a position after its best play, with the cube
-and the score, less the mean of that over all rolls.
+One network measures luck for both sides, as in `cubeful_games`: the value of a position after its best play, with the
+cube and the score, less the mean of that value over all rolls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bgdata.equity.cube_models import CUBE_MODELS
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Strategy
 from bgdata.equity.match_cube import MatchGame
-from bgdata.equity.match_equity import CROOKED, MOST_AWAY, MatchEquity
+from bgdata.equity.match_equity import MOST_AWAY, SYMMETRY_TOLERANCE, MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.chances import Chances, Evaluator
 from bgdata.evaluation.choices import Chooser, require_networks
@@ -51,16 +51,16 @@ from bgdata.selfplay.games import START, check_numbers, checked_choices
 
 Numbers: TypeAlias = NDArray[np.int64]
 Rows: TypeAlias = NDArray[np.bool_]
-TURNS = 96  # turns of a money game, or for each point of a match, that are kept while it is played
+TURNS = 96  # turns kept while a money game, or a point of a match, is played
 GAME_FIELDS = ("score_0", "score_1", "is_crawford", "winner", "points", "cube_value", "way", "turns")
 
 
 @dataclass(frozen=True)
 class CubeSide:
-    """How a side handles the cube: by a model with one index for both players. In a match it uses the score, or, with
-    `as_money`, plays as for money within the rules of the match. `is_local`: the jump model goes by the volatility of
-    each position, and by its own one for cubes that are turned. It chooses plays by cubeless money equity, or, with
-    `cubeful_plays`, by the value that positions have with the cube by the same model."""
+    """How a side handles the cube and chooses plays: by a model with one index for both players. In a match the model
+    uses the score, or, with `as_money`, plays as for money within the rules of the match. With `is_local` the jump
+    model uses the volatility of each position, and its own volatility for cubes that have been turned. Plays are chosen
+    by cubeless money equity, or, with `cubeful_plays`, by their value with the cube by the same model."""
 
     strategy: Strategy = DEFAULT_STRATEGY
     as_money: bool = False
@@ -76,8 +76,8 @@ class CubeSide:
 
 @dataclass(frozen=True)
 class CubefulRules:
-    """What is played: money games, with or without the Jacoby rule, or matches to `length` points with a match equity
-    table."""
+    """The rules of games: money games, with or without the Jacoby rule, or matches to `length` points with a match
+    equity table."""
 
     length: int = 0
     is_jacoby: bool = False
@@ -100,21 +100,21 @@ class CubefulRules:
             self.check_met()
 
     def check_met(self) -> None:
-        """Raise UsageError unless the match equity table has all scores of the match, and favours nobody."""
+        """Raise UsageError unless the match equity table covers the match and is symmetric."""
         if self.met is None:
             raise UsageError("expected a match equity table for a match, got none")
         if self.met.length < self.length or self.met.post_crawford_length < self.length:
             raise UsageError(f"expected a match equity table to {self.length}-away, got {self.met!r}")
-        if self.met.asymmetry > CROOKED:
-            raise UsageError(f"expected a match equity table that favours nobody, got {self.met.crooked_cell()}")
+        if self.met.asymmetry > SYMMETRY_TOLERANCE:
+            raise UsageError(f"expected a match equity table that favours nobody, got {self.met.asymmetric_cell()}")
 
 
 class CubefulResults(NamedTuple):
     """Games of matches first, first + 1, ..., in order."""
 
-    offsets: NDArray[np.int64]  # [matches + 1] where the games of each begin
+    offsets: NDArray[np.int64]  # [matches + 1] first row of the games of each match
     games: NDArray[np.int16]  # [games, (score of player 0, of player 1, is Crawford, winner, points, cube, way, turns)]
-    lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless it is measured
+    lucks: NDArray[np.float64]  # [matches] of player 0, see `cubeful_games.Ending`; 0 unless measured
 
     def column(self, name: str) -> NDArray[np.int64]:
         """int64[games]: a column by its name in GAME_FIELDS."""
@@ -125,7 +125,7 @@ class CubefulCorpus(NamedTuple):
     """Games of matches, with every turn; see `cubeful_games.Book`."""
 
     results: CubefulResults
-    first_turns: NDArray[np.int64]  # [games + 1] where the turns of each game begin
+    first_turns: NDArray[np.int64]  # [games + 1] first row of the turns of each game
     boards: Boards  # [turns, 26]
     after_play: Boards
     records: NDArray[np.int8]  # [turns, 7]
@@ -133,7 +133,7 @@ class CubefulCorpus(NamedTuple):
 
 
 def terms_of(sides: tuple[CubeSide, CubeSide], rules: CubefulRules, *, with_luck: bool = False, ply: int = 0) -> Terms:
-    """The rules, and how each side plays, as kernels take them."""
+    """The rules, and how each side plays, for kernels."""
     cells = np.zeros((2, 1, 1)) if rules.met is None else rules.met.cells.copy()
     return Terms(np.array([side.row for side in sides]), cells, rules.length, rules.is_jacoby, with_luck, ply)
 
@@ -152,8 +152,8 @@ def cubeful_results(
 ) -> CubefulResults:
     """Results of matches first, first + 1, ...; a money game is a match of one game. In pairs, 2k and 2k + 1 have the
     same dice for each seat, and the side named first is player 0 in 2k and player 1 in 2k + 1; else it is always player
-    0. Measuring luck takes some twenty times as long at 0-ply. Both sides look `ply` rolls ahead, to choose plays and
-    to handle the cube.
+    0. Both sides look `ply` rolls ahead, to choose plays and to handle the cube. Measuring luck takes about twenty
+    times as long at 0-ply.
 
     Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError for a player
     without networks, impossible rules, a ply beyond 0 to MOST_PLY, and numbers beyond 0 to 2^63 - 1.
@@ -173,8 +173,8 @@ def cubeful_self_play(
     *,
     ply: int = 0,
 ) -> CubefulCorpus:
-    """Matches first, first + 1, ... of a seed, with every turn; player 0 handles the cube as the side named first. A
-    money game has the same dice as the cubeless game of its number. Raises what `cubeful_results` raises."""
+    """Matches first, first + 1, ... of a seed, with every turn. Player 0 handles the cube as the side named first. A
+    money game has the same dice as the cubeless game of its number. Raises the errors of `cubeful_results`."""
     check_numbers(count, seed, first)
     terms, matches = _terms(chooser, sides, rules, ply), np.arange(first, first + count)
     room = TURNS * max(rules.length, 1)
@@ -194,7 +194,7 @@ def cubeful_self_play(
 def _terms(
     chooser: Chooser, sides: tuple[CubeSide, CubeSide], rules: CubefulRules, ply: int, *, with_luck: bool = False
 ) -> Terms:
-    """The rules, checked, as a network plays by them that looks so far ahead."""
+    """The checked rules for kernels, and how a network plays by them at this ply."""
     rules.check(sides)
     if with_luck and rules.length:
         rules.check_met()
@@ -207,7 +207,8 @@ def _terms(
 def _play(
     chooser: Chooser, terms: Terms, matches: Numbers, seed: int, room: int, *, is_paired: bool = False
 ) -> tuple[CubefulResults, Numbers, Book]:
-    """(results, int64[matches] turns, records of up to `room` turns of each match, with an axis more than a `Book`)."""
+    """(results, int64[matches] turns, records of up to `room` turns of each match: a `Book` with the matches as first
+    axis)."""
     n = len(matches)
     counts, lucks = np.empty((n, 2), np.int64), np.empty(n, np.float64)
     games = np.empty((n, max(1, 2 * terms.length - 1), len(GAME_FIELDS)), np.int16)
@@ -232,8 +233,8 @@ def play_cubeful(
     estimator: Chooser | None = None,
 ) -> CubefulResults:
     """Matches first, first + 1, ... of a seed; a money game is a match of one game. Matches 2k and 2k + 1 have the same
-    dice for each seat: the player named first is player 0 in 2k, and player 1 in 2k + 1. `turns` of games are rolls.
-    With an estimator, which must have networks, the luck of the dice is measured.
+    dice for each seat: the player named first is player 0 in 2k, and player 1 in 2k + 1. `turns` of games count rolls.
+    An estimator, which must have networks, measures luck.
 
     Match m of a seed between the same players is always the same, in any batch. Raises UsageError for a player that
     does not evaluate positions, impossible rules, and numbers beyond 0 to 2^63 - 1, and InvalidPositionError if a
@@ -255,15 +256,15 @@ def play_cubeful(
 
 
 class _Table:
-    """The matches, and the state of those that go on, one row each: the seats of players are 0 and 1."""
+    """The state of all unfinished matches, one row each, and the results. The seats of players are 0 and 1."""
 
     def __init__(self, matches: Numbers, rules: CubefulRules, seed: int) -> None:
         self.matches, self.rules, self.seed = matches, rules, seed
-        self.rows = np.arange(len(matches))  # which of them go on
+        self.rows = np.arange(len(matches))  # unfinished matches
         self.state = np.zeros((len(matches), 8), np.int64)
         self.boards = np.empty((len(matches), 26), np.int8)
         self.dice = np.empty((len(matches), 2), np.int8)
-        self.is_new = np.ones(len(matches), np.bool_)  # whether a game begins
+        self.is_new = np.ones(len(matches), np.bool_)  # whether a new game begins
         self.is_over = np.zeros(len(matches), np.bool_)
         self.lucks = np.zeros(len(matches))
         self.games: list[tuple[Numbers, Numbers]] = []  # places of matches, and rows of GAME_FIELDS
@@ -286,11 +287,11 @@ class _Table:
         return found
 
     def seats(self, rows: Numbers, seats: Numbers) -> Numbers:
-        """int64[n]: which of the two players, in order of name, sits on these seats."""
+        """int64[n]: the players, 0 for the one named first, on these seats."""
         return (seats + self.matches[self.rows[rows]]) % 2
 
     def begin_games(self) -> None:
-        """Set up those that are new, and roll for who begins."""
+        """Set up new games, and roll for who begins."""
         new = np.flatnonzero(self.is_new)
         self.boards[new] = START
         self.state[new, _CUBE], self.state[new, _OWNER], self.state[new, _ROLLS] = 1, NOBODY, 0
@@ -299,7 +300,7 @@ class _Table:
         self.is_new[:] = False
 
     def leave(self) -> None:
-        """Forget matches that are over."""
+        """Remove finished matches."""
         goes_on = ~self.is_over
         if not goes_on.all():
             for name in ("rows", "state", "boards", "dice", "is_new", "is_over"):
@@ -315,7 +316,7 @@ class _Table:
 
 
 def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
-    """Turn the cubes that are doubled and taken; bool[n] where a double was passed."""
+    """Turn the cubes that are doubled and taken. Returns bool[n]: whether a double was passed."""
     on_roll, owner = table.state[:, _ON_ROLL], table.state[:, _OWNER]
     may = (table.state[:, _ROLLS] > 0) & (owner != 1 - on_roll) & (table.state[:, _CUBE] < MOST_CUBE)
     rows = np.flatnonzero(may & ~table.is_crawford)
@@ -330,7 +331,8 @@ def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
 
 
 def _decisions(table: _Table, judges: list[Evaluator], rows: Numbers, seats: Numbers, *, is_answer: bool) -> Rows:
-    """bool[n]: whether the players on these seats double in these rows, or take, each by its own chances."""
+    """bool[n]: whether the players on these seats double in these rows, or with `is_answer` take, each by its own
+    chances."""
     found, chances = np.zeros(len(rows), np.bool_), np.empty((len(rows), 5), np.float32)
     players = table.seats(rows, seats)
     for number, judge in enumerate(judges):
@@ -342,7 +344,7 @@ def _decisions(table: _Table, judges: list[Evaluator], rows: Numbers, seats: Num
 
 
 def _play_rolls(table: _Table, players: tuple[Player, Player], estimator: Chooser | None) -> None:
-    """Have every roll played, and end the games that are over by it."""
+    """Play every roll, and end the games that are over."""
     rows = np.flatnonzero(~table.is_new & ~table.is_over)
     on_roll, rolls, chosen = table.state[rows, _ON_ROLL], table.state[rows, _ROLLS], np.empty((len(rows), 26), np.int8)
     seats = table.seats(rows, on_roll)
@@ -352,21 +354,21 @@ def _play_rolls(table: _Table, players: tuple[Player, Player], estimator: Choose
             choices = checked_choices(player, table.boards[rows[own]], table.dice[rows[own]], table.rows[rows[own]], 0)
             chosen[own] = choices
     table.state[rows, _ON_ROLL], table.state[rows, _ROLLS] = 1 - on_roll, rolls + 1
-    if estimator is not None:  # the opponent of who rolled is on roll already
+    if estimator is not None:  # the opponent of the player who rolled is now on roll
         lucks, moments = np.empty(len(rows)), table.moments[rows]
         arrays = table.boards[rows], table.dice[rows], moments, rolls == 0, lucks
         in_threads(fill_lucks, len(rows), estimator, table.terms, *arrays)
         table.lucks[table.rows[rows]] += np.where(moments[:, 0] == 1, lucks, -lucks)
     table.boards[rows] = chosen
     ways = np.zeros(len(table.rows), np.int64)
-    ways[rows] = -game_outcomes(chosen)  # of who has played: the opponent is on roll
+    ways[rows] = -game_outcomes(chosen)  # for the player who moved: the opponent is on roll
     cubes = table.state[:, _CUBE]
     ways_won = np.where((table.rules.length == 0) & table.rules.is_jacoby & (table.state[:, _OWNER] == NOBODY), 1, ways)
     _end_games(table, ways != 0, 1 - table.state[:, _ON_ROLL], ways_won * cubes, ways_won)
 
 
 def _end_games(table: _Table, is_over: Rows, winners: Numbers, points: Numbers, ways: Numbers | int) -> None:
-    """Note the games that are over, and begin the next ones of their matches."""
+    """Record the games that are over, and mark the next games of their matches."""
     rows = np.flatnonzero(is_over)
     won, by = winners[rows], points[rows]
     before, state = table.state[rows].copy(), table.state
@@ -383,8 +385,8 @@ def _end_games(table: _Table, is_over: Rows, winners: Numbers, points: Numbers, 
 
 @kernel()
 def fill_dice(seed: int, pairs: Numbers, games: Numbers, rolls: Numbers, dice: NDArray[np.int8]) -> None:
-    """Fills dice[row, 0:2] with roll rolls[row] of game games[row] of the matches of pairs[row]; the first one is no
-    double."""
+    """Fills dice[row, 0:2] with roll rolls[row] of game games[row] of the matches of pairs[row]. The first roll is not
+    a double."""
     for row in range(len(pairs)):
         bits = random_bits(random_stream(seed, pairs[row]), GAME_TURNS * games[row] + rolls[row])
         dice[row, 0], dice[row, 1] = opening_dice_of(bits) if rolls[row] == 0 else dice_of(bits)
@@ -392,7 +394,7 @@ def fill_dice(seed: int, pairs: Numbers, games: Numbers, rolls: Numbers, dice: N
 
 @kernel()
 def moment_of(row: Numbers) -> Moment:
-    """A row of moments."""
+    """The `Moment` of a row of moments."""
     return Moment(row[0], row[1], row[2], MatchGame(row[3], row[4], row[5] != 0))
 
 
@@ -421,19 +423,19 @@ def fill_lucks(
     is_opening: Rows,
     found: Array,
 ) -> None:
-    """Fills found[row] with the luck of dice[row, 0:2] for who rolled them in boards[row, slot], where moments[row] is
-    after it, for rows begin:end."""
+    """Fills found[row] with the luck of dice[row, 0:2] for the player who rolled them in boards[row, slot].
+    moments[row] is after the roll. For rows begin:end."""
     scratch = new_roll_scratch(chooser.networks)
     for row in range(begin, end):
         place, moment = roll_place(dice[row, 0], dice[row, 1]), moment_of(moments[row])
         found[row] = luck_of(chooser, terms, moment, boards[row], place, is_opening[row], scratch)
 
 
-@kernel(borrows=True)  # what `play_stakes` returns is borrowed: a kernel that counts references would free it
+@kernel(borrows=True)  # a kernel that counts references would free the borrowed result of `play_stakes`
 def luck_of(
     chooser: Chooser, terms: Terms, opponent: Moment, board: Boards, place: int, is_opening: bool, scratch: RollScratch
 ) -> float:
-    """The luck of roll `place` for who rolled it in board[slot]; `opponent` is the moment after it."""
+    """The luck of roll `place` for the player who rolled it in board[slot]; `opponent` is the moment after it."""
     stakes = play_stakes(terms, opponent, 1 - opponent.on_roll)
     fill_roll_values(chooser.networks, chooser.tables, LIKELY_FOR_LUCK, board, scratch, stakes)
     return roll_luck(terms, opponent, scratch, place, is_opening)

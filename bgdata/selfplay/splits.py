@@ -1,7 +1,9 @@
-"""Splits of rows into training, validation and test: by a hash of the game where there are games, else of the position.
+"""Splits of rows into training, validation and test: by a hash of the game, or of the position where there are no
+games.
 
-Positions of one game resemble each other, so a split by position would test a player on what it was trained on. The
-split of a game, by its seed and number, or of a position and its flip, never changes, however the data grow.
+Positions of one game resemble each other, so a split by position would test a player on what it learned from. The split
+of a game depends on its seed and number, that of a position on the position or its flip. It never changes when the data
+grow.
 """
 
 from __future__ import annotations
@@ -12,18 +14,18 @@ from numpy.typing import NDArray
 from bgdata.game.random import GAMMA, mix_bits
 
 SPLITS = ("train", "validation", "test")
-TENTHS = (8, 1, 1)  # of the games, or positions
-_SALT = 0x5350_4C49_5453  # another stream than that of the dice, which the same seed and number key
+TENTHS = (8, 1, 1)  # of the games or positions in each split
+_SALT = 0x5350_4C49_5453  # keeps splits independent of the dice of the same seed and game
 _MASK = (1 << 64) - 1
 
 
 def splits_of_games(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """uint8[n]: places in SPLITS of the games of a seed with these numbers."""
+    """uint8[n]: the splits, as places in SPLITS, of the games of a seed with these numbers."""
     return splits_of_hashes(game_hashes(seed, games))
 
 
 def halves_of_games(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """uint8[n]: places in SPLITS of games that nobody learns from: one half for validation, the other for test."""
+    """uint8[n]: the splits, as places in SPLITS, of games without training: half are validation, half test."""
     return (1 + (game_hashes(seed, games) >> np.uint64(63))).astype(np.uint8)
 
 
@@ -35,6 +37,6 @@ def game_hashes(seed: int, games: NDArray[np.integer]) -> NDArray[np.uint64]:
 
 
 def splits_of_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """uint8[n]: places in SPLITS of uniform hashes, such as `game.position_hash.position_hashes`."""
+    """uint8[n]: the splits, as places in SPLITS, of uniform hashes such as `game.position_hash.position_hashes`."""
     tenths = (hashes >> np.uint64(32)) * np.uint64(10) >> np.uint64(32)
     return np.repeat(np.arange(len(SPLITS), dtype=np.uint8), TENTHS)[tenths.astype(np.int64)]

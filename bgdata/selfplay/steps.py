@@ -1,5 +1,7 @@
-"""Corpora in steps: games, with the cube too, labels rescored by tables, and rollouts of a sample of positions. Work in
-parts takes an executor; each step builds one version, or finds it already built."""
+"""Steps that build corpora: games, games with the cube, labels rescored by tables, and rollouts of a sample.
+
+Each step builds one version, or finds it already built. Steps that work in parts take an executor.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +22,19 @@ from bgdata.warehouse import Warehouse
 
 @dataclass(frozen=True)
 class CorpusPlan:
-    """Which corpora are made. `player` is network or network/NAME; 0 leaves a step out."""
+    """The sizes of the corpora. `player` is network or network/NAME; a size of 0 leaves that step out."""
 
     player: str = NETWORK
     games: int = 10_000
-    seed: int = 1  # of all games and rollouts
+    seed: int = 1  # for all games and rollouts
     cubeful_games: int = 10_000
-    most: int = 300  # positions of each class that are rolled out
-    trials: int = 1296  # of each rollout
+    most: int = 300  # positions of each class to roll out
+    trials: int = 1296  # in each rollout
 
 
 def build_games(warehouse: Warehouse, plan: CorpusPlan, executor: Executor, progress: Progress) -> Table:
-    """Cubeless games of the player against itself. Raises UnknownPlayerError for a player that is not a network."""
+    """Build cubeless games of the player against itself. Raises UnknownPlayerError for a player that is not a
+    network."""
     network_name(plan.player)
     version = "" if plan.player == NETWORK else open_named_player(plan.player, 0, warehouse).version
     parameters = selfplay.SelfPlayParameters(plan.player, version, plan.games, plan.seed)
@@ -39,15 +42,15 @@ def build_games(warehouse: Warehouse, plan: CorpusPlan, executor: Executor, prog
 
 
 def build_cubeful_games(warehouse: Warehouse, plan: CorpusPlan, executor: Executor, progress: Progress) -> Table:
-    """Money games with the cube of the player against itself."""
+    """Build money games of the player against itself with the cube."""
     network = network_parameters(warehouse, network_part(plan))
     parameters = cubeful_selfplay.CubefulParameters(**network, games=plan.cubeful_games, seed=plan.seed)
     return warehouse.build(cubeful_selfplay.DATASET.name, parameters, progress=progress, executor=executor)
 
 
 def build_labels(warehouse: Warehouse, corpus: str, progress: Progress) -> Table:
-    """Every turn of a version of games labelled with how its game ended, rescored by the largest exact table. Raises
-    MissingTableError where there is none."""
+    """Label every turn of a version of games with the outcome of its game, rescored by the largest two-sided table.
+    Raises MissingTableError without such a table."""
     games = selfplay.SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     points, checkers = table_size(warehouse, "", "to rescore by")
     parameters = selfplay_labels.SelfPlayLabelParameters(**vars(games), points=points, checkers=checkers)
@@ -55,7 +58,7 @@ def build_labels(warehouse: Warehouse, corpus: str, progress: Progress) -> Table
 
 
 def build_sample(warehouse: Warehouse, plan: CorpusPlan, corpus: str, progress: Progress) -> Table:
-    """Positions of a version of games, of each class as many."""
+    """Sample positions of a version of games, up to `plan.most` of each class."""
     games = selfplay.SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     parameters = position_sample.SampleParameters(**vars(games), most=plan.most)
     return warehouse.build(position_sample.DATASET.name, parameters, progress=progress)
@@ -64,7 +67,7 @@ def build_sample(warehouse: Warehouse, plan: CorpusPlan, corpus: str, progress: 
 def build_rollouts(
     warehouse: Warehouse, plan: CorpusPlan, sample: str, executor: Executor, progress: Progress
 ) -> Table:
-    """The positions of a sample rolled out by the player."""
+    """Roll out the positions of a sample by the player."""
     network = network_parameters(warehouse, network_part(plan))
     source, recipe = find_source(warehouse, sample)
     parameters = rollout_labels.RolloutLabelParameters(
@@ -74,5 +77,5 @@ def build_rollouts(
 
 
 def network_part(plan: CorpusPlan) -> str:
-    """The name of the network without `network/`. Raises UnknownPlayerError for a player that is no network."""
+    """The name of the network without `network/`. Raises UnknownPlayerError for a player that is not a network."""
     return network_name(plan.player).partition("/")[2]

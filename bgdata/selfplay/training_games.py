@@ -1,15 +1,15 @@
-"""Games played to learn from: begun anywhere, with a look at all 21 rolls before every turn, and labels from both.
+"""Games for training: they begin anywhere, every turn considers all 21 rolls, and both give labels.
 
-Games begin at the opening, after random plays, or at a position set up by rule. Self-play from the opening hardly ever
-reaches back games, late hits or broken boards, so a network that learned from it alone does not know them. A position
-set up by rule is crude, but the turns played from there on are those of real games that got into the same trouble.
+Games begin at the opening, after random plays, or at a position set up by rule. Self-play from the opening rarely
+reaches back games, late hits or broken boards, so a network trained on it alone does not know them. A position set up
+by rule is crude, but the turns played from it resemble those of real games in the same trouble.
 
-The 1-ply chances of a position are the mean over all rolls of the static chances after the best play. Its return goes
-on from there: the 1-ply chances, plus `td_lambda` times what the return of the next position is above its static
-chances. The roll was in both, so a return has no luck of the dice in it, but for which positions were reached. With a
-td_lambda of 0 it is the 1-ply chances; with 1 it is the outcome of the game less all luck, which is right on average
-whatever the networks think (Sutton 1988; Zare, "Hedging toward skill"). After a turn that was not the best play the
-return begins anew, since the position is not worth what was played.
+The 1-ply chances of a position are the mean over all rolls of the static chances after the best play. Its return
+continues from there: the 1-ply chances, plus `td_lambda` times the return of the next position less the static chances
+of that position. Both contain the roll, so a return contains no luck of the dice except for which positions were
+reached. With a td_lambda of 0 the return is the 1-ply chances. With 1 it is the outcome of the game less all luck,
+which is unbiased for any networks (Sutton 1988; Zare, "Hedging toward skill"). After a turn that was not the best play
+the return begins anew, because the position is not worth what was played.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from bgdata.selfplay.games import check_numbers
 
 _START = np.array(START_BOARD, np.int8)
 LEAST_RANDOM, MOST_RANDOM = 2, 60  # random plays before a game
-_SETUP_STREAM = 1 << 40  # counters of set-ups, beyond those of any turn
+_SETUP_STREAM = 1 << 40  # first counter of set-ups, above those of any turn
 
 
 class Start(IntEnum):
-    """How a game begins; the number is stored with it."""
+    """The kind of position where a game begins; its number is stored."""
 
     OPENING = 0
     RANDOM_PLAYS = 1  # 2 to 60 plays chosen at random after the opening
@@ -64,7 +64,7 @@ class Start(IntEnum):
 
     @property
     def label(self) -> str:
-        """Name in parameters and tables, such as back-game."""
+        """The name in parameters and tables, such as back-game."""
         return self.name.lower().replace("_", "-")
 
 
@@ -72,16 +72,16 @@ SETUPS = tuple(start for start in Start if start >= Start.BACK_GAME)
 _OPENING, _RANDOM_PLAYS, _BACK_GAME, _ACE_POINT, _CONTAINMENT, _BLITZ, *_OTHERS = (int(start) for start in Start)
 _PRIMES, _HOLDING, _BEAR_IN, _CRASHED, _ = _OTHERS
 Counter = NDArray[np.int64]  # [1] the next counter of a stream
-GIVEN = len(Start)  # where a game begins: by no rule of `Start`, but at a position that is given
-MOST_TURNS = 200  # of a game; the few that go on are cut, and the last return is that of 1-ply
+GIVEN = len(Start)  # for games that begin at a given position, not by a rule of `Start`
+MOST_TURNS = 200  # of a game; longer games are cut, and their last return is the 1-ply chances
 _RACE, _NONE, _ONE = int(PositionClass.RACE), np.float32(0), np.float32(1)
 NO_POSITIONS = np.empty((0, 26), np.int8)
-_OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # counters of a stream: whether plays are overlooked, and which
+_OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # first counters of whether plays are overlooked, and of which
 
 
 class TrainingGames(NamedTuple):
-    """Games in order; game g has the rows offsets[g] to offsets[g + 1]. Chances are those of the player on roll before
-    the roll."""
+    """Games in order; game g has rows offsets[g] to offsets[g + 1]. Chances are those of the player on roll before the
+    roll."""
 
     offsets: NDArray[np.int64]  # [games + 1]
     boards: Boards  # [rows, 26]
@@ -102,13 +102,13 @@ def training_games(
     overlooked: float = 0.0,
     td_lambda: float = 0.0,
 ) -> TrainingGames:
-    """Play games first, first + 1, ... of a seed; game g begins as starts[g - first], a number of `Start`, and if that
-    is GIVEN at positions[g - first] of int8[games, 26], the player on roll about to roll.
+    """Play games first, first + 1, ... of a seed. Game g begins as starts[g - first], a number of `Start`, or if that
+    is GIVEN at positions[g - first] of int8[games, 26], seen by the player on roll.
 
-    A game ends where it is over or a bearoff table knows its chances, which no network is asked for. Only
-    the `likely` plays of each roll are looked at, 0: all. A share of `overlooked` turns is played without seeing half
-    of the plays. Always the same for a seed, on any number of threads. Raises UsageError for numbers beyond 0 to 2^63 -
-    1, more likely plays than MOST_LIKELY, or a game whose position is missing.
+    A game ends when it is over or a bearoff table knows its chances, so networks never evaluate such positions. Only
+    the `likely` plays of each roll are considered, or all for 0. A share of `overlooked` turns is played without half
+    of the plays. Results depend on the seed alone, not on the number of threads. Raises UsageError for numbers beyond 0
+    to 2^63 - 1, more likely plays than MOST_LIKELY, or a missing position.
     """
     n = len(starts)
     check_numbers(n, seed, first)
@@ -142,7 +142,7 @@ def fill_games(
     chances: Chances,
 ) -> None:
     """Fills counts[row], boards[row, turn, slot] and chances[row, kind, turn, 0:5] with game first + row of a seed, for
-    the rows begin:end. `overlooked` is in units of 2^-20."""
+    rows begin:end. `overlooked` is in units of 2^-20."""
     scratch, counter, board = new_roll_scratch(networks), np.empty(1, np.int64), np.empty(26, np.int8)
     is_best = np.empty(MOST_TURNS, np.bool_)
     for row in range(begin, end):
@@ -173,7 +173,7 @@ def play_game(
     chances: Chances,
 ) -> int:
     """Fills boards[turn, slot], chances[0:2, turn, 0:5] and is_best[turn], whether the best play was made, with the
-    turns of a game from board[slot] on; returns how many."""
+    turns of a game from board[slot] on; returns their number."""
     turn = 0
     while turn < MOST_TURNS and not is_solved(tables, board):
         for slot in range(26):
@@ -212,8 +212,8 @@ def overlooking_play(
     other_die: int,
     scratch: RollScratch,
 ) -> int:
-    """Fills scratch.after[play, slot] with some plays of a roll, each kept with a chance of a half; returns the best of
-    them, or 0, the first play of all, if none is kept."""
+    """Fills scratch.after[play, slot] with some plays of a roll, each kept with a chance of one half. Returns the best
+    of them, or 0, the first play of all, if none is kept."""
     n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
     kept = 0
     for play in range(n):
@@ -232,11 +232,9 @@ def overlooking_play(
 def fill_returns(
     boards: Boards, is_best: NDArray[np.bool_], td_lambda: np.float32, chances: Chances, scratch: Chances
 ) -> None:
-    """Fills chances[2, turn, 0:5] with the returns of all turns of boards[turn, slot]. After the last one comes a
-    position whose chances are known, or of which nothing is known as the game was cut: nothing to add in either case.
-
-    What is kept is limited by the rules; what earlier returns are made of is not, as it is right on average.
-    scratch[0:2, 0:5] is overwritten."""
+    """Fills chances[2, turn, 0:5] with the returns of all turns of boards[turn, slot]. The last turn has no next
+    position to add: its chances are known, or the game was cut. Stored returns are limited by the rules; earlier
+    returns use the unlimited ones, which are unbiased. Overwrites scratch[0:2, 0:5]."""
     difference, turned = scratch[0], scratch[1]
     for item in range(5):
         difference[item] = 0
@@ -252,7 +250,7 @@ def fill_returns(
 
 @kernel(borrows=True)
 def fill_turned_difference(difference: Chances, turned: Chances) -> None:
-    """Fills turned[0:5] with a difference of chances as the other player sees it."""
+    """Fills turned[0:5] with a difference of chances seen by the other player."""
     turned[0] = -difference[0]
     turned[1], turned[2] = difference[3], difference[4]
     turned[3], turned[4] = difference[1], difference[2]
@@ -260,9 +258,9 @@ def fill_turned_difference(difference: Chances, turned: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, after: Boards, notes: Notes) -> None:
-    """Fills board[slot], the player on roll about to roll, with where game `stream` of a kind of `Start` begins.
-    counter[0:1], after[0:MOST_PLAYS] and notes[0:MOST_NOTES] are scratch. Always the same for a stream; never a game
-    that is over."""
+    """Fills board[slot] with the position, seen by the player on roll, where game `stream` begins by a kind of `Start`.
+    It depends on the stream alone, and is never a finished game. counter[0:1], after[0:MOST_PLAYS] and
+    notes[0:MOST_NOTES] are scratch."""
     counter[0] = _SETUP_STREAM
     if start == _RANDOM_PLAYS:
         fill_random_plays(stream, counter, board, after, notes)
@@ -282,7 +280,7 @@ def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, a
 
 @kernel(borrows=True)
 def draw(stream: np.uint64, counter: Counter, count: int) -> int:
-    """A random number from 0 to count - 1, the next of the stream."""
+    """The next random number of the stream, from 0 to count - 1."""
     found = high_below(random_bits(stream, counter[0]), count)
     counter[0] += 1
     return found
@@ -290,8 +288,8 @@ def draw(stream: np.uint64, counter: Counter, count: int) -> int:
 
 @kernel(borrows=True)
 def fill_random_plays(stream: np.uint64, counter: Counter, board: Boards, after: Boards, notes: Notes) -> None:
-    """Fills board[slot] with the start position after LEAST_RANDOM to MOST_RANDOM random plays, or one play before the
-    end of a game that would be over."""
+    """Fills board[slot] with the start position after LEAST_RANDOM to MOST_RANDOM random plays, fewer if a play would
+    end the game."""
     for slot in range(26):
         board[slot] = _START[slot]
     plays = LEAST_RANDOM + draw(stream, counter, MOST_RANDOM - LEAST_RANDOM + 1)
@@ -308,7 +306,7 @@ def fill_random_plays(stream: np.uint64, counter: Counter, board: Boards, after:
 
 @kernel(borrows=True)
 def is_closed(board: Boards) -> bool:
-    """Whether either side can never enter: both home boards closed."""
+    """Whether both home boards are closed, so that neither side can enter."""
     ours, theirs = 0, 0
     for point in range(1, HOME_POINTS + 1):
         ours += board[point] >= 2
@@ -318,8 +316,8 @@ def is_closed(board: Boards) -> bool:
 
 @kernel(borrows=True)
 def put(board: Boards, side: int, point: int, count: int) -> int:
-    """Fills board[slot] with `count` more checkers of a side (0: on roll, 1: the opponent) on one of its points, 25 the
-    bar, if the other side has none there; returns how many were put."""
+    """Fills board[slot] with `count` more checkers of a side (0: on roll, 1: the opponent) on one of its points, 25 for
+    the bar, if the other side has none there. Returns how many were added."""
     if point == BAR:
         if side == 0:
             board[BAR] += count
@@ -338,8 +336,8 @@ def put(board: Boards, side: int, point: int, count: int) -> int:
 def spread(
     stream: np.uint64, counter: Counter, board: Boards, side: int, count: int, lowest: int, highest: int, pairs: int
 ) -> None:
-    """Fills board[slot] with `count` more checkers of a side on its random points from lowest to highest; each with a
-    chance of pairs / 8 together with another one. Where every point is taken, they are off."""
+    """Fills board[slot] with `count` more checkers of a side on random points from lowest to highest, each in a pair
+    with a chance of pairs / 8. Checkers that find no point are borne off."""
     left, tries = count, 0
     while left > 0 and tries < 200:
         both = 2 if left > 1 and draw(stream, counter, 8) < pairs else 1
@@ -349,7 +347,7 @@ def spread(
 
 @kernel(borrows=True)
 def fill_setup(start: int, stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fills board[slot] with a position set up by the rule of a `Start`; side 0 is the one that the rule is about."""
+    """Fills board[slot] with a position set up by the rule of a `Start`; side 0 is the side that the rule describes."""
     for slot in range(26):
         board[slot] = 0
     if start == _BACK_GAME:
@@ -392,20 +390,20 @@ def fill_setup(start: int, stream: np.uint64, counter: Counter, board: Boards) -
         for side in range(2):
             off = max(0, draw(stream, counter, 12) - 7)
             spread(stream, counter, board, side, CHECKERS - off, 1, 24 + (draw(stream, counter, 6) == 0), 4)
-    for side in range(2):  # a side without a checker would be over
+    for side in range(2):  # a side without checkers would have won
         if checkers_within(board, side, 1, BAR) == 0:
             put(board, side, BAR, 1)
 
 
 @kernel(borrows=True)
 def fill_up(stream: np.uint64, counter: Counter, board: Boards, side: int, lowest: int, highest: int) -> None:
-    """Fills board[slot] with the rest of a side's 15 checkers, on its points from lowest to highest."""
+    """Fills board[slot] with the remaining checkers of a side's 15, on its points from lowest to highest."""
     spread(stream, counter, board, side, CHECKERS - checkers_within(board, side, 1, BAR), lowest, highest, 4)
 
 
 @kernel(borrows=True)
 def fill_back_game(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fills board[slot]: side 0 holds two of the opponent's home points, the opponent is on its way home."""
+    """Fills board[slot]: side 0 holds two of the opponent's home points, and the opponent brings its checkers home."""
     low = 1 + draw(stream, counter, 5)
     high = low + 1 + draw(stream, counter, HOME_POINTS - low)
     for point in (low, high):
@@ -417,8 +415,8 @@ def fill_back_game(stream: np.uint64, counter: Counter, board: Boards) -> None:
 
 @kernel(borrows=True)
 def fill_containment(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fills board[slot]: the opponent has borne some checkers off and has one or two back, on the bar or not far from
-    it; side 0 has some points closed."""
+    """Fills board[slot]: the opponent has borne off some checkers and has one or two back, on the bar or near it; side
+    0 has some points closed."""
     first = 1 + draw(stream, counter, 4)
     for point in range(first, first + 3 + draw(stream, counter, 4)):
         put(board, 0, point, 2)
@@ -433,7 +431,7 @@ def fill_containment(stream: np.uint64, counter: Counter, board: Boards) -> None
 
 @kernel(borrows=True)
 def fill_blitz(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Fills board[slot]: side 0 attacks one to three checkers that have no anchor in its home board."""
+    """Fills board[slot]: side 0 attacks one to three checkers without an anchor in its home board."""
     for _ in range(1 + draw(stream, counter, 3)):
         put(board, 1, BAR if draw(stream, counter, 2) == 0 else 19 + draw(stream, counter, 6), 1)
     if draw(stream, counter, 3):

@@ -13,6 +13,7 @@ import re
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
@@ -227,6 +228,26 @@ class GrowingWriter(ArrayWriter):
             self._file.seek(0)
             self._write_header()  # as long as the first one: numpy leaves room for the number of rows
         super().__exit__(kind, error, trace)
+
+
+def release_pages(values: Any) -> None:
+    """Give up the pages of what `map_array` mapped that were read so far: they stay in the memory of the system, but
+    count as memory of this process no more. Nothing happens to other arrays; `values` may have `parts`."""
+    for part in getattr(values, "parts", [values]):
+        base = part
+        while isinstance(base, np.ndarray):
+            base = base.base
+        pages = getattr(base, "obj", None)
+        if isinstance(pages, ctypes.Array):
+            _madvise()(ctypes.addressof(pages), len(pages), mmap.MADV_DONTNEED)
+
+
+@cache
+def _madvise() -> Any:
+    """The function of the system, which follows advice where it can."""
+    found = ctypes.CDLL(None).madvise
+    found.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return found
 
 
 def save_array(path: Path, values: Array) -> None:

@@ -45,7 +45,6 @@ from bgdata.store.job import (
     finished_part,
     intact_arrays,
     kernels_here,
-    ranges,
     read_sealed,
     seal_record,
     sources_here,
@@ -72,6 +71,7 @@ from bgdata.store.manifest import (
 from bgdata.store.names import check_name
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import Progress
+from bgdata.store.shards import ranges
 from bgdata.store.table import Table, install, published_version
 from bgdata.store.versions import Versions, deleting, input_digests
 
@@ -689,18 +689,18 @@ def readable_bytes(count: float) -> str:
 
 
 def refresh_catalog(warehouse: Versions) -> None:
-    """Rebuild the catalog from the manifests."""
-    from bgdata.store.catalog import write_catalog
+    """Bring the catalog up to date after a build: what it changed changed the times of folders."""
+    from bgdata.store import catalog
 
-    write_catalog(warehouse)
+    catalog.refresh_catalog(warehouse, exact=set())
 
 
 def mend_catalog(warehouse: Versions) -> None:
-    """Rebuild the catalog where versions came or went since it was written."""
+    """Bring the catalog up to date where versions came or went since it was written."""
     from bgdata.store import catalog
 
     if catalog.is_stale(warehouse):
-        catalog.write_catalog(warehouse)
+        catalog.refresh_catalog(warehouse)
 
 
 def _source_commit() -> str:

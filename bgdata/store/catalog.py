@@ -1,4 +1,4 @@
-"""The catalog: every table as a commented view over its Parquet file, with the SQL macros and views.
+"""The catalog: every table as a commented view over its Parquet files, with the SQL macros and views.
 
 Connections opened here have it in memory, made from the manifests. Queries of strangers, which change nothing, take the
 file catalog.duckdb instead where this user wrote it and nothing has changed since: one that came with a warehouse may
@@ -7,6 +7,10 @@ renamed, and can be deleted at any time. Its views find their files below the fo
 file beside it names. Opened from any other place they give no rows but an error: in a copy they would go on reading the
 original. Where a warehouse was moved or copied, whatever opens it with bgdata writes it anew, and until then `set
 variable warehouse = '<folder>'` puts it right in any client.
+
+What is written grows with what changed: an index (see `survey`) knows what each variant was, and `refresh_catalog`
+takes the file as it is, with other rows and views of those variants alone that are others now. A view over a kind reads
+a list of files, and variants are told apart by the folders of these.
 """
 
 from __future__ import annotations
@@ -15,9 +19,9 @@ import hashlib
 import json
 import os
 import re
-import stat
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,18 +33,32 @@ from bgdata.errors import (
     CheckFailedError,
     CheckSkippedError,
     CorruptFileError,
+    NotFetchedError,
     OlderTableError,
     StorageError,
     cite,
 )
-from bgdata.process import cache_folder
-from bgdata.store.checks import check_columns, select_columns
+from bgdata.store.checks import check_columns
 from bgdata.store.dataset import Column, Dataset, TableShape
 from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
-from bgdata.store.manifest import FILE_NAME as MANIFEST
-from bgdata.store.names import CURRENT, identifier, is_name, parquet_source, read_parquet, sql_text
+from bgdata.store.names import CURRENT, identifier, is_name, read_parquet, sql_text
 from bgdata.store.registry import PARTS, parse_script
 from bgdata.store.storage import hold_lock, is_want, open_regular, storage_errors, write_file
+from bgdata.store.survey import (
+    KEY_BYTES,
+    Index,
+    Seen,
+    Variant,
+    current_of,
+    own_key,
+    read_index,
+    read_versions,
+    state_of,
+    states,
+    survey,
+    variant_names,
+    write_index,
+)
 from bgdata.store.table import Table
 from bgdata.store.versions import CATALOG, Versions
 
@@ -64,6 +82,13 @@ create macro is_in_place(folder) as getvariable('warehouse') is not null or (
 );
 comment on macro is_in_place is 'Whether the catalog lies in the folder in which it was written; else an error'
 """
+FILES_IN = """
+create macro files_in(folder, files) as
+    list_transform(files, lambda file: concat(coalesce(getvariable('warehouse'), folder), file));
+comment on macro files_in is 'Paths of files below a folder, or below the one that the variable warehouse names'
+"""
+OF_THE_FOLDER = "split_part(filename, '/', -3)"  # <variant>/<version>/table.parquet
+WITH_NAMES = ", filename = true"
 KEEP_FOOTERS = "set parquet_metadata_cache = true"  # versions never change
 WRITE_ANEW = "try: bgdata catalog"
 DEFINED = {  # everything that a catalog defines, by what holds it
@@ -78,38 +103,166 @@ DEFINED = {  # everything that a catalog defines, by what holds it
     " where not internal and",
 }
 SEAL_NAME = ".catalog.seal"
-KEY_BYTES = 32
+HASHED_BYTES = 1 << 20  # of a catalog, that are in memory at once
 _MOST_SEAL_BYTES = 1000
 
 
 def write_catalog(warehouse: Versions) -> None:
     """Rewrite catalog.duckdb from the manifests, under a lock. Raises StorageError."""
+    _write(warehouse, None, is_anew=True)
+
+
+def refresh_catalog(warehouse: Versions, *, exact: set[str] | None = None) -> None:
+    """Bring catalog.duckdb up to date, under a lock: what changed since it was written is written, all of it where this
+    user did not write it here. Variants of `exact` kinds (None: all) are compared by their files, others by their
+    folders. Raises StorageError."""
+    _write(warehouse, exact, is_anew=False)
+
+
+def _write(warehouse: Versions, exact: set[str] | None, *, is_anew: bool) -> None:
     warehouse.check_staging()
     partial = warehouse.root / ".catalog.partial"
     with storage_errors("write", warehouse.catalog), hold_lock(warehouse.staging / "catalog.lock"):
         try:
-            state = catalog_state(warehouse)  # what is published while it is written may be missing in it
-            _write_catalog_to(partial, warehouse)
-            content = partial.read_bytes()
+            declared = declaration(warehouse)
+            before = None if is_anew or warehouse.is_moved() else _own_index(warehouse, declared)
+            if before and not _is_own(warehouse, before.state):
+                before = None
+            # what is published while it is written may be missing in it
+            index = _index_of(warehouse, declared, before, exact=exact)
+            if before:
+                _update_catalog_to(partial, warehouse, before, index)
+            else:
+                _write_catalog_to(partial, warehouse, index)
+            code = code_of(warehouse, index.state, partial)
             partial.replace(warehouse.catalog)
             write_file(warehouse.catalog_place, str(warehouse.root.resolve()).encode())
-            seal(warehouse, state, content)
+            write_index(warehouse, index)
+            seal(warehouse, index.state, code)
         except duckdb.Error as error:
             raise StorageError(f"cannot write {warehouse.catalog}: {str(error).splitlines()[0]}") from error
         finally:
             _remove_database(partial)
 
 
-def _write_catalog_to(path: Path, warehouse: Versions) -> None:
+def _own_index(warehouse: Versions, declared: str) -> Index | None:
+    """The index that this user wrote here, if kinds are declared as they were then."""
+    index = read_index(warehouse) if warehouse.kinds.has_modules_alone else None
+    return index if index and index.declared == declared else None
+
+
+def _index_of(warehouse: Versions, declared: str, before: Index | None, *, exact: set[str] | None = None) -> Index:
+    """The index of the warehouse as it is now."""
+    with _Reader(warehouse) as reader:
+        variants = survey(warehouse, before.variants if before else {}, reader.read, exact=exact)
+    return (before or declared_index(warehouse, declared))._replace(variants=variants)
+
+
+def declared_index(warehouse: Versions, declared: str = "") -> Index:
+    """The index of a warehouse without versions."""
+    kinds = warehouse.kinds
+    tables = {kind.name: [(shape.name, shape.shared) for shape in kind.tables] for kind in kinds.values()}
+    return Index(declared, tables, list(kinds.views(kinds.values())), {})
+
+
+class _Reader:
+    """Reads variants for a catalog, with one connection for all."""
+
+    def __init__(self, warehouse: Versions) -> None:
+        self._warehouse = warehouse
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    def __enter__(self) -> _Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._connection:
+            self._connection.close()
+
+    def read(self, kind: str, name: str, seen: Seen) -> Variant:
+        """What is in the folder of a variant. Raises what says that it cannot be read for now."""
+        warehouse, declared = self._warehouse, self._warehouse.kinds[kind]
+        table, flaw = current_of(warehouse, kind, name)
+        tables, files = dict[str, str](), dict[str, list[str]]()
+        for shape in declared.tables:
+            if not _is_stored(declared, shape, table):
+                continue
+            try:
+                if flaw:
+                    raise flaw
+                files[shape.name] = self._checked_files(declared, shape, table)
+                tables[shape.name] = ""
+            except (duckdb.Error, BgdataError) as error:
+                if is_want(error):
+                    raise
+                tables[shape.name] = _reason(table, error)
+        current = CURRENT if flaw else table.folder.name
+        return Variant(*seen[:3], current, read_versions(warehouse, kind, name, seen), tables, files)
+
+    def _checked_files(self, kind: Dataset[Any], shape: TableShape, table: Table) -> list[str]:
+        """The Parquet files of a table. Raises BgdataError or duckdb.Error for one that is not as declared."""
+        files = table.check_files(shape.file)
+        kind.recipe_of(table.manifest)
+        self._connection = self._connection or open_memory()
+        check_columns(self._connection, kind, shape, table)
+        return [path.name for path in files]
+
+
+def _reason(table: Table, error: Exception) -> str:
+    """What whoever reads the table of a damaged version is told: it names the version and what is wrong."""
+    flaw = str(error).splitlines()[0]
+    if isinstance(error, OlderTableError | NotFetchedError):
+        return flaw
+    if table.folder.name == CURRENT:
+        return f"{table.name.removesuffix('/' + CURRENT)} is not there: {flaw}"
+    return f"{table.name} is damaged: {flaw}"
+
+
+def _write_catalog_to(path: Path, warehouse: Versions, index: Index) -> None:
     """Write a catalog of the warehouse to a new file. Raises duckdb.Error."""
     _remove_database(path)
-    tables = list(warehouse.versions())
     with open_memory() as connection:
-        keep_to(connection, [*_parquet_files(warehouse, tables), *_database_files(path.absolute())])
-        connection.execute(f"attach {sql_text(str(path))} as catalog (storage_version '{STORAGE_VERSION}')")
-        connection.execute("use catalog; begin transaction")  # each alone would wait for the disk
-        fill_catalog(connection, warehouse, tables, is_file=True)
+        _attach(connection, path, warehouse, set(index.tables))
+        fill_catalog(connection, warehouse, index, is_file=True)
         connection.execute("commit; use memory; detach catalog")
+
+
+def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: Index) -> None:
+    """Write the catalog of the warehouse, which is that of the index `before`, to a new file as it is now. Raises
+    duckdb.Error."""
+    _remove_database(path)
+    shutil.copyfile(warehouse.catalog, path)
+    old, new = before.variants, index.variants
+    changed = {
+        key for key in old.keys() | new.keys() if key not in old or key not in new or old[key].what != new[key].what
+    }
+    were, are = _own_views(warehouse, before), _own_views(warehouse, index)
+    others = {name for name in were.keys() | are.keys() if were.get(name) != are.get(name)}
+    keys = changed | {place[0] for place in ({**were, **are}[name] for name in others)}
+    with open_memory() as connection:
+        _attach(connection, path, warehouse, {key.partition("/")[0] for key in keys})
+        for name in sorted(name for name in others if name in were):
+            connection.execute(f"drop view {identifier(name)}")
+        for key in sorted(changed):
+            _forget_manifests(connection, key)
+        _insert_manifests(connection, warehouse, {key: new[key] for key in changed & new.keys()})
+        _create_views(connection, warehouse, index, keys=keys)
+        connection.execute("commit; use memory; detach catalog")
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, path: Path, warehouse: Versions, kinds: set[str]) -> None:
+    """Open a catalog to write it, and let the connection open nothing but this warehouse, and what links of these kinds
+    and of those that share tables with them lead to."""
+    root = warehouse.root.resolve()
+    linked = {
+        _real_folder(warehouse, kind, name)
+        for kind in kinds
+        for name, is_link in variant_names(warehouse, kind)
+        if is_link or (warehouse.root / kind).is_symlink()
+    }
+    keep_to(connection, (), folders=[root, path.absolute().parent, *linked])
+    connection.execute(f"attach {sql_text(str(path))} as catalog (storage_version '{STORAGE_VERSION}')")
+    connection.execute("use catalog; begin transaction")  # each alone would wait for the disk
 
 
 def _database_files(path: Path) -> list[Path]:
@@ -122,14 +275,34 @@ def _remove_database(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def _parquet_files(warehouse: Versions, tables: Iterable[Table]) -> Iterator[Path]:
-    """The Parquet files of versions that are as their manifests say: what a connection may open."""
-    for table in tables:
-        kind = warehouse.kinds[table.folder.parts[-3]]
-        for shape in kind.tables:
-            with suppress(BgdataError):
-                if _is_stored(kind, shape, table):
-                    yield from (path.resolve() for path in table.check_files(shape.file))
+def _parquet_files(warehouse: Versions, variants: Mapping[str, Variant]) -> Iterator[Path]:
+    """The Parquet files that views of these variants read, where they really are."""
+    for key, variant in variants.items():
+        if variant.files:
+            folder = _real_folder(warehouse, *key.split("/")) / variant.current
+            yield from (folder / file for files in variant.files.values() for file in files)
+
+
+def _real_folder(warehouse: Versions, kind: str, name: str) -> Path:
+    """Where a variant is, on another disk or not."""
+    folder = warehouse.root / kind / name
+    return folder.resolve() if folder.is_symlink() else folder.parent.resolve() / name
+
+
+def _all_parquet_files(warehouse: Versions) -> Iterator[Path]:
+    """The Parquet files of all versions, where they really are; links are none."""
+    for kind in sorted(warehouse.kinds):
+        for name, _ in variant_names(warehouse, kind):
+            folder = _real_folder(warehouse, kind, name)
+            for version in sorted(os.listdir(folder)) if folder.is_dir() else ():  # noqa: PTH208 (is faster)
+                if is_name("version", version):
+                    with suppress(OSError), os.scandir(folder / version) as files:
+                        inside = Path(os.path.realpath(folder / version))
+                        yield from (
+                            inside / each.name
+                            for each in files
+                            if each.name.endswith(".parquet") and each.is_file(follow_symlinks=False)
+                        )
 
 
 def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
@@ -143,68 +316,111 @@ def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
 def fill_catalog(
     connection: duckdb.DuckDBPyConnection,
     warehouse: Versions,
-    versions: Sequence[Table],
+    index: Index,
     *,
     is_file: bool,
     is_relative: bool = False,
-    for_query: str = "",
+    wanted: frozenset[str] | None = None,
 ) -> None:
     """Create every macro, view, table and comment; in a file, views find their folder by a variable or where it was. If
-    it `is_relative`, they name files as the warehouse was opened. If it is `for_query` alone, only what this query
-    names and what that is made from is created, without comments.
+    it `is_relative`, they name files as the warehouse was opened. Only what is `wanted` by name, if that is given, is
+    created, without comments, and other kinds are not asked for.
 
     Of a damaged version there are views too: to read them is an error that names it.
     """
     sql = warehouse.kinds.sql
-    generated = [parse_script(text) for text in warehouse.kinds.views(warehouse.kinds.values())]
-    wanted = sql.needed_by(for_query, generated) if for_query else None
-    current, flaws = _current_versions(warehouse, {table.folder: table for table in versions})
-    connection.execute(KEEP_FOOTERS)
     sql.run(connection, "macros", wanted=wanted)
     connection.execute(IS_IN_PLACE)
+    connection.execute(FILES_IN)
     if wanted is None or "manifests" in wanted:
-        _create_manifests(connection, versions, {table.folder for table in current})
-        if not is_relative:
-            written = WRITTEN_IN + str(warehouse.root.resolve())
-            connection.execute(f"comment on table manifests is {sql_text(written)}")
-    taken = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
-    taken |= {name for script in (*generated, *sql.scripts("lookups", "views")) for name in script.creates}
+        _create_manifests(connection, None if is_relative else warehouse.root.resolve())
+        _insert_manifests(connection, warehouse, index.variants)
+    root = None if is_file else warehouse.root if is_relative else warehouse.root.resolve()
+    _create_views(connection, warehouse, index, wanted=wanted, root=root)
+    for text in index.generated:
+        if wanted is None or parse_script(text).creates & wanted:
+            connection.execute(text)
+    sql.run(connection, "lookups", "views", wanted=wanted)
+    if not is_file:  # and not before: those of all files that views were made from would take much memory
+        connection.execute(KEEP_FOOTERS)
+
+
+def _own_views(warehouse: Versions, index: Index) -> dict[str, tuple[str, str]]:
+    """The views of single variants by name: (KIND/VARIANT, table). Names that something else has are left out."""
+    scripts = [*map(parse_script, index.generated), *warehouse.kinds.sql.scripts("lookups", "views")]
+    taken = {name for each in index.tables.values() for name, _ in each}
+    taken |= {name for script in scripts for name in script.creates}
+    found: dict[str, tuple[str, str]] = {}
+    for key, variant in index.variants.items():
+        kind, _, name = key.partition("/")
+        for table, is_shared in index.tables[kind]:
+            view = f"{table}_{name.replace('-', '_')}"
+            if table in variant.tables and not is_shared and view not in taken:
+                found.setdefault(view, (key, table))
+    return found
+
+
+def _create_views(
+    connection: duckdb.DuckDBPyConnection,
+    warehouse: Versions,
+    index: Index,
+    *,
+    keys: set[str] | None = None,
+    wanted: frozenset[str] | None = None,
+    root: Path | None = None,
+) -> None:
+    """Create the views of tables: of each variant, and of all together. Those of `keys` alone, if given, and of all
+    tables that they have a part in, in place of those that are there; or those that are `wanted`. Files are named below
+    the `root`, or so that a catalog that is moved finds them."""
+    tables, variants = index.tables, index.variants
+    by_kind: dict[str, list[tuple[str, Variant]]] = {}
+    for key, variant in variants.items():
+        by_kind.setdefault(key.partition("/")[0], []).append((key, variant))
+    of_kinds = None if keys is None else {key.partition("/")[0] for key in keys}
     shapes: dict[str, TableShape] = {}  # a shared table is declared by several kinds
-    selects: dict[str, list[str]] = {}
-    for kind in warehouse.kinds.values():
-        for shape in kind.tables:
-            is_variant = wanted is not None and any(name.startswith(f"{shape.name}_") for name in wanted)
-            if wanted is not None and not is_variant and shape.name not in wanted:
-                continue
-            shapes.setdefault(shape.name, shape)
-            for table in (each for each in current if each.folder.parts[-3] == kind.name):
-                if not _is_stored(kind, shape, table):
-                    continue
-                try:
-                    if table.folder in flaws:
-                        raise flaws[table.folder]
-                    query = _whole_select(connection, warehouse, kind, shape, table, is_file, is_relative)
-                except (duckdb.Error, BgdataError) as error:
-                    if is_want(error):
-                        raise
-                    query = _damaged_select(kind, shape, table, error)
-                variant = table.folder.parent.name
-                name = f"{shape.name}_{variant.replace('-', '_')}"
-                if not shape.shared and name not in taken:  # a view of the variant's own
-                    taken.add(name)
-                    comment = f"{shape.summary} Variant {variant}, {table.folder.name}."
-                    _create_view(connection, name, shape, query, comment if wanted is None else "")
-                    query = f"select * from {identifier(name)}"
-                selects.setdefault(shape.name, []).append(query)
-    for name, shape in shapes.items():
+    for kind, named in tables.items():
+        for table, is_shared in named if of_kinds is None or kind in of_kinds else ():
+            is_own = wanted is not None and not is_shared and any(name.startswith(f"{table}_") for name in wanted)
+            if wanted is None or table in wanted or is_own:
+                shapes.setdefault(table, next(each for each in warehouse.kinds[kind].tables if each.name == table))
+    with_comments, replaced = wanted is None, keys is not None
+    for view, (key, table) in _own_views(warehouse, index).items():
+        if table in shapes and (keys is None or key in keys) and (wanted is None or view in wanted):
+            shape, variant, name = shapes[table], variants[key], key.partition("/")[2]
+            comment = f"{shape.summary} Variant {name}, {variant.current}." if with_comments else ""
+            query = _select(warehouse, shape, [(key, variant)], root)
+            _create_view(connection, view, shape, query, comment, replaced=replaced)
+    for table, shape in shapes.items():
+        filling = [kind for kind, named in tables.items() if (table, shape.shared) in named]
+        queries = [_select(warehouse, shape, by_kind[kind], root) for kind in filling if kind in by_kind]
         columns = [*_leading_columns(shape), *shape.columns]
         empty = ", ".join(f"null::{column.type} as {identifier(column.name)}" for column in columns)
-        query = " union all ".join(selects.get(name, ())) or f"select {empty} where false"
-        _create_view(connection, name, shape, query, shape.summary if wanted is None else "")
-    for script in generated:
-        if wanted is None or script.creates & wanted:
-            connection.execute(script.text)
-    sql.run(connection, "lookups", "views", wanted=wanted)
+        query = " union all ".join(filter(None, queries)) or f"select {empty} where false"
+        _create_view(connection, table, shape, query, shape.summary if with_comments else "", replaced=replaced)
+
+
+def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str, Variant]], root: Path | None) -> str:
+    """The rows of a table of some variants of one kind: of all files at once, and an error in place of each that is
+    damaged. Empty where none has the table."""
+    files, damaged, kind = [], [], ""
+    for key, variant in variants:
+        kind, _, name = key.partition("/")
+        flaw = variant.tables.get(shape.name)
+        if flaw:
+            damaged.append(_damaged_select(kind, shape, name, flaw))
+        elif flaw is not None:
+            files += [f"/{key}/{variant.current}/{file}" for file in variant.files[shape.name]]
+    if not files:
+        return " union all ".join(damaged)
+    owner = [f"{sql_text(kind)} as dataset"] if shape.shared else []
+    names = [*owner, f"{OF_THE_FOLDER} as variant", *(identifier(column.name) for column in shape.columns)]
+    if root is not None:
+        paths = f"[{', '.join(sql_text(f'{root}{file}') for file in files)}]"
+    else:  # DuckDB resolves relative paths against the client's folder: so they are absolute, unless a variable is set
+        paths = f"files_in({sql_text(str(warehouse.root.resolve()))}, [{', '.join(map(sql_text, files))}])"
+    place = "" if root is not None else f" where is_in_place({sql_text(str(warehouse.root.resolve()))})"
+    whole = f"select {', '.join(names)} from {read_parquet(paths, options=WITH_NAMES)}{place}"
+    return " union all ".join([whole, *damaged])
 
 
 def is_readable(table: Table) -> bool:
@@ -215,43 +431,57 @@ def is_readable(table: Table) -> bool:
         return False
 
 
-def _create_manifests(connection: duckdb.DuckDBPyConnection, tables: Iterable[Table], current: set[Path]) -> None:
-    """The table behind the view `versions`: one row per version whose manifest can be read, with that as JSON."""
+def _create_manifests(connection: duckdb.DuckDBPyConnection, root: Path | None) -> None:
+    """The table behind the view `versions`: one row per version whose manifest can be read, with that as JSON. It says
+    for which folder, if any, it was written."""
     connection.execute("create table manifests (version varchar, is_current boolean, manifest json)")
     for place, text in {
-        "table manifests": MANIFESTS,
+        "table manifests": MANIFESTS if root is None else f"{WRITTEN_IN}{root}",
         "column manifests.version": "Folder of the version: r<revision>-<digest8>",
         "column manifests.is_current": "Whether the views show this version of its variant",
         "column manifests.manifest": "The whole manifest.json",
     }.items():
         connection.execute(f"comment on {place} is {sql_text(text)}")
-    for table in filter(is_readable, tables):
-        row = [table.folder.name, table.folder in current, json.dumps(table.manifest.values())]
-        connection.execute("insert into manifests values (?, ?, ?)", row)
 
 
-def _current_versions(warehouse: Versions, opened: dict[Path, Table]) -> tuple[list[Table], dict[Path, BgdataError]]:
-    """The version that answers for each variant; and by its folder what is wrong, where `current` names none, or one
-    that is not there."""
-    found, flaws = [], dict[Path, BgdataError]()
-    folders = {path.parent for path in opened}
-    for kind in sorted(warehouse.kinds):
-        for variant in warehouse.variants(kind):
-            folder = warehouse.root / kind / variant
-            try:
-                table = warehouse.open(kind, variant)
-            except BgdataError as error:
-                there = (each for path, each in opened.items() if path.parent == folder)
-                table = max(there, key=lambda each: each.folder, default=Table(folder / CURRENT, kind))
-                flaws[table.folder] = error
-            if folder in folders or table.folder in flaws:  # others came after these were listed
-                found.append(opened.get(table.folder, table))
-    return found, flaws
+MOST_MANIFESTS = 256  # that are kept in memory at once
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, name: str, shape: TableShape, query: str, comment: str) -> None:
-    """Create a view of a table's rows; with a comment, its columns are commented from the declaration too."""
-    statements = [f"create view {identifier(name)} as {query}"]
+def _insert_manifests(
+    connection: duckdb.DuckDBPyConnection, warehouse: Versions, variants: Mapping[str, Variant]
+) -> None:
+    """A row for each version of these variants whose manifest can be read."""
+    rows: list[tuple[str, bool, str]] = []
+    for key, variant in variants.items():
+        for name in variant.versions:
+            table = Table(warehouse.root / key / name, key.partition("/")[0])
+            if is_readable(table):
+                rows.append((name, name == variant.current, json.dumps(table.manifest.values())))
+        if len(rows) >= MOST_MANIFESTS:
+            _insert_rows(connection, rows)
+            rows = []
+    _insert_rows(connection, rows)
+
+
+def _insert_rows(connection: duckdb.DuckDBPyConnection, rows: list[tuple[str, bool, str]]) -> None:
+    if rows:
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        connection.execute("insert into manifests select unnest($1), unnest($2), unnest($3)", columns)
+
+
+def _forget_manifests(connection: duckdb.DuckDBPyConnection, key: str) -> None:
+    """Drop the rows of a variant."""
+    connection.execute(
+        "delete from manifests where manifest->>'dataset' = $1 and manifest->>'variant' = $2", key.split("/")
+    )
+
+
+def _create_view(
+    connection: duckdb.DuckDBPyConnection, name: str, shape: TableShape, query: str, comment: str, *, replaced: bool
+) -> None:
+    """Create a view of a table's rows; with a comment, its columns are commented from the declaration too. It may be
+    there and is `replaced`."""
+    statements = [f"create {'or replace ' * replaced}view {identifier(name)} as {query}"]
     if comment:
         statements.append(f"comment on view {identifier(name)} is {sql_text(comment)}")
         for column in (*_leading_columns(shape), *shape.columns):
@@ -266,43 +496,14 @@ def _leading_columns(shape: TableShape) -> list[Column]:
     return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
 
 
-def _whole_select(
-    connection: duckdb.DuckDBPyConnection,
-    warehouse: Versions,
-    kind: Dataset[Any],
-    shape: TableShape,
-    table: Table,
-    is_file: bool,
-    is_relative: bool,
-) -> str:
-    """The query that reads the Parquet file. Raises BgdataError or duckdb.Error for one that is not as declared."""
-    paths = table.check_files(shape.file)
-    columns = select_columns(kind, kind.recipe_of(table.manifest), shape)
-    with connection.cursor() as aside:  # an error would end the transaction
-        check_columns(aside, kind, shape, table)
-    if not is_file:
-        return f"select {columns} from {parquet_source(*(path if is_relative else path.resolve() for path in paths))}"
-    root = sql_text(str(warehouse.root.resolve()))
-    places = [sql_text("/" + path.relative_to(warehouse.root).as_posix()) for path in paths]
-    # DuckDB resolves relative paths against the client's folder, not the database file: so the path is absolute, and a
-    # variable overrides it after a move
-    source = read_parquet(*(f"coalesce(getvariable('warehouse'), {root}) || {place}" for place in places))
-    return f"select {columns} from {source} where is_in_place({root})"
-
-
-def _damaged_select(kind: Dataset[Any], shape: TableShape, table: Table, error: Exception) -> str:
-    """A query with the columns of a table that fails as soon as it is read: it names the version and what is wrong."""
+def _damaged_select(kind: str, shape: TableShape, variant: str, reason: str) -> str:
+    """A query with the columns of a table that fails as soon as it is read, with a reason."""
     columns = {column.name: f"null::{column.type}" for column in shape.columns}
-    columns["variant"] = sql_text(table.folder.parent.name)
+    columns["variant"] = sql_text(variant)
     if shape.shared:
-        columns["dataset"] = sql_text(kind.name)
+        columns["dataset"] = sql_text(kind)
     shown = ", ".join(f"{columns[c.name]} as {identifier(c.name)}" for c in (*_leading_columns(shape), *shape.columns))
-    flaw = str(error).splitlines()[0]
-    said = f"{table.name} is damaged: {flaw}"
-    if table.folder.name == CURRENT:
-        said = f"{table.name.removesuffix('/' + CURRENT)} is not there: {flaw}"
-    reason = sql_text(flaw if isinstance(error, OlderTableError) else said)
-    return f"select {shown} where error({reason}) is null"
+    return f"select {shown} where error({sql_text(reason)}) is null"
 
 
 def connect(
@@ -325,24 +526,29 @@ def connect(
 
     If it `is_relative`, views name their files as the warehouse was opened: for as long as the process stays in its
     folder, and for queries that should not see where that is. The setting `allowed_paths` says so all the same. If it
-    is `for_query`, one of our own, only what that names is there, in a tenth of the time, and nothing is mended.
+    is `for_query`, only what that names is needed: of the file, it may open the tables of kinds that are named; in
+    memory nothing else is there, and nothing is mended, so only a query of our own should be told.
     """
     warehouse.require()
-    mend = mend and not for_query
-    state = catalog_state(warehouse) if mend else ""
-    if mend and is_stale(warehouse, state):
-        with suppress(StorageError):
-            write_catalog(warehouse)
     is_read = mend and limits is not None and not allow_files and not is_relative
+    declared = declaration(warehouse)
+    index, kinds, state = _own_index(warehouse, declared), None, ""
+    if is_read and index and for_query and not ANY_FILE.search(for_query):
+        kinds = _kinds_of(index, _named_by(warehouse, index, for_query))
+    if mend and (is_read or not for_query):
+        state = state_of(declared, states(warehouse, index.variants if index else {}, kinds))
+        if is_stale(warehouse, state):
+            with suppress(StorageError):
+                refresh_catalog(warehouse, exact=kinds)
+                index = _own_index(warehouse, declared)
+                state = index.state if index else ""
     connection = open_memory(is_relative=is_relative)
     try:
-        if not (is_read and _is_own(warehouse, state) and _take_catalog(connection, warehouse, outputs)):
-            tables = list(warehouse.versions())
-            if not allow_files:
-                keep_to(connection, [*_parquet_files(warehouse, tables), *outputs])
-            connection.execute("begin transaction")
-            fill_catalog(connection, warehouse, tables, is_file=False, is_relative=is_relative, for_query=for_query)
-            connection.execute("commit")
+        is_own = is_read and index and _is_own(warehouse, state)
+        if not (is_own and index and _take_catalog(connection, warehouse, index, kinds, outputs)):
+            base = index or declared_index(warehouse, declared)
+            query = "" if limits else for_query
+            _fill_memory(connection, warehouse, base, outputs, allow_files, is_relative=is_relative, for_query=query)
         if functions:
             functions(connection)
         if limits:
@@ -353,15 +559,66 @@ def connect(
     return connection
 
 
-def _take_catalog(connection: duckdb.DuckDBPyConnection, warehouse: Versions, outputs: Iterable[Path]) -> bool:
-    """Open catalog.duckdb, and no other files than those that its views read and the outputs; returns false where
-    another program keeps it from being opened."""
+ANY_FILE = re.compile(r"/|parquet|query|json_execute", re.IGNORECASE)  # in what may ask for files that no table names
+
+
+def _named_by(warehouse: Versions, index: Index, query: str) -> frozenset[str]:
+    """All words of a query, and of the views and macros that it is made from."""
+    return warehouse.kinds.sql.needed_by(query, map(parse_script, index.generated))
+
+
+def _kinds_of(index: Index, names: frozenset[str]) -> set[str]:
+    """The kinds of tables that are named, by themselves or with a variant."""
+    return {kind for kind, tables in index.tables.items() if any(_is_named(table, names) for table, _ in tables)}
+
+
+def _is_named(table: str, names: frozenset[str]) -> bool:
+    return table in names or any(name.startswith(f"{table}_") for name in names)
+
+
+def _fill_memory(
+    connection: duckdb.DuckDBPyConnection,
+    warehouse: Versions,
+    index: Index,
+    outputs: Iterable[Path],
+    allow_files: bool,
+    *,
+    is_relative: bool,
+    for_query: str,
+) -> None:
+    """Make the catalog in memory, or what a query needs of it."""
+    known = {key: variant for key, variant in index.variants.items() if variant.is_whole}
+    wanted = _named_by(warehouse, index, for_query) if for_query else None
+    kinds = None if wanted is None or "manifests" in wanted else _kinds_of(index, wanted)
+    with _Reader(warehouse) as reader:
+        index = index._replace(variants=survey(warehouse, known, reader.read, kinds=kinds))
+    if not allow_files:
+        files = _all_parquet_files(warehouse) if wanted is None else _parquet_files(warehouse, index.variants)
+        keep_to(connection, [*files, *outputs])
+    connection.execute("begin transaction")
+    fill_catalog(connection, warehouse, index, is_file=False, is_relative=is_relative, wanted=wanted)
+    connection.execute("commit")
+
+
+def _take_catalog(
+    connection: duckdb.DuckDBPyConnection,
+    warehouse: Versions,
+    index: Index,
+    kinds: set[str] | None,
+    outputs: Iterable[Path],
+) -> bool:
+    """Open catalog.duckdb, and no other files than those that its views read (of some kinds, if these are given) and
+    the outputs; returns false where another program keeps it from being opened."""
     try:
         connection.execute(f"attach {sql_text(str(warehouse.catalog.resolve()))} as catalog (read_only)")
     except duckdb.Error:
         return False
-    files = [folder / name for folder, name in _version_files(warehouse) if name.endswith(".parquet")]
-    keep_to(connection, [*(path.resolve() for path in files if not path.is_symlink()), *outputs])
+    if kinds is None:
+        files = _all_parquet_files(warehouse)
+    else:
+        named = {key: variant for key, variant in index.variants.items() if key.partition("/")[0] in kinds}
+        files = _parquet_files(warehouse, named)
+    keep_to(connection, [*files, *outputs])
     connection.execute("use catalog")
     connection.execute(KEEP_FOOTERS)
     return True
@@ -388,7 +645,7 @@ def check_catalog(warehouse: Versions) -> None:
         pass
     with tempfile.TemporaryDirectory() as folder, open_memory() as connection:
         paths = {"expected": Path(folder).resolve() / "catalog.duckdb", "found": warehouse.catalog.resolve()}
-        _write_catalog_to(paths["expected"], warehouse)
+        _write_catalog_to(paths["expected"], warehouse, _index_of(warehouse, declaration(warehouse), None))
         keep_to(connection, [file for path in paths.values() for file in _database_files(path)])
         try:
             for name, path in paths.items():
@@ -412,9 +669,7 @@ def check_catalog(warehouse: Versions) -> None:
 def _differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]) -> bool:
     """Whether what catalogs define differs by nothing but the folder of the warehouse, which has several names."""
     text = r"'(?:[^']|'')*'"
-    place = re.compile(
-        rf"(?<=getvariable\('warehouse'\), ){text}|(?<=is_in_place\(){text}|(?<={re.escape(WRITTEN_IN)}).*"
-    )
+    place = re.compile(rf"(?<=files_in\(){text}|(?<=is_in_place\(){text}|(?<={re.escape(WRITTEN_IN)}).*")
     sides = ({tuple(place.sub("", str(part)) for part in each) for each in side} for side in (expected, found))
     return next(sides) == next(sides)
 
@@ -422,48 +677,22 @@ def _differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]
 def catalog_state(warehouse: Versions) -> str:
     """A digest of all that a catalog of the warehouse is made from: the text of what declares and writes it, which
     version of each variant is current, and names, types, sizes and times of manifests and Parquet files."""
+    return state_of(declaration(warehouse), states(warehouse, {}))
+
+
+def declaration(warehouse: Versions) -> str:
+    """A digest of the text of what declares and writes a catalog."""
     kinds = warehouse.kinds
     digest = hashlib.sha256(repr(kinds.modules if kinds.has_modules_alone else sorted(kinds)).encode())
     scripts = (path for part in PARTS for path in kinds.sql.files(part))
     for path in sorted({*Path(__file__).parent.glob("*.py"), *scripts, *kinds.files()}):
         digest.update(path.read_bytes())
-    for folder, name in _version_files(warehouse):
-        with suppress(CorruptFileError, OSError):  # it is being removed, or is a link
-            path = folder / name
-            found = path.lstat()
-            said: object = (found.st_mode, found.st_size, found.st_mtime_ns)
-            if name == CURRENT and stat.S_ISREG(found.st_mode):
-                with open_regular(path) as file:
-                    said = file.read(_MOST_SEAL_BYTES)
-            digest.update(repr((path.relative_to(warehouse.root).parts, said)).encode())
     return digest.hexdigest()
 
 
-def _version_files(warehouse: Versions) -> Iterator[tuple[Path, str]]:
-    """(folder, name) of the files of versions that a catalog depends on, in order."""
-    for kind in sorted(warehouse.kinds):
-        for variant in warehouse.variant_folders(kind):
-            if variant.is_symlink():  # which may lead nowhere
-                yield variant.parent, variant.name
-            for name in _names_in(variant):
-                if name == CURRENT:
-                    yield variant, name
-                elif is_name("version", name):
-                    for file in _names_in(variant / name):
-                        if file == MANIFEST or file.endswith(".parquet"):
-                            yield variant / name, file
-
-
-def _names_in(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))  # noqa: PTH208 (three times as fast as Path.iterdir)
-    except OSError:
-        return []
-
-
-def seal(warehouse: Versions, state: str, catalog: bytes) -> None:
-    """Say for which state this catalog of the warehouse was written. Raises StorageError."""
-    write_file(warehouse.root / SEAL_NAME, f"{state} {_code_of(warehouse, state, catalog)}".encode())
+def seal(warehouse: Versions, state: str, code: str) -> None:
+    """Say for which state the catalog of the warehouse that has this code was written. Raises StorageError."""
+    write_file(warehouse.root / SEAL_NAME, f"{state} {code}".encode())
 
 
 def _read_seal(warehouse: Versions) -> tuple[str, str]:
@@ -482,27 +711,17 @@ def _is_own(warehouse: Versions, state: str) -> bool:
     if not code or written != state or not warehouse.kinds.has_modules_alone:
         return False
     try:
-        with open_regular(warehouse.catalog) as file:
-            return code == _code_of(warehouse, state, file.read())
+        return code == code_of(warehouse, state, warehouse.catalog)
     except (CorruptFileError, OSError):
         return False
 
 
-def _code_of(warehouse: Versions, state: str, catalog: bytes) -> str:
-    """A code of a catalog, the state for which it was written, and the folder; empty where this user has no key."""
+def code_of(warehouse: Versions, state: str, path: Path) -> str:
+    """A code of the catalog in a file, the state for which it was written, and the folder of the warehouse; empty where
+    this user has no key. Raises CorruptFileError or OSError."""
     key = own_key()
-    title = f"{warehouse.root.resolve()}\0{state}\0".encode()
-    return hashlib.blake2b(title + catalog, key=key).hexdigest() if len(key) == KEY_BYTES else ""
-
-
-def own_key() -> bytes:
-    """The key of this user, made when it is first asked for; nothing where it cannot be kept."""
-    path = cache_folder() / "key"
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(handle, "wb") as file:  # noqa: PTH123 (a descriptor, no path)
-                file.write(os.urandom(KEY_BYTES))
-        return path.read_bytes()
-    return b""
+    code = hashlib.blake2b(f"{warehouse.root.resolve()}\0{state}\0".encode(), key=key)
+    with open_regular(path) as file:
+        while part := file.read(HASHED_BYTES):
+            code.update(part)
+    return code.hexdigest() if len(key) == KEY_BYTES else ""

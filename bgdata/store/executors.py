@@ -11,10 +11,12 @@ import multiprocessing
 import os
 import re
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
 from bgdata.errors import UsageError, WorkerError, needing
@@ -54,23 +56,65 @@ class InProcess(Executor):
         return future
 
 
-@contextmanager
-def open_executor(name: str) -> Iterator[Executor]:
-    """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
-    dropped.
+class Cluster(Executor):
+    """Workers on other machines, who may see none of our folders."""
 
-    Raises UsageError for another name, MissingExtraError where Dask is not installed, and WorkerError for a cluster
-    that does not answer.
+    def __init__(self, inner: Executor, through: str = "") -> None:
+        self._inner = inner
+        self.through = through  # address of a store that they and this process reach
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """What a worker will return."""
+        return self._inner.submit(function, *args, **kwargs)
+
+
+def worker_name() -> str:
+    """Where this process computes, for messages: `the worker tcp://10.0.0.7:40123`, or this machine's name."""
+    if "distributed" in sys.modules:
+        with suppress(ValueError):  # no worker
+            return f"the worker {sys.modules['distributed'].get_worker().address}"
+    return socket.gethostname()
+
+
+@contextmanager
+def open_executor(name: str, through: str = "") -> Iterator[Executor]:
+    """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
+    dropped. Machines of a cluster that share no disk go through a store at the address `through`.
+
+    Raises UsageError for another name, or a store without a cluster, MissingExtraError where Dask is not installed, and
+    WorkerError for a cluster that does not answer.
     """
+    if through and not name.startswith("dask://"):
+        raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {name}")
     if name == LOCAL:
         with InProcess() as executor:
             yield executor
     elif match := re.fullmatch(r"processes:(\d{1,4})", name, re.ASCII):
         yield from _processes(int(match[1]))
     elif re.fullmatch(r"dask://[^/\s]+:\d+/?", name):
-        yield from _cluster(name.removeprefix("dask://").removesuffix("/"))
+        yield from _cluster(name.removeprefix("dask://").removesuffix("/"), through)
     else:
         raise UsageError(f"expected the executor local, processes:N or dask://HOST:PORT, got {name}")
+
+
+_chosen: list[Executor] = []  # the innermost last
+
+
+@contextmanager
+def using_executor(name: str, through: str = "") -> Iterator[None]:
+    """Have all builds of this process that name no executor use this one, inside the block. Raises what `open_executor`
+    does."""
+    with open_executor(name, through) as executor:
+        _chosen.append(executor)
+        try:
+            yield
+        finally:
+            _chosen.remove(executor)
+
+
+def chosen_executor() -> Executor:
+    """Who computes what is in parts: the executor of the block that this process is in, else this process."""
+    return _chosen[-1] if _chosen else InProcess()
 
 
 def _processes(count: int) -> Iterator[Executor]:
@@ -102,8 +146,10 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _cluster(address: str) -> Iterator[Executor]:
-    """A Dask cluster. Its workers need bgdata, and the warehouse under the same path."""
+def _cluster(address: str, through: str) -> Iterator[Executor]:
+    """A Dask cluster. Its workers need bgdata."""
+    from bgdata.store.through import resolved
+
     with needing("dask", "for an executor dask://..."):
         distributed: Any = importlib.import_module("distributed")
     try:
@@ -114,6 +160,6 @@ def _cluster(address: str) -> Iterator[Executor]:
     with client:
         executor = client.get_executor(pure=False)
         try:
-            yield executor
+            yield Cluster(executor, through and resolved(through))
         finally:
             executor.shutdown(wait=False)

@@ -21,7 +21,6 @@ import duckdb
 import psutil
 
 from bgdata.errors import QueryError, cite
-from bgdata.store.names import sql_text
 
 READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # a PIVOT is several statements in one
 # functions that call others by the text of their name, and what they are told stays there for later queries
@@ -54,10 +53,11 @@ def open_memory(*, allow_files: bool = True, is_relative: bool = False) -> duckd
     return connection
 
 
-def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path]) -> None:
-    """Restrict a connection to these files, for good."""
-    paths = ", ".join(sql_text(str(path)) for path in files)
-    connection.execute(f"set allowed_paths = [{paths}]")
+def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path], *, folders: Iterable[Path] = ()) -> None:
+    """Restrict a connection to these files, and to all below these folders, for good."""
+    connection.execute("set allowed_paths = $1", [list(map(str, files))])
+    if within := list(map(str, folders)):
+        connection.execute("set allowed_directories = $1", [within])
     connection.execute("set enable_external_access = false")
 
 

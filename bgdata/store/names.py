@@ -83,10 +83,10 @@ def parquet_source(*paths: str | Path) -> str:
     return read_parquet(*(sql_text(str(path)) for path in paths))
 
 
-def read_parquet(*expressions: str) -> str:
-    """As `parquet_source`, of files whose paths are the values of SQL expressions."""
+def read_parquet(*expressions: str, options: str = "") -> str:
+    """As `parquet_source`, of files whose paths are the values of SQL expressions, one of which may be a list alone."""
     paths = expressions[0] if len(expressions) == 1 else f"[{', '.join(expressions)}]"
-    return f"read_parquet({paths}, hive_partitioning = false)"
+    return f"read_parquet({paths}, hive_partitioning = false{options})"
 
 
 def identifier(name: str) -> str:

@@ -85,22 +85,36 @@ def write_parquet(
 
 
 class RowReader:
-    """Reads some columns of some rows at a time, and only the row groups that hold them."""
+    """Reads some columns of some rows at a time, and only the row groups that hold them, of one file or of several
+    whose rows follow one another. The group that was read last stays in memory."""
 
-    def __init__(self, path: Path) -> None:
-        """Open a file. Raises CorruptFileError if it is not a Parquet file."""
-        self._path = path
-        with _parquet_errors(path):
-            self._file = pq.ParquetFile(path)
-        groups = (self._file.metadata.row_group(n).num_rows for n in range(self._file.num_row_groups))
-        self._ends = list(accumulate(groups))
+    def __init__(self, *paths: Path) -> None:
+        """Open the files. Raises CorruptFileError for one that is not a Parquet file."""
+        self._groups: list[tuple[Path, pq.ParquetFile, int]] = []
+        rows = []
+        for path in paths:
+            with _parquet_errors(path):
+                file = pq.ParquetFile(path)
+                numbers = range(file.num_row_groups)
+                self._groups += [(path, file, number) for number in numbers]
+                rows += [file.metadata.row_group(number).num_rows for number in numbers]
+        self._ends = list(accumulate(rows))
+        self._kept: tuple[int, Sequence[str]] | None = None  # number and columns of the group in memory
+        self._group = pa.table({})
 
     def read(self, columns: Sequence[str], begin: int, end: int) -> pa.Table:
         """The columns of the rows from `begin` to before `end`, at least one row."""
         first, last = bisect_right(self._ends, begin), bisect_left(self._ends, end)
-        with _parquet_errors(self._path):
-            found = self._file.read_row_groups(range(first, last + 1), columns=list(columns))
+        found = pa.concat_tables([self._read_group(number, columns) for number in range(first, last + 1)])
         return found.slice(begin - (self._ends[first - 1] if first else 0), end - begin)
+
+    def _read_group(self, number: int, columns: Sequence[str]) -> pa.Table:
+        if self._kept != (number, columns):
+            path, file, place = self._groups[number]
+            with _parquet_errors(path):
+                self._group = file.read_row_group(place, columns=list(columns))
+            self._kept = (number, columns)
+        return self._group
 
 
 def first_difference(path: Path, batches: Iterator[pa.RecordBatch]) -> int | None:

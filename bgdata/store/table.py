@@ -88,6 +88,10 @@ class Table:
         """The path of the Parquet file of the main table."""
         return self.folder / PARQUET
 
+    def has_file(self, file: str) -> bool:
+        """Whether its manifest lists one of the kind's files, such as `table.parquet`, or one of each part."""
+        return bool({entry.name for entry in self.manifest.files}.intersection(self.files_of(file)))
+
     def array(self, name: str, *, scattered: bool = False) -> Array:
         """A flat array, mapped read-only, as `map_array` has it; of a version in parts a `PartedArray` of their rows.
         Raises MissingTableError or CorruptFileError."""
@@ -114,11 +118,16 @@ class Table:
 
     def arrays(self) -> dict[str, Array]:
         """Every flat array by name."""
+        return {name: self.array(name) for name in self.array_names}
+
+    @property
+    def array_names(self) -> list[str]:
+        """The names of the flat arrays."""
         names = [entry.name for entry in self.manifest.files if entry.name.endswith(".npy")]
         if self.manifest.parts:
             names = [name.removeprefix(part_file("", 0)) for name in names]
             names = [name for name in names if not is_part_file(name)]
-        return {name.removesuffix(".npy"): self.array(name.removesuffix(".npy")) for name in names}
+        return [name.removesuffix(".npy") for name in names]
 
     def files_of(self, file: str) -> list[str]:
         """The files that hold one of the kind's files, such as `table.parquet`: itself, or one of each part."""
@@ -184,13 +193,17 @@ class TablePart(Table):
         """The text `dataset/variant/version, part 7`, for messages."""
         return f"{self.whole.name}, part {self.number}"
 
+    def array(self, name: str, *, scattered: bool = False) -> Array:
+        """A flat array of the part, which is mapped for as long as somebody uses it: of many parts a few at a time."""
+        return self._map(f"{name}.npy", scattered=scattered)
+
     def _map(self, file: str, *, scattered: bool) -> Array:
         (name,) = self.files_of(file)
         return map_array(self.folder / name, scattered=scattered)
 
     def arrays(self) -> dict[str, Array]:
         """Every flat array by name."""
-        return {name: self.array(name) for name in self.whole.arrays()}
+        return {name: self.array(name) for name in self.whole.array_names}
 
     def files_of(self, file: str) -> list[str]:
         """The file of this part that holds one of the kind's files, or the one that all parts share."""

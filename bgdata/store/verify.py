@@ -247,7 +247,7 @@ def check_hashes(table: Table) -> None:
 def check_values(table: Table) -> None:
     """The arrays have the digest that names the version."""
     if parts := table.manifest.parts:
-        shared = {name: table.array(name) for name in table.arrays() if (table.folder / f"{name}.npy").exists()}
+        shared = {name: table.array(name) for name in table.array_names if (table.folder / f"{name}.npy").exists()}
         for part in table.parts:
             _check_digest(part, {name: values for name, values in part.arrays().items() if name not in shared})
         found = parts_digest(parts, values_digest(shared))
@@ -325,7 +325,9 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
         for part in parts:
             recheck = Recheck(parameters, inputs, warehouse, part, -(-count // len(parts)), generator, part=part.items)
             said = kind.computation.check_sample(recheck)
-        return said if len(parts) == 1 else f"{len(parts)} of {len(table.parts)} parts, of the last {said}"
+        if len(parts) == 1:
+            return said
+        return f"{said.partition(':')[0]} in each of {len(parts)} of {len(table.parts)} parts"
     except CheckFailedError as error:
         if table.manifest.revision >= kind.revision:
             raise

@@ -144,9 +144,12 @@ class Versions:
         for name in sorted(self.kinds) if kind is None else [self.checked_kind(kind)]:
             named = [self.root / name / variant] if variant is not None and is_name("variant", variant) else []
             for folder in self.variant_folders(name) if variant is None else named:
-                for path in sorted(folder.glob("r*-*")) if folder.is_dir() else []:
-                    if is_name("version", path.name) and path.is_dir():  # copies made by hand are none
-                        yield Table(path, name)
+                for version in version_names(folder):
+                    yield self.table_in(folder / version, name)
+
+    def table_in(self, folder: Path, kind: str) -> Table:
+        """The version in a folder of this warehouse."""
+        return Table(folder, kind)
 
     def versions_in(self, scope: str | None) -> list[Table]:
         """All versions, or those of KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError,
@@ -165,8 +168,12 @@ class Versions:
         """Open a version; the current one unless named. Raises UnknownKindError, MissingTableError, CorruptFileError
         where `current` names no version or one that is not there, or StorageError where a link leads to a disk that is
         not there."""
+        wanted = version or self.pointer(self.checked_kind(kind), variant)
+        if wanted and is_name("variant", variant) and is_name("version", wanted):
+            folder = self.root / kind / variant / wanted
+            if folder.is_dir():
+                return self.table_in(folder, kind)
         tables = {table.folder.name: table for table in self.versions(kind, variant)}
-        wanted = version or self.pointer(kind, variant)
         if wanted is None and tables:
             return newest(tables.values())
         if wanted in tables:
@@ -305,6 +312,15 @@ class Versions:
                 raise MissingTableError(f"expected {name} in {self.root}, which {table.name} was computed from")
             found[role] = candidates[0]
         return found
+
+
+def version_names(variant: Path) -> list[str]:
+    """The folders of versions in that of a variant, sorted; other folders, such as copies made by hand, are none."""
+    try:
+        with os.scandir(variant) as found:
+            return sorted(each.name for each in found if is_name("version", each.name) and each.is_dir())
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
 
 
 def deleting(warehouse: Versions) -> AbstractContextManager[None]:

@@ -57,10 +57,8 @@ class Decision(NamedTuple):
 
 
 def side_counts(layouts: NDArray[np.int8], effective_pips: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[n, N_COUNTS]: counts of int8[n, points] layouts with these effective pip counts.
-
-    Columns of found rules, whose counts are `penalized_pips`, are 0.
-    """
+    """float64[n, N_COUNTS]: counts of int8[n, points] layouts with these effective pip counts. Columns of found rules,
+    whose counts are `penalized_pips`, are 0."""
     points = np.arange(layouts.shape[1])
     checkers = np.zeros((len(layouts), max(HOME, layouts.shape[1])), np.int64)
     checkers[:, : layouts.shape[1]] = layouts

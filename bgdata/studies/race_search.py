@@ -57,10 +57,8 @@ def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array,
 
 
 def best_limits(sums: NDArray[np.int64]) -> tuple[float, tuple[int, int, int, int]]:
-    """(total gain, limits of the best rule) from int64[decisions, own count, other count] sums.
-
-    Of equal rules the one with the smaller part and limits is taken.
-    """
+    """(total gain, limits of the best rule) from int64[decisions, own count, other count] sums. Of equal rules the one
+    with the smaller part and limits is taken."""
     own, other = np.indices(sums.shape[1:])
     found: list[tuple[float, tuple[int, int, int, int]]] = []
     for part in PARTS:

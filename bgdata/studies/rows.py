@@ -74,10 +74,8 @@ def answer_text(row: Row) -> str | None:
 
 
 def counts_of(rows: Sequence[Row]) -> list[Row]:
-    """The number of claims by status: published figures by source document, and the other kinds.
-
-    Reproduced claims are counted separately for exact answers and for samples.
-    """
+    """The number of claims by status: published figures by source document, and the other kinds. Reproduced claims are
+    counted separately for exact answers and for samples."""
     groups = [(PUBLISHED, document) for document in DOCUMENTS] + [(kind, "") for kind in KINDS if kind != PUBLISHED]
     counts = []
     for kind, document in groups:
@@ -105,9 +103,7 @@ def is_named(claim: str, part: str, name: str) -> bool:
 
 def current_register(warehouse: Warehouse) -> Table:
     """The current register if it is undamaged and has the definitions of this package, else the newest such register.
-
-    Raises MissingTableError if there is none.
-    """
+    Raises MissingTableError if there is none."""
     warehouse.require()
     found = list(registers(warehouse))
     current = {table.folder for table in warehouse.current(DATASET.name)}
@@ -134,10 +130,8 @@ def chosen_claims(
     *,
     is_erratum: bool = False,
 ) -> list[Row]:
-    """The claims of a register whose names begin with one of `names`, filtered by status and kind.
-
-    Raises UsageError for an unknown status or kind.
-    """
+    """The claims of a register whose names begin with one of `names`, filtered by status and kind. Raises UsageError
+    for an unknown status or kind."""
     for what, given, allowed in (("status", statuses, STATUSES), ("kind", kinds, KINDS)):
         for word in given:
             if word not in allowed:

@@ -1,1 +1,1 @@
-"""Networks that learn: from labels, and from their own games."""
+"""Training of networks, from labels and from their own games."""

@@ -1,14 +1,14 @@
-"""Gradient descent in float32 by kernels: errors of the outputs and backpropagation, which both ways of learning share,
-and temporal-difference learning, one position at a time in a given order, with the same result on any machine.
+"""Gradient descent in float32 by kernels: output errors and backpropagation, which both ways of training share, and
+temporal-difference learning, one position at a time in a given order, with the same result on any machine.
 
-The ways of learning differ in the order of sums, on which the last bits of weights, and so the digests of networks,
-depend. Here weights change after every position, by (learning rate x input) x delta, and sums over units are by halving
-(the first half plus the second, and so on): a fixed order that suits vector instructions. In supervised learning a
-batch is one step: gradients are summed over positions, four at a time, and then multiplied by the learning rate. The
-loss is the cross-entropy of each chance, or with `squared` half the square of its error.
+The two ways differ in the order of sums, which decides the last bits of weights, and so the digests of networks. Here
+weights change after every position, by (learning rate x input) x delta, and sums over units are by halving (the first
+half plus the second, and so on): a fixed order that suits vector instructions. In supervised learning a batch is one
+step: gradients are summed over positions, four at a time, and then multiplied by the learning rate. The loss is the
+cross-entropy of each chance, or with `squared` half the square of its error.
 
-The networks of a player learn from positions of their own class only, so they are independent items: each has a thread
-of its own and sees its positions one after the other.
+Each network of a player learns only from positions of its own class, so networks are independent items: each has its
+own thread and learns its positions one after the other.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ _RECTIFIED = int(Activation.RECTIFIED)
 
 
 class Network(NamedTuple):
-    """One network that learns."""
+    """One network in training."""
 
     shape: Integers  # its row of `FloatNetworks.shapes`
-    weights: Floats  # from its own first one on
+    weights: Floats  # begins with its own first weight
     biases: Floats
 
 
 class Pass(NamedTuple):
-    """What a network computes of one position."""
+    """The values that a network computes for one position."""
 
     inputs: Inputs  # [input]
     used: Integers  # which inputs are not 0, ascending
-    values: Floats  # [layer, 0, unit] what units give
-    deltas: Floats  # [layer, 0, unit] by how much they should give more
+    values: Floats  # [layer, 0, unit] outputs of units
+    deltas: Floats  # [layer, 0, unit] negative gradients of the loss
 
 
 @kernel(borrows=True)
 def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, errors: Floats) -> None:
     """Fills errors[0:5] with the negative gradient of the loss by the sums of the outputs. It is 0 for a chance that
-    the rules exclude (its bit of `possible` is 0), since the network is never asked for it."""
+    the rules exclude (its bit of `possible` is 0), because players never use that output."""
     for output in range(OUTPUTS):
         error = (target[output] - outputs[output]) * np.float32(possible >> output & 1)
         errors[output] = error * outputs[output] * (_ONE - outputs[output]) if squared else error
@@ -67,7 +67,7 @@ def fill_errors(target: Chances, possible: int, squared: bool, outputs: Floats, 
 
 @kernel(borrows=True)
 def activate(shape: Integers, layer: int, sums: Floats) -> None:
-    """Fills sums[unit] of a layer, numbered from 0, with what its units give for them: the outputs are logistic."""
+    """Replaces sums[unit] of a layer, numbered from 0, by the outputs of its units. Output units are logistic."""
     if shape[ACTIVATION] == _RECTIFIED and layer + 1 < shape[LAYERS]:
         for unit in range(len(sums)):
             sums[unit] = min(max(sums[unit], _NONE), _MOST)
@@ -109,8 +109,8 @@ def learn(
     rate: np.float32,
     squared: bool,
 ) -> None:
-    """Fills the weights and biases of networks: network `which` learns targets[row, 0:5] of boards[row, slot] for the
-    rows order[ends[which]:ends[which + 1]], one after the other, at a learning rate in float32."""
+    """Updates weights and biases: network `which` learns targets[row, 0:5] of boards[row, slot] for the rows
+    order[ends[which]:ends[which + 1]], one after the other, at a learning rate in float32."""
     for which in prange(len(networks.shapes)):
         shape = networks.shapes[which]
         network = Network(shape, networks.weights[shape[2] :], networks.biases[shape[3] :])
@@ -121,7 +121,8 @@ def learn(
 def learn_rows(
     network: Network, boards: Boards, targets: Chances, rows: Integers, rate: np.float32, squared: bool
 ) -> None:
-    """Fills weights and biases of one network: it learns targets[row, 0:5] of boards[row, slot] for the given rows."""
+    """Updates the weights and biases of one network: it learns targets[row, 0:5] of boards[row, slot] for the given
+    rows."""
     shape, given, numbers = network.shape, new_pass(network.shape), np.zeros(ROLL_NUMBERS, np.int32)
     last, inputs = shape[LAYERS] - 1, given.inputs.reshape((1, shape[1]))
     for row in rows:
@@ -148,7 +149,7 @@ def new_pass(shape: Integers) -> Pass:
 @kernel(borrows=True)
 def fill_values(network: Network, given: Pass) -> int:
     """Fills given.used with the inputs that are not 0, and given.values[layer, 0, unit] with the outputs of the units
-    for given.inputs; the first deltas are scratch. Returns how many inputs are not 0."""
+    for given.inputs. Returns the number of inputs that are not 0. The first deltas are scratch."""
     shape, weights, biases, count = network.shape, network.weights, network.biases, 0
     for item in range(len(given.inputs)):
         given.used[count] = item
@@ -174,14 +175,14 @@ def fill_values(network: Network, given: Pass) -> int:
 
 @kernel(borrows=True)
 def add_scaled(row: Floats, factor: np.float32, sums: Floats) -> None:
-    """Fills sums[unit] with itself plus factor times row[unit]."""
+    """Adds factor times row[unit] to sums[unit]."""
     for unit in range(len(sums)):
         sums[unit] += factor * row[unit]
 
 
 @kernel(borrows=True)
 def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
-    """Sum of values[unit] times row[unit], by halving; scratch[0:len(values)] is overwritten."""
+    """Sum of values[unit] times row[unit], by halving. Overwrites scratch[0:len(values)]."""
     count = len(values)
     for unit in range(count):
         scratch[unit] = values[unit] * row[unit]
@@ -197,7 +198,7 @@ def weigh_floats(values: Floats, row: Floats, scratch: Floats) -> np.float32:
 
 @kernel(borrows=True)
 def step(network: Network, given: Pass, count: int, rate: np.float32) -> None:
-    """Fills weights and biases with themselves plus `rate` times their part in the deltas, for given.used[0:count]."""
+    """Adds `rate` times the gradient from the deltas to weights and biases, for given.used[0:count]."""
     shape, weights, biases, values, deltas = network.shape, network.weights, network.biases, given.values, given.deltas
     units = shape[SIZES]
     for item in given.used[:count]:

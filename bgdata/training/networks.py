@@ -1,5 +1,4 @@
-"""Networks in float32 for learning: new ones, those of a version converted to floats, and back to the integers of
-players."""
+"""Networks in float32 for training: new ones, and conversion from and to the integers of players."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]  # weights [below, unit]
 
 
 class FloatNetworks(NamedTuple):
-    """Networks that learn, laid out as in `Networks`, but in float32."""
+    """Networks in training, laid out as in `Networks`, but in float32."""
 
     shapes: NDArray[np.int64]
     weights: Floats
@@ -40,8 +39,8 @@ def new_networks(
 ) -> FloatNetworks:
     """Networks with small random weights and zero biases, one for each of NETWORK_CLASSES.
 
-    Weights are uniform from -0.1 to 0.1; with rectified units from -x to x, x^2 being 6 / (number of units below),
-    which keeps the size of what units give from layer to layer (He et al. 2015).
+    Weights are uniform from -0.1 to 0.1. For rectified units they are uniform from -x to x with x^2 = 6 / (number of
+    units below), which keeps the size of outputs constant from layer to layer (He et al. 2015).
     """
     layers = max(map(len, hidden)) + 1
     shapes = np.zeros((len(input_sets), SIZES + layers), np.int64)
@@ -63,7 +62,7 @@ def new_networks(
 
 @kernel()
 def _fill_uniform(seed: int, values: Floats) -> None:
-    """Fills values[item], positive before, with a random number from minus what it was to what it was."""
+    """Replaces each positive values[item] by a random number between its negative and itself."""
     stream = random_stream(seed, 0)
     for item in range(len(values)):
         share = np.float32(np.int64(random_bits(stream, item) >> np.uint64(40))) / np.float32(1 << 24)
@@ -71,15 +70,13 @@ def _fill_uniform(seed: int, values: Floats) -> None:
 
 
 def rounded_networks(networks: FloatNetworks) -> Networks:
-    """The same networks in the integers that a player uses; weights beyond the range of int16 are cut off.
-
-    Raises CheckFailedError for networks whose sums might not fit int32.
-    """
+    """The networks in the integers of players; weights beyond the range of int16 are clipped. Raises CheckFailedError
+    for networks whose sums might not fit int32."""
     units = FloatNetworks(networks.shapes, np.empty_like(networks.weights), np.empty_like(networks.biases))
     for which in range(len(networks.shapes)):
         activation = Activation(networks.shapes[which, ACTIVATION])
         for place, (layer_weights, layer_biases) in enumerate(layer_views(units, which)):
-            layer_weights[:], layer_biases[:] = _layer_units(activation, place)
+            layer_weights[:], layer_biases[:] = _layer_scales(activation, place)
     weights = np.clip(np.rint(networks.weights * units.weights), -32767, 32767).astype(np.int16)
     biases = np.clip(np.rint(networks.biases * units.biases), -(2.0**30), 2.0**30).astype(np.int32)
     found = Networks(*map(read_only, (networks.shapes.copy(), weights, biases)))
@@ -107,7 +104,7 @@ def numbers_of(networks: FloatNetworks, which: int) -> tuple[Floats, Floats]:
 
 
 def copy_networks(networks: FloatNetworks) -> FloatNetworks:
-    """A copy with arrays of its own."""
+    """A copy with separate arrays."""
     return FloatNetworks(networks.shapes, networks.weights.copy(), networks.biases.copy())
 
 
@@ -115,12 +112,12 @@ def started_networks(
     networks: Networks, hidden: tuple[tuple[int, ...], ...], seed: int, added: InputSet | None = None
 ) -> FloatNetworks:
     """The networks in float32 with these numbers of hidden units; an empty tuple keeps the present ones. The crashed
-    and the contact network get the inputs of the set `added`, if there is one.
+    and the contact network get the inputs of the set `added`, unless it is None.
 
     Added units have small random weights from the layer below and zero weights to the layer above, and added inputs
-    have zero weights, so all answers stay the same (Net2Net, Chen et al. 2016). Added layers come last, and repeat the
-    layer below, which only rectified units can do. Raises InvalidParameterError for fewer units or layers, more layers
-    of logistic units, inputs that do not begin with the present ones, and inputs that both networks have already.
+    have zero weights, so outputs stay the same (Net2Net, Chen et al. 2016). Added layers come last and repeat the layer
+    below, which only rectified units can do. Raises InvalidParameterError for fewer units or layers, more layers of
+    logistic units, inputs that do not begin with the present ones, and inputs that both networks already have.
     """
     activation = Activation(int(networks.shapes[0, ACTIVATION]))
     rows = zip(NETWORK_CLASSES, hidden, strict=True)
@@ -143,14 +140,14 @@ def started_networks(
     started = new_networks(wanted_sets, sizes, seed, activation)
     for which, layers in enumerate(found):
         for (weights, biases), target in zip(layers, layer_views(started, which), strict=True):
-            target[0][len(weights) :, : len(biases)] = 0  # of units below, or inputs, that are new
+            target[0][len(weights) :, : len(biases)] = 0  # from new units below, or new inputs
             target[0][: len(weights), : len(biases)] = weights
             target[1][: len(biases)] = biases
     return started
 
 
 def _deepen(layers: list[Layer], activation: Activation, name: str, wanted: tuple[int, ...]) -> list[Layer]:
-    """The layers of a network, with more hidden layers if `wanted` has more, which change no answer. Raises
+    """The layers of a network, with more hidden layers if `wanted` has more; outputs stay the same. Raises
     InvalidParameterError for fewer units or layers, and for more layers of logistic units."""
     sizes = _hidden_sizes(layers)
     added = max(len(wanted) - len(sizes), 0)
@@ -176,9 +173,9 @@ def _hidden_sizes(layers: list[Layer]) -> tuple[int, ...]:
 
 def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed: int) -> int:
     """Give hidden units that are 0 for all int16[n, input] inputs new random weights from the layer below, and zero
-    weights to the layer above, so that all answers for these inputs stay the same. Returns how many there are.
+    weights to the layer above, so that outputs for these inputs stay the same. Returns the number of these units.
 
-    Rectified units that are 0 everywhere have no gradient: they would never learn again. Logistic networks have none.
+    Rectified units that are always 0 have no gradient, so they would never learn again. Logistic units are never 0.
     """
     found, revived = _layers_of(rounded_networks(networks), which), 0
     if networks.shapes[which, ACTIVATION] != Activation.RECTIFIED:
@@ -186,7 +183,7 @@ def revive(networks: FloatNetworks, which: int, inputs: NDArray[np.int16], seed:
     sizes = tuple(tuple(units_of(row)[1:-1]) for row in networks.shapes.tolist())
     new = layer_views(new_networks(input_sets_of(networks), sizes, seed, Activation.RECTIFIED), which)
     views = layer_views(networks, which)
-    hidden = inputs / UNIT  # all of this is exact in 64 bits: they are the units that a player has
+    hidden = inputs / UNIT  # exact in 64 bits: the units of a player
     for place, (weights, biases) in enumerate(found[:-1]):
         units = np.floor((hidden @ weights.astype(np.float64) + biases) * inference.RECTIFIED_UNIT + 0.5)
         hidden = np.clip(units, 0, inference.RECTIFIED_LIMIT) / inference.RECTIFIED_UNIT
@@ -208,12 +205,12 @@ def feature_names(networks: Networks) -> str:
 
 
 def units_of(row: list[int]) -> list[int]:
-    """The inputs and the units of each layer, from a row of shapes."""
+    """The numbers of inputs and of units of each layer, from a row of shapes."""
     return [row[1], *row[SIZES : SIZES + row[LAYERS]]]
 
 
-def _layer_units(activation: Activation, place: int) -> tuple[int, int]:
-    """What a weight and a bias of 1 are in the integers of players, in the layer number `place` from 0."""
+def _layer_scales(activation: Activation, place: int) -> tuple[int, int]:
+    """The integers of players for a weight and a bias of 1, in the layer number `place` from 0."""
     return (inference.LATER_WEIGHT, activation.later_sum) if place else (inference.FIRST_WEIGHT, inference.FIRST_SUM)
 
 
@@ -221,7 +218,7 @@ def _layers_of(networks: Networks, which: int) -> list[Layer]:
     """The layers of one network as floats."""
     activation, layers = Activation(networks.shapes[which, ACTIVATION]), []
     for place, (weights, biases) in enumerate(layer_views(networks, which)):
-        weight, bias = _layer_units(activation, place)
+        weight, bias = _layer_scales(activation, place)
         layers.append((weights.astype(np.float32) / np.float32(weight), (biases / bias).astype(np.float32)))
     return layers
 
@@ -233,8 +230,8 @@ def layer_views(networks: Networks | FloatNetworks, which: int) -> list[tuple[ND
 
 
 def split_layers(weights: Any, biases: Any, sizes: list[int]) -> list[tuple[Any, Any]]:
-    """Views of the weights [below, unit] and biases [unit] of each layer of a network with these `units_of`, from its
-    weights and biases on: arrays or tensors."""
+    """Views of the weights [below, unit] and biases [unit] of each layer of a network with these `units_of`. `weights`
+    and `biases`, arrays or tensors, begin with those of the network."""
     layers = []
     for place, (below, units) in enumerate(pairwise(sizes)):
         flat = weights[: below * units]

@@ -1,4 +1,4 @@
-"""The recipes of training runs: all that a result depends on, besides the labels."""
+"""Recipes of training runs: all that a result depends on except the labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 
-MOST_UNITS = 2048  # of a hidden layer
+MOST_UNITS = 2048  # in a hidden layer
 CHOICES = {
     "optimizer": ("adam", "sgd"),
     "schedule": ("smoothstep", "one-cycle", "cycles", "constant"),
@@ -18,12 +18,13 @@ CHOICES = {
     "activation": ("logistic", "rectified"),
 }
 CYCLE = (1.0, 0.31622776601683794, 0.1, 0.031622776601683794)  # the rate falls by the root of 10
-WARM_SHARE = 0.1  # of a one-cycle run, in which the rate rises
-LAST_SHARE = 0.2  # of a run in cycles, at the lowest rate
+WARM_SHARE = 0.1  # share of a one-cycle run in which the rate rises
+LAST_SHARE = 0.2  # share of a run in cycles at the lowest rate
 RANGES = {
     "epochs": (1, (1 << 31) - 1),
     "epoch_rows": (0, (1 << 31) - 1),
     "batch_size": (1, 1 << 20),
+    "feed_format": (1, 2),
     "validation_rows": (1, (1 << 31) - 1),
 }
 MOST_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
@@ -34,7 +35,7 @@ class TemporalDifferenceRecipe:
     """The recipe of a run of temporal-difference learning.
 
     Layers are numbers of hidden units such as "120" or "120-60". The learning rate falls from `learning_rate` to
-    `final_learning_rate`, as 1 / (1 + c x) of the share x of the games that were played.
+    `final_learning_rate`, as 1 / (1 + c x) of the share x of the games played.
     """
 
     games: int = 100_000
@@ -44,14 +45,14 @@ class TemporalDifferenceRecipe:
     hidden: str = "120"  # layers of the contact network
     crashed_hidden: str = "120"
     race_hidden: str = "80"
-    td_lambda: float = 0.5  # 0 learns from the next position (and its errors swing), 1 from the outcome
+    td_lambda: float = 0.5  # 0 learns from the next position (and errors oscillate), 1 from the outcome
     learning_rate: float = 0.1
     final_learning_rate: float = 0.1
-    round_games: int = 200  # that are played with the same weights
-    tables: int = 1  # 1: positions of the 6-point bearoff tables are played by the tables, and are their targets
+    round_games: int = 200  # games played with the same weights
+    tables: int = 1  # 1: the 6-point bearoff tables play the positions they cover, and give their targets
 
     def check(self) -> None:
-        """Raise InvalidParameterError for a recipe that cannot be followed, UnknownInputSetError for unknown inputs."""
+        """Raise InvalidParameterError for invalid settings, and UnknownInputSetError for unknown inputs."""
         self.input_sets()
         self.layers()
         for name in ("games", "round_games"):
@@ -68,7 +69,7 @@ class TemporalDifferenceRecipe:
 
     @property
     def rounds(self) -> int:
-        """The number of rounds of the whole run; the last one may go beyond `games`."""
+        """The number of rounds of the whole run; the last one may exceed `games`."""
         return -(-self.games // self.round_games)
 
     def input_sets(self) -> tuple[InputSet, ...]:
@@ -76,10 +77,10 @@ class TemporalDifferenceRecipe:
         return input_set_named(self.race_inputs), input_set_named(self.inputs), input_set_named(self.inputs)
 
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """The hidden units of the networks, in the same order."""
+        """The hidden units of the networks, in the order of `input_sets`."""
         return tuple(map(parse_layers, (self.race_hidden, self.crashed_hidden, self.hidden)))
 
-    def rate_after(self, games: int) -> float:
+    def learning_rate_at(self, games: int) -> float:
         """The learning rate after this many games."""
         share = games / self.games
         return self.learning_rate / (1.0 + (self.learning_rate / self.final_learning_rate - 1.0) * share)
@@ -88,31 +89,32 @@ class TemporalDifferenceRecipe:
 @dataclass(frozen=True)
 class SupervisedRecipe:
     """The recipe of a run of supervised learning. Layers are numbers of hidden units such as "120" or "120-60", at
-    least as many as those of the networks that it starts from; empty for the same ones."""
+    least those of the networks to start from; empty keeps these."""
 
     epochs: int = 20
-    epoch_rows: int = 0  # of an epoch; 0 for all that there are
+    epoch_rows: int = 0  # rows of an epoch; 0 for all rows
     batch_size: int = 256
     optimizer: str = "adam"
-    learning_rate: float = 0.0003  # of steps of Adam; times the gradient of every single position for sgd
+    learning_rate: float = 0.0003  # of steps of Adam; for sgd a factor of the gradient of each position
     schedule: str = "smoothstep"
     loss: str = "cross-entropy"
     seed: int = 1
     hidden: str = ""  # layers of the contact network
     crashed_hidden: str = ""
     race_hidden: str = ""
-    validation_rows: int = 100_000  # in whole batches: to choose the best epoch by; as many that were learned
+    validation_rows: int = 100_000  # rows that choose the best epoch, in whole batches; as many of training
     average_decay: float = 0.0  # share of the moving average of weights that each batch keeps; 0 for no average
-    trainer: str = "kernels"  # or PyTorch, whose sums have another order
+    trainer: str = "kernels"  # or torch (PyTorch), whose sums have another order
     device: str = "cpu"  # of PyTorch
     platform: str = ""  # of PyTorch, see `torch_trainer.platform_name`; empty for any
-    inputs: str = "contact"  # of the contact and crashed networks, if they are new
+    inputs: str = "contact"  # of new contact and crashed networks
     activation: str = "logistic"  # of the hidden units of new networks
-    revive: bool = False  # hidden units that are always 0: see `networks.revive`
-    add_inputs: str = ""  # what the contact and crashed networks to start from get; empty for none
+    revive: bool = False  # whether to revive hidden units that are always 0: see `networks.revive`
+    add_inputs: str = ""  # inputs added to the contact and crashed networks; empty for none
+    feed_format: int = 1  # of the order of batches, see `feed.ORDERS`; 1 in older recipes
 
     def check(self) -> None:
-        """Raise InvalidParameterError for a recipe that cannot be followed."""
+        """Raise InvalidParameterError for invalid settings."""
         self.layers()
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
@@ -142,11 +144,10 @@ class SupervisedRecipe:
         texts = self.race_hidden, self.crashed_hidden, self.hidden
         return tuple(parse_layers(text) if text else () for text in texts)
 
-    def rate_after(self, share: float, level: int = 0) -> float:
+    def learning_rate_at(self, share: float, level: int = 0) -> float:
         """The learning rate after this share of the run (0 to 1); `level` is the place in CYCLE.
 
-        smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but the same number on
-        every machine.
+        smoothstep falls from 1 to 0 as 1 - x^2 (3 - 2x): within 0.01 of half a cosine wave, but equal on every machine.
         """
         if self.schedule == "cycles":
             return self.learning_rate * CYCLE[level if share < 1 - LAST_SHARE else -1]
@@ -166,7 +167,7 @@ def _check_seed(seed: int) -> None:
 
 
 def parse_layers(text: str) -> tuple[int, ...]:
-    """The hidden units of a text such as "120" or "120-60". Raises InvalidParameterError."""
+    """Parse hidden units such as "120" or "120-60". Raises InvalidParameterError."""
     parts = text.split("-")
     if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MOST_UNITS for part in parts):
         raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MOST_UNITS}, got {text!r}")

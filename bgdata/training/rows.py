@@ -1,5 +1,4 @@
-"""Networks as rows of data: what they learned from and how good they are; and their learning curves, as what a chart
-shows."""
+"""Networks as rows of data, with their training and their results, and charts of their learning curves."""
 
 from __future__ import annotations
 
@@ -25,16 +24,16 @@ KINDS = (NETWORK.name, SUPERVISED.name)
 
 
 def kind_of(manifest: Manifest) -> Dataset[Any]:
-    """The kind of a network: by self-play or from labels."""
+    """The kind of a network: trained by self-play or from labels."""
     return NETWORK if manifest.dataset == NETWORK.name else SUPERVISED
 
 
 class Line(NamedTuple):
-    """A line through points, one for each place of its chart; points that are not finite are left out."""
+    """A line of a chart, with a value for each place; values that are not finite are left out."""
 
     label: str
     values: Sequence[float]
-    errors: Sequence[float] = ()  # half the height of a band around it
+    errors: Sequence[float] = ()  # half the height of a band around the line
 
 
 @dataclass(frozen=True)
@@ -45,32 +44,32 @@ class Chart:
     places_label: str
     places: Sequence[float]
     lines: tuple[Line, ...]
-    is_logarithmic: bool = False  # the axis of places, which are above 0 then
-    mark: int | None = None  # index of the place that is marked on the last line
+    is_logarithmic: bool = False  # whether the axis of places is logarithmic; places are above 0 then
+    mark: int | None = None  # index of the place to mark on the last line
     mark_label: str = ""
-    from_zero: bool = False  # whether the axis of values begins there
+    from_zero: bool = False  # whether the axis of values begins at 0
 
 
 def networks(warehouse: Warehouse) -> list[Table]:
-    """The current versions of all networks, the oldest first; damaged ones are left out."""
+    """The current versions of all networks, oldest first; damaged ones are left out."""
     found: list[tuple[str, Table]] = []
     for table in (table for kind in KINDS for table in warehouse.current(kind)):
         try:
             table.check_sizes()
             found.append((table.manifest.created, table))
         except BgdataError:
-            continue  # pages of tables say that it is damaged
+            continue  # pages of tables report the damage
     return [table for _, table in sorted(found, key=lambda each: (each[0], each[1].name))]
 
 
 def network_row(manifest: Manifest) -> Row:
-    """What a network learned from, and how good it is, points per game against PubEval."""
+    """How a network was trained, and its points per game against PubEval."""
     recipe, statistics = kind_of(manifest).parameters.from_manifest(manifest.parameters), manifest.statistics
     return {
         "network": f"{manifest.dataset}/{manifest.variant}",
         "version": manifest.version,
         "started_from": str(recipe.start) if recipe.start else None,
-        "learned_from": how_learned(manifest),
+        "learned_from": describe_training(manifest),
         "hidden": recipe.hidden or None,
         "points_per_game": statistics["points_per_game"],
         "standard_error": statistics["standard_error"],
@@ -80,8 +79,8 @@ def network_row(manifest: Manifest) -> Row:
     }
 
 
-def how_learned(manifest: Manifest) -> str:
-    """In words: what the network learned from, and how much of it."""
+def describe_training(manifest: Manifest) -> str:
+    """The training data of a network and their amount, as text."""
     recipe = manifest.parameters
     if kind_of(manifest) is NETWORK:
         return f"{recipe['games']:,} games of self-play"
@@ -89,9 +88,8 @@ def how_learned(manifest: Manifest) -> str:
 
 
 def curve_charts(table: Table) -> list[Chart]:
-    """The charts of a network of any kind: six of one that learned from labels, for each network, contact first,
-    cross-entropies by epoch, then the RMSE of equities; else points per game, how games of self-play ended, and the
-    error on bearoffs, by games."""
+    """The charts of a network. One from labels has cross-entropies and RMSE of equities by epoch, for each class,
+    contact first. One from self-play has points per game, endings of games and the error on bearoffs, by games."""
     curve: Array = np.asarray(table.array("curve"))
     if kind_of(table.manifest) is NETWORK:
         columns = {column.name: curve[:, place].tolist() for place, column in enumerate(NETWORK.columns)}
@@ -117,7 +115,7 @@ def curve_charts(table: Table) -> list[Chart]:
 
 
 def headline(manifest: Manifest) -> str:
-    """How good a network is, in a sentence."""
+    """The strength of a network in one sentence."""
     after, *before = (
         f"{statistics[f'{start}points_per_game']:+.3f} ± {statistics[f'{start}standard_error']:.3f}"
         for statistics in [manifest.statistics]
@@ -128,7 +126,7 @@ def headline(manifest: Manifest) -> str:
 
 
 def describe_chart(chart: Chart) -> str:
-    """The first, last and lowest value of each line, in words."""
+    """The first, last and lowest value of each line, as text."""
     parts = []
     for line in chart.lines:
         known = [number for number in line.values if isfinite(number)]

@@ -1,4 +1,4 @@
-"""From names of networks and labels to recipes, and from games to a scored network: each step builds one version, or
+"""Recipes from names of networks and labels, and steps from games to a scored network. Each step builds one version, or
 finds it already built."""
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from bgdata.selfplay.kinds.shared.rollouts import find_source
 from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
+from bgdata.training.feed.feed import FORMAT
 from bgdata.training.feed.rows import benchmark_versions, labelled_versions
 from bgdata.training.kinds.network import DATASET as LEARNED
-from bgdata.training.kinds.network import network_ref
+from bgdata.training.kinds.network import known_network, network_ref
 from bgdata.training.kinds.supervised_network import DATASET as NETWORKS
 from bgdata.training.kinds.supervised_network import NEW, SupervisedParameters, WeightedLabels
 from bgdata.training.networks import feature_names
 from bgdata.warehouse import Warehouse
 
 ALL = (1 << 31) - 1  # turns of each class
-CLASSES = ("contact", "crashed")  # races are better learned from tables
+CLASSES = ("contact", "crashed")  # race networks learn better from tables
 
 
 def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
-    """The parameters for the network that an option names, with its version unless it comes with the package. Raises
+    """The parameters for a network by name, with its version unless it is part of the package. Raises
     MissingTableError."""
     if not network:
         return {"network": DEFAULT_NETWORK, "network_version": ""}
@@ -44,22 +45,33 @@ def network_parameters(warehouse: Warehouse, network: str) -> dict[str, Any]:
 
 
 def chosen_parameters(
-    warehouse: Warehouse, name: str, labels: tuple[str, ...], start: str, guard: bool, recipe: dict[str, Any]
+    warehouse: Warehouse,
+    name: str,
+    labels: tuple[str, ...],
+    start: str,
+    guard: bool,
+    recipe: dict[str, Any],
+    *,
+    anew: bool = False,
 ) -> SupervisedParameters:
-    """The recipe, completed by defaults and by the versions that the names stand for now.
+    """The recipe, completed by defaults and by the versions that these names mean now; with `anew` also that of a
+    network that comes with bgdata.
 
-    Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError where PyTorch is missing.
+    Raises UsageError, MissingTableError, UnknownPlayerError, and MissingExtraError if PyTorch is missing.
     """
-    if (SHIPPED / name).is_dir() or name in warehouse.variants(LEARNED.name):
+    known = known_network(name)
+    if (known and known[0] == LEARNED.name) or name in warehouse.variants(LEARNED.name):
         raise UsageError(f"expected a name that no network has that learned by self-play, got {cite(name)}")
+    if known and not anew:
+        raise UsageError(f"expected a name that no network has that comes with bgdata, got {cite(name)}; try: --force")
     table = None if start == NEW else find_network(start, warehouse)
-    platform = ""  # the kernels give the same result anywhere
+    platform = ""  # kernels give the same result on any platform
     if recipe.get("trainer", SupervisedParameters.trainer) == "torch":
         from bgdata.training.supervised.torch_trainer import platform_name
 
         platform = platform_name(recipe.get("device", SupervisedParameters.device))
     return SupervisedParameters(
-        **recipe,
+        **{"feed_format": FORMAT, **recipe},
         name=name,
         start=network_ref(warehouse, table) if table else None,
         **label_parameters(warehouse, labels, guard),
@@ -69,8 +81,8 @@ def chosen_parameters(
 
 
 def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool) -> dict[str, Any]:
-    """The parameters for what is learned from, each text `KIND[/VARIANT[/VERSION]][:WEIGHT]`, and with `guard` for the
-    benchmarks whose positions are left out. Raises UsageError and MissingTableError."""
+    """The parameters for labels, each a text `KIND[/VARIANT[/VERSION]][:WEIGHT]`, and with `guard` for the benchmarks
+    whose positions are left out. Raises UsageError and MissingTableError."""
     found = []
     for text in labels:
         place, _, weight = text.partition(":")
@@ -85,16 +97,16 @@ def label_parameters(warehouse: Warehouse, labels: tuple[str, ...], guard: bool)
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """How a network is to be trained. `start` is network or network/NAME: it plays the games, evaluates their best
-    plays at 1-ply, and is what training starts from."""
+    """The settings of a training. `start` is network or network/NAME: it plays the games, evaluates their best plays at
+    1-ply, and training starts from it."""
 
     name: str
     start: str = NETWORK
     games: int = 10_000
-    seed: int = 1  # of these games
+    seed: int = 1  # of the games
     epochs: int = SupervisedParameters.epochs
     learning_rate: float = SupervisedParameters.learning_rate
-    hidden: str = ""  # units of the contact network, as many as at the start if empty
+    hidden: str = ""  # units of the contact network; empty for those of the start
     score_games: int = Amount().games
     luck_adjusted_games: int = Amount().luck_adjusted_games
     decisions: int = Amount().decisions
@@ -108,30 +120,30 @@ def build_corpus(warehouse: Warehouse, plan: TrainingPlan) -> Table:
 
 
 def build_plays(warehouse: Warehouse, plan: TrainingPlan, corpus: str) -> Table:
-    """Positions after the best plays of every turn of a corpus, by the start at 0-ply: the choices that the network
-    should learn to tell apart."""
+    """Build positions after the best plays of every turn of a corpus, by the start at 0-ply: the choices that the
+    network should learn to distinguish."""
     games = SelfPlayParameters.from_manifest(warehouse.open_reference(corpus).manifest.parameters)
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     return build_shown(warehouse, PLAYS.name, PlaySampleParameters(**vars(games), most=ALL, classes=CLASSES, **network))
 
 
 def build_lookahead(warehouse: Warehouse, plan: TrainingPlan, plays: str) -> Table:
-    """Labels by the start at 1-ply for a version of positions."""
+    """Label a version of positions by the start at 1-ply."""
     network = network_parameters(warehouse, plan.start.partition("/")[2])
     source, recipe = find_source(warehouse, plays)
     return build_shown(warehouse, LOOKAHEADS.name, LookaheadParameters(source=source, **network, source_recipe=recipe))
 
 
 def build_network(warehouse: Warehouse, plan: TrainingPlan, labels: str) -> Table:
-    """The network trained on a version of labels; the feed computes its inputs."""
+    """Train the network on a version of labels; the feed computes its inputs."""
     recipe = {"epochs": plan.epochs, "learning_rate": plan.learning_rate, "hidden": plan.hidden}
     parameters = chosen_parameters(warehouse, plan.name, (labels,), plan.start, True, recipe)
     return build_shown(warehouse, NETWORKS.name, parameters)
 
 
 def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table:
-    """The scores of the network, against PubEval and the start among others. Raises UsageError unless this version is
-    the one that plays under its name."""
+    """Score the network, against PubEval and the start among others. Raises UsageError if its name plays another
+    version."""
     playing = find_network(f"{NETWORK}/{plan.name}", warehouse).name
     if playing != network:
         raise UsageError(
@@ -149,7 +161,7 @@ def build_score(warehouse: Warehouse, plan: TrainingPlan, network: str) -> Table
 
 
 def build_shown(warehouse: Warehouse, kind: str, parameters: Parameters) -> Table:
-    """Build a version, or find it, with a progress bar."""
+    """Build a version, or find it built, with a progress bar."""
     with progress_bars() as progress:
         return warehouse.build(kind, parameters, progress=progress)
 

@@ -1,9 +1,8 @@
 """Temporal-difference learning by self-play (Tesauro, 1992): the value of a position should equal that of the next one.
 
-A round is a batch of whole games of the networks against themselves, all with the same weights, followed by learning
-from every position of it in a random order. Targets are lambda-returns; where a bearoff table covers a position, the
-target is from the table. The result depends on the recipe alone: it is the same on any number of threads, and after a
-kill.
+In a round the networks play a batch of whole games against themselves, all with the same weights, and then learn from
+every position of it in random order. Targets are lambda-returns; where a bearoff table covers a position, the target is
+from the table. The result depends on the recipe alone: it is the same on any number of threads, and after a kill.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ from bgdata.training.gradient import learn
 from bgdata.training.networks import FloatNetworks, Integers, new_networks, rounded_networks
 from bgdata.training.recipes import TemporalDifferenceRecipe
 
-MOST_TURNS = 400  # untrained players can go on for thousands; a game cut here learns from its last value
-SAMPLE = 2000  # bearoff positions
+MOST_TURNS = 400  # untrained players may need thousands; a game cut here learns from its last value
+SAMPLE = 2000  # bearoff positions of the test
 TEST_SEED = 0  # of the games against PubEval
 NETWORKS = 3
 _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
@@ -52,10 +51,10 @@ class Record(NamedTuple):
     """A batch of games; row g, t is the position before turn t of game g, seen by the player on roll."""
 
     boards: Boards  # [games, MOST_TURNS, 26]
-    chances: Chances  # [games, MOST_TURNS + 1, 5] as the player saw the position when it chose it; row 0 is not filled
+    chances: Chances  # [games, MOST_TURNS + 1, 5] by the player that chose the position; turn 0 is not filled
     sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] of the evaluation: a number of `evaluator.AnswerSource`
     turns: NDArray[np.int32]  # [games]
-    outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 where the game was cut
+    outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 for a cut game
 
 
 def new_record(games: int) -> Record:
@@ -70,8 +69,8 @@ def new_record(games: int) -> Record:
 
 
 def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int, record: Record) -> None:
-    """Play games first, first + 1, ... of a seed, and fill the record with them; they are the same on any number of
-    threads. The first roll of a game is never a double."""
+    """Fill the record with games first, first + 1, ... of a seed; they are the same on any number of threads. The first
+    roll of a game is never a double."""
     in_threads(_fill_record, len(record.turns), network_chooser(networks, tables), seed, first, record)
 
 
@@ -89,9 +88,9 @@ def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, 
 
 @kernel(parallel=True)
 def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> None:
-    """Fills targets[game, turn, 0:5] with the lambda-return of the position before a turn, seen by the player on roll
-    there: the chances of a table if one covers it; else the chances of the next position and its target, in shares 1 -
-    td_lambda and td_lambda; before the last turn the outcome, or the last evaluation where the game was cut off."""
+    """Fills targets[game, turn, 0:5] with the lambda-return of the position before a turn, seen by the player on roll.
+    It is the chances of a table that covers the position; else the chances of the next position and its target, in
+    shares 1 - td_lambda and td_lambda; before the last turn the outcome, or the last evaluation of a cut game."""
     for game in prange(len(record.turns)):
         later, chances = np.empty(5, np.float32), record.chances[game]
         last = record.turns[game] - 1
@@ -100,7 +99,7 @@ def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> Non
                 targets[game, turn] = chances[turn]
             else:
                 for item in range(5):
-                    value = chances[turn + 1, item]  # of a finished game, its outcome
+                    value = chances[turn + 1, item]  # the outcome of a finished game
                     longer = targets[game, turn + 1, item] if turn < last else value
                     later[item] = value + td_lambda * (longer - value)
                 fill_turned(later, targets[game, turn])
@@ -159,17 +158,15 @@ class Trainer:
         self._targets: Chances = np.zeros((recipe.round_games, MOST_TURNS, 5), np.float32)
 
     def play_round(self, number: int) -> None:
-        """Play the games of a round with the present weights, and learn from them; `record` then holds the games.
-
-        Raises CheckFailedError if weights are no longer finite.
-        """
+        """Play the games of a round with the present weights, and learn from them; `record` then has the games. Raises
+        CheckFailedError if weights are no longer finite."""
         recipe, record = self.recipe, self.record
         first = number * recipe.round_games
         play_record(rounded_networks(self.networks), self.tables, recipe.seed, first, record)
         fill_targets(record, np.float32(recipe.td_lambda), self._targets)
         boards = record.boards.reshape(-1, 26)
         order, ends = learning_order(boards, record.turns, recipe.seed, number)
-        rate = np.float32(recipe.rate_after(first))
+        rate = np.float32(recipe.learning_rate_at(first))
         learn(self.networks, boards, self._targets.reshape(-1, 5), order, ends, rate, False)
         if not (np.isfinite(self.networks.weights).all() and np.isfinite(self.networks.biases).all()):
             raise CheckFailedError(
@@ -181,19 +178,19 @@ class Trainer:
 
     def curve_row(self, games: int, sample: BearoffSample, test_games: int) -> list[float]:
         """One row of the learning curve after `games` games of self-play, in the order of the columns of the kind
-        `network`; the tally begins anew."""
+        `network`. Resets the tally."""
         networks = rounded_networks(self.networks)
         result = result_against_pubeval(networks, self.tables, test_games)
         played, gammons, backgammons, turns = self.tally.tolist()
         self.tally[:] = 0
         means = turns / played, gammons / played, backgammons / played
         figures = result.points_per_game, result.standard_error, sample.error_of(networks)
-        return [games, self.recipe.rate_after(games), *means, *figures]
+        return [games, self.recipe.learning_rate_at(games), *means, *figures]
 
 
 def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: int) -> tuple[Integers, Integers]:
-    """(rows int64[n], ends int64[4]): rows of boards[game * MOST_TURNS + turn, slot] in a random order that is decided
-    by the seed and the number of the round; those of network w are rows[ends[w]:ends[w + 1]]."""
+    """(rows int64[n], ends int64[4]): rows of boards[game * MOST_TURNS + turn, slot] in a random order by the seed and
+    the number of the round; network w has rows[ends[w]:ends[w + 1]]."""
     rows = np.flatnonzero(np.arange(MOST_TURNS) < turns[:, None])
     keys = np.empty(len(rows), np.uint64)
     counts = np.zeros(NETWORKS, np.int64)

@@ -1,9 +1,9 @@
-"""Networks that see a whole game from one side, and are told whose turn it is (Tesauro, 1992).
+"""Networks that see a whole game from one side, with inputs for whose turn it is (Tesauro, 1992).
 
-Chances are those of player 0, whoever is on roll. The inputs are `InputSet.TESAURO_198` of the board as player 0 sees
-it, the last two of which say whose turn it is: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is learned at
+Chances are those of player 0, also when the opponent is on roll. The inputs are `InputSet.TESAURO_198` of the board
+seen by player 0; the last two mark the turn: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is learned at
 once by TD(0): the chances of the position move towards those after the play, where it is the opponent's turn. The arms
-differ only in what they are told of it; each chooses its plays by the same chances that it learns towards.
+differ only in these two inputs after a play; each arm chooses plays by the chances that it learns towards.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from bgdata.training.temporal_difference import MOST_TURNS
 
 
 class Arm(IntEnum):
-    """What a network is told of whose turn it is."""
+    """The inputs for whose turn it is."""
 
-    DICE_KEPT = 0  # after a play, that it is still the turn of whoever has just played
-    DICE_PASSED = 1  # after a play, that it is the other player's turn
-    NO_INPUT = 2  # nothing: both inputs are 0, and their weights never change
+    DICE_KEPT = 0  # after a play, it is still the turn of the player who moved
+    DICE_PASSED = 1  # after a play, it is the other player's turn
+    NO_INPUT = 2  # both inputs are 0, and their weights never change
 
 
 _SET, _NO_INPUT, _DICE_KEPT = int(InputSet.TESAURO_198), int(Arm.NO_INPUT), int(Arm.DICE_KEPT)
@@ -55,7 +55,7 @@ class TurnScratch(NamedTuple):
 
     after: Boards  # [MOST_PLAYS, 26]
     notes: Notes  # [MOST_NOTES]
-    seen: Boards  # [26] a board as player 0 sees it
+    seen: Boards  # [26] a board seen by player 0
     target: Chances  # [5]
     given: Pass
 
@@ -67,14 +67,13 @@ def new_turn_networks(hidden: int, seed: int) -> TurnNetworks:
 
 
 def train_arms(networks: TurnNetworks, rate: float, seed: int, first: int, count: int, totals: Integers) -> None:
-    """Train every arm, in place, with games first, first + 1, ... of a seed: the dice are the same for all arms, the
-    results on any number of threads. totals[arm, 0:3] grow by the turns of these games, their gammons and backgammons.
-    """
+    """Train every arm, in place, with games first, first + 1, ... of a seed. The dice are the same for all arms, the
+    results on any number of threads. Adds the turns, gammons and backgammons of these games to totals[arm, 0:3]."""
     in_threads(_fill_trained, len(Arm), networks, np.float32(rate), seed, first, count, totals)
 
 
 def chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[arm, side, 5]: chances of player 0 at the starting position with the dice (side 0), and without."""
+    """float32[arm, side, 5]: chances of player 0 at the starting position with the dice (side 0) and without."""
     found = np.empty((len(Arm), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found
@@ -95,8 +94,8 @@ def _new_scratch(shape: Integers) -> TurnScratch:
 def _fill_trained(
     begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
 ) -> None:
-    """Fills weights[arm] and biases[arm] with what games first:first + count make of them, and totals[arm, 0:3] with
-    themselves plus turns, gammons and backgammons, for the arms begin:end."""
+    """Updates weights[arm] and biases[arm] by games first:first + count, and adds turns, gammons and backgammons to
+    totals[arm, 0:3], for arms begin:end."""
     scratch, board = _new_scratch(networks.shape), START.copy()
     for arm in range(begin, end):
         network = Network(networks.shape, networks.weights[arm], networks.biases[arm])
@@ -112,8 +111,8 @@ def _fill_trained(
 def train_game(
     arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
 ) -> tuple[int, int]:
-    """Fills weights and biases with what each turn of a game teaches; `side` begins, and board[slot], seen by it, is
-    overwritten. Returns (points to player 0, turns); a game of MOST_TURNS is cut there, for 0 points."""
+    """Updates weights and biases by each turn of a game. `side` begins; board[slot], seen by it, is overwritten.
+    Returns (points to player 0, turns); a game is cut after MOST_TURNS, for 0 points."""
     given = scratch.given
     for turn in range(MOST_TURNS):
         die, other_die = dice_at(stream, turn)
@@ -133,8 +132,8 @@ def train_game(
 
 @kernel(borrows=True)
 def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratch: TurnScratch) -> int:
-    """The row of scratch.after[0:n, slot], boards seen by `side`, with the highest equity for it, the first of equals;
-    fills scratch.target[0:5] with the chances of player 0 there, as the arm sees them."""
+    """The row of scratch.after[0:n, slot], boards seen by `side`, with the highest equity for it, the first of equals.
+    Fills scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
     sign = 1 - 2 * side
     on_roll = side if arm == _DICE_KEPT else 1 - side
     best, highest, outputs = 0, -np.inf, scratch.given.values[1, 0]
@@ -170,7 +169,7 @@ def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards,
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fills chances[arm, side, 0:5] with those of player 0 at the start, if `side` has the dice."""
+    """Fills chances[arm, side, 0:5] with the chances of player 0 at the start, if `side` has the dice."""
     scratch = _new_scratch(networks.shape)
     for arm in range(len(chances)):
         network = Network(networks.shape, networks.weights[arm], networks.biases[arm])

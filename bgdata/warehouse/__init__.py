@@ -1,4 +1,4 @@
-"""The warehouse that `bgdata.open_warehouse` gives: its versions, builds, queries, and batches to train on.
+"""The warehouse that `bgdata.open_warehouse` returns: versions, builds, queries, and training batches.
 
 DuckDB and PyArrow are loaded when something is built or queried.
 """
@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bgdata.errors import BgdataError
+from bgdata.errors import BgdataError, CorruptFileError, MissingFileError, MissingTableError, UsageError
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress, Silence
 from bgdata.store.table import Table
@@ -22,26 +22,36 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from bgdata.store.dataset import Dataset
     from bgdata.store.locked_sql import QueryLimits
+    from bgdata.store.remote import MirroredTable
     from bgdata.training.feed.feed import Feed
 
 Row = dict[str, Any]  # a value by the name of its column
 
 
 def open_whole(root: str | os.PathLike[str]) -> Warehouse:
-    """The warehouse in a folder, with all kinds that come with bgdata."""
+    """The warehouse in a folder, or at an address to read from, with all kinds that come with bgdata. Raises what
+    `places.open_place` raises."""
     from bgdata.kinds import all_kinds
 
+    if isinstance(root, str) and "://" in root:
+        from bgdata.store.places import folder_of
+
+        folder = folder_of(root)
+        return RemoteWarehouse(root, all_kinds()) if folder is None else Warehouse(folder, all_kinds())
     return Warehouse(root, all_kinds())
 
 
 class Warehouse(Versions):
-    """The versions below one folder, which it builds, shows in SQL, and trains on."""
+    """The versions in a folder, with methods to build, query and train."""
+
+    is_remote = False
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         from bgdata.kinds import all_kinds
 
-        # a pickled one is only its path, however many kinds there are
+        # pickled as its path, without the kinds
         return (open_whole, (self.root,)) if self.kinds == all_kinds() else super().__reduce__()
 
     def build(
@@ -58,23 +68,21 @@ class Warehouse(Versions):
         directory: Path | None = None,
         with_catalog: bool = True,
     ) -> Table:
-        """The version with this recipe, built first where it is missing or damaged, its inputs too; it is the current
-        one of its variant from then on.
+        """The version with this recipe, which becomes current. If missing or damaged, it and its inputs are built.
 
-        `inputs` are what it is computed from, by role, where these are other versions than `find_inputs` finds.
-        `files` are what an imported kind is read from; `strict` fails an import with rows that break a rule; `force`
-        builds even when it is there; `executor` computes the shards of kinds that have them, this process if there is
-        none: see executors.open_executor. `directory` is a folder, on another disk for instance, that takes the
-        versions of the variant, this one and later ones, and a link makes them part of the warehouse. Without
-        `with_catalog` the file catalog.duckdb is left as it was, for a caller that builds more. Raises
-        InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError; whatever happens, published
-        versions stay whole.
+        `inputs` are input versions by role, instead of those of `find_inputs`. `files` are the files of an imported
+        kind; `strict` fails an import with rows that break a rule; `force` builds an existing version again;
+        `executor` computes the shards of kinds that have them, by default the one of executors.using_executor, or this
+        process. `directory` is a folder for the versions of the variant, for example on another disk, which the
+        warehouse links to. `with_catalog=False` leaves catalog.duckdb unchanged, for a caller that builds more. Raises
+        InvalidParameterError, UsageError, TooLargeError, StorageError or CheckFailedError, without damage to published
+        versions.
         """
         from bgdata.store.build import build
 
         declared, paths = self.kind(kind), tuple(files)
         if declared.takes_files and not paths and not force:
-            found = self.find(declared, parameters)  # imported before, and now the input of something else
+            found = self.find(declared, parameters)  # imported before, and now an input
             if found is not None:
                 return found
         return build(
@@ -92,12 +100,14 @@ class Warehouse(Versions):
         is_relative: bool = False,
         for_query: str = "",
     ) -> duckdb.DuckDBPyConnection:
-        """A DuckDB connection to the catalog, in memory, with the vectorised position functions. It opens the tables of
-        the warehouse and, unless `allow_files`, no other files, and writes `outputs`; with `limits` its configuration
-        is locked, and it takes catalog.duckdb where that is the same, as it can change nothing. Unless `mend` is false,
-        catalog.duckdb is written anew where it is old. If it `is_relative`, files are named as the warehouse was
-        opened, while the process stays in its folder. If it is `for_query`, an SQL text, only what that names is there,
-        which takes a tenth of the time. Raises MissingWarehouseError or StorageError."""
+        """An in-memory DuckDB connection to the catalog, with the vectorised position functions.
+
+        It can read the tables of the warehouse and write `outputs`, but no other files unless `allow_files`. `limits`
+        lock its configuration; then an up-to-date catalog.duckdb is used, as it cannot be changed. `mend` rewrites an
+        outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process that stays in
+        its folder. `for_query` is an SQL text: only the tables that it names are defined, which is ten times faster.
+        Raises MissingWarehouseError or StorageError.
+        """
         from bgdata.store.catalog import connect
         from bgdata.warehouse.sql_functions import define_flat_tables, register_functions
 
@@ -117,18 +127,18 @@ class Warehouse(Versions):
         )
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of an SQL query with `given` parameters, values by column; sums are the same to the last bit each
-        time. Raises QueryError for a table that cannot be read."""
+        """The rows of an SQL query with `given` parameters, as values by column. Sums are reproducible to the last bit.
+        Raises QueryError for a table that cannot be read."""
         from bgdata.store.locked_sql import query_errors
 
         with self.connect(for_query=query) as connection, query_errors():
-            connection.execute("set threads = 1")  # the order of a sum is part of its last digit
+            connection.execute("set threads = 1")  # the last digit of a sum depends on its order
             found = connection.execute(query, dict(given or {}))
             names = [column[0] for column in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     def mend_catalog(self) -> None:
-        """Write catalog.duckdb anew where the warehouse was moved or copied; nothing where that cannot be written."""
+        """Rewrite catalog.duckdb after the warehouse was moved or copied, if it can be written."""
         if self.is_moved():
             from bgdata.store.catalog import write_catalog
 
@@ -173,3 +183,100 @@ class Warehouse(Versions):
             self, kind, features=features, strata=strata, guard=guard, state=state, epochs=epochs,
             from_parquet=from_parquet, split=split, seed=seed, batch_size=batch_size,
         )  # fmt: skip
+
+
+class RemoteWarehouse(Warehouse):
+    """A warehouse at an address, which is read: what is opened is fetched into the user's cache and checked. It is
+    looked at once, when it is first asked what it has. Nothing builds in it: see `bgdata pull` and `bgdata push`."""
+
+    is_remote = True
+
+    def __init__(self, address: str, kinds: Mapping[str, Dataset[Any]]) -> None:
+        from bgdata.store.registry import Kinds
+        from bgdata.store.remote import Mirror
+
+        self._given = address
+        self.mirror = Mirror(address)
+        self.address = self.mirror.address
+        self.kinds = kinds if isinstance(kinds, Kinds) else Kinds(kinds)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address!r})"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return open_whole, (self._given,)
+
+    @property
+    def root(self) -> Path:  # type: ignore[override]
+        """The folder of what was fetched, with the manifests of all versions that are there now. Raises what
+        `transfer.listing` raises."""
+        assert self.mirror.offered
+        return self.mirror.folder
+
+    @property
+    def staging(self) -> Path:
+        """Raises UsageError: whoever writes begins here."""
+        raise UsageError(
+            f"expected a warehouse in a folder, to write into, got {self.address}; "
+            f"try: bgdata pull {self.address}, and bgdata push {self.address} then"
+        )
+
+    def table_in(self, folder: Path, kind: str) -> MirroredTable:
+        from bgdata.store.remote import MirroredTable
+
+        return MirroredTable(folder, kind, self.mirror)
+
+    def open(self, kind: str, variant: str, version: str | None = None) -> Table:
+        """Open a version; the current one unless named. Raises as `Versions.open`, and what `Mirror.open` raises."""
+        self.checked_kind(kind)
+        try:
+            if "offered" not in vars(self.mirror):
+                return self.mirror.open(kind, variant, version)
+        except MissingTableError:  # the list of what is there says more
+            try:
+                self.mirror.offered  # noqa: B018
+            except BgdataError as other:
+                if not isinstance(other, MissingFileError):
+                    raise
+            if "offered" not in vars(self.mirror):
+                raise
+        try:
+            return super().open(kind, variant, version)
+        except MissingTableError as error:
+            said = str(error).replace(str(self.mirror.folder), self.address).partition("; try:")[0]
+            raise MissingTableError(said) from error
+
+    def use(self, table: Table) -> bool:  # noqa: ARG002
+        """Raises UsageError."""
+        return bool(self.staging)
+
+    def build(self, kind: str, parameters: Parameters, **options: Any) -> Table:  # noqa: ARG002
+        """Raises UsageError."""
+        self.kind(kind)
+        raise UsageError(f"expected no build in {self.address}; try: bgdata pull {self.address}")
+
+    def is_moved(self) -> bool:
+        return False
+
+    def connect(self, *, for_query: str = "", **options: Any) -> duckdb.DuckDBPyConnection:
+        """A connection as that of a warehouse in a folder, in the same cage: Parquet files that the query names are
+        fetched first, with their hashes checked, and no others can be read. Raises as `Mirror.file` does."""
+        self._fetch_tables(for_query)
+        with self.mirror.fetching_nothing():
+            return super().connect(for_query=for_query, **{**options, "mend": False})
+
+    def _fetch_tables(self, query: str) -> None:
+        """Fetch what the tables that a query names are read from, and those that they are made from."""
+        from bgdata.store.registry import parse_script
+
+        generated = [parse_script(text) for text in self.kinds.views(self.kinds.values())]
+        wanted = self.kinds.sql.needed_by(query, generated)
+        for kind in self.kinds.values():
+            named = [shape for shape in kind.tables if any(word.startswith(shape.name) for word in wanted)]
+            for variant in self.variants(kind.name) if named else ():
+                with suppress(CorruptFileError, MissingTableError):  # as the view of it says
+                    table = self.table_in(self.open(kind.name, variant).folder, kind.name)
+                    view = variant.replace("-", "_")
+                    for shape in named:
+                        if shape.name in wanted or f"{shape.name}_{view}" in wanted:
+                            table.fetch_rows(shape.file)

@@ -1,4 +1,4 @@
-"""Pages of the kinds of dataset and of their versions: what a table is, what proves it, and where it comes from."""
+"""Pages of kinds and versions: description, proof and origin of tables."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from bgdata.web.charts import chart_svg
 from bgdata.web.query_process import Result
 from bgdata.web.site import Row, Site
 
-SAMPLE = 8  # rows of a table that its page shows
-FLAT_ROWS: dict[str, Callable[[Table], list[dict[str, Any]]]] = {  # of tables that are too large for Parquet
+SAMPLE = 8  # rows of a table on its page
+FLAT_ROWS: dict[str, Callable[[Table], list[dict[str, Any]]]] = {  # samples of tables that are too large for Parquet
     "bearoff_two_sided": lambda found: TwoSidedTable(found).middle_rows(SAMPLE),
     "contact_endgame": lambda found: EndgameTable(found).middle_rows(SAMPLE),
 }
-BOUNDS = ("error", "bound", "difference")  # in the names of figures that say how exact a table is
+BOUNDS = ("error", "bound", "difference")  # in the names of figures about the accuracy of a table
 
 
 def list_rows(site: Site) -> list[Row]:
-    """A row for each version, and for each kind without any, as `bgdata list --format json` has them."""
+    """A row for each version, and for each kind without one, as in `bgdata list --format json`."""
 
     def read() -> list[Row]:
         rows = whole_rows(listed_rows(site.warehouse))
@@ -51,14 +51,14 @@ def list_rows(site: Site) -> list[Row]:
 
 
 def kinds(site: Site, _: Request) -> Page:
-    """All kinds and their versions; JSON is that of `bgdata list`."""
+    """All kinds and their versions; the JSON is that of `bgdata list`."""
     rows = list_rows(site)
     groups = {name: [row for row in rows if row["dataset"] == name] for name in site.warehouse.kinds}
     return Page("tables.html", {"groups": groups, "kinds": site.warehouse.kinds}, rows)
 
 
 def kind(site: Site, request: Request) -> Page:
-    """One kind: its columns, arrays, checks and versions; JSON is that of `bgdata explain`."""
+    """One kind: its columns, arrays, checks and versions; the JSON is that of `bgdata explain`."""
     declared = site.warehouse.kind(request.path_params["kind"])
     parameters = declared.complete((*declared.defaults, declared.smallest)[0], site.warehouse)
     shown_ = {
@@ -72,7 +72,7 @@ def kind(site: Site, request: Request) -> Page:
 
 
 def claims_by_table(site: Site, kind: Dataset[Any]) -> dict[str, list[str]]:
-    """What the SQL checks of a kind hold, by table."""
+    """The claims of a kind's SQL checks, by table."""
     sql = site.warehouse.kinds.sql
     return {shape.name: [claim for claim, _ in sql.checks(shape.name)] for shape in kind.tables}
 
@@ -86,7 +86,7 @@ def open_version(site: Site, given: Mapping[str, Any]) -> Table:
 
 
 def table(site: Site, request: Request) -> Page:
-    """One version, the current one of a variant unless it is named. JSON has its manifest, columns and samples."""
+    """One version, by default the current one of a variant. JSON has its manifest, columns and samples."""
     found = open_version(site, request.path_params)
     return site.keep(("table", found.name), lambda: table_page(site, found))
 
@@ -133,7 +133,7 @@ def table_page(site: Site, found: Table) -> Page:
 
 
 def _seen_at(declared: Dataset[Any], found: Table) -> list[tuple[str, str]]:
-    """(words, address) of the pages that show what a version is about."""
+    """(words, address) of other pages that show a version."""
     kind, variant = found.folder.parts[-3:-1]
     own = {
         "match_equity": ("as a heat map", address("/match-equity", {"met": variant})),
@@ -163,7 +163,7 @@ def middle_file(found: Table, shape: TableShape) -> Path:
 
 
 def _row_position(found: Table, row: Row) -> str:
-    """The address of the position that a row of bearoff layouts is about; empty where it is about none."""
+    """The address of the position of a row of bearoff layouts; empty for other rows."""
     points = int(str(found.manifest.parameters.get("points", 0)))
     try:
         if {"on_roll_index", "opponent_index"} <= set(row):
@@ -174,7 +174,7 @@ def _row_position(found: Table, row: Row) -> str:
 
 
 def pair_path(points: int, on_roll_index: int, opponent_index: int) -> str:
-    """The address of two layouts on so many points. Raises BgdataError for indexes that there are not."""
+    """The address of two layouts on `points` points. Raises BgdataError for invalid indexes."""
     return _layouts_path(layout_at(on_roll_index, points), layout_at(opponent_index, points))
 
 
@@ -194,8 +194,8 @@ def _rebuild_command(declared: Dataset[Any], manifest: Manifest, parameters: Any
 
 
 def file(site: Site, request: Request) -> Response:
-    """A file of a version as it is, with its SHA-256 as entity tag. Raises what `opened` raises, and MissingTableError
-    or CorruptFileError for a file that the manifest does not list, or that is damaged."""
+    """A file of a version, unchanged, with its SHA-256 as entity tag. Raises the errors of `opened`, MissingTableError
+    for a file that the manifest does not list, and CorruptFileError for a damaged one."""
     found, name = open_version(site, request.path_params), request.path_params["name"]
     if name == "manifest.json":
         return Response(found.manifest.to_bytes(), media_type="application/json")
@@ -226,7 +226,7 @@ EXAMPLES = (
 
 
 def sql(site: Site, request: Request) -> Page | Response:
-    """The box, and below it the answer to its query. JSON is the rows alone, as `bgdata query --format json`."""
+    """The input box, and the answer to its query. JSON has only the rows, as in `bgdata query --format json`."""
     query, form = request.query_params.get("q", "").strip(), request.query_params.get("format", "rows")
     if form not in ("rows", *FILES):
         raise UsageError(f"expected the format rows, csv or parquet, got {cite(form)}")
@@ -254,13 +254,13 @@ group by all order by name
 
 
 WIDTH, HEIGHT, GAP_X, GAP_Y = 232, 56, 44, 14  # of a box, and between boxes
-LINES = (17, 33, 48)  # where the lines of text stand in a box
+LINES = (17, 33, 48)  # heights of the lines of text in a box
 MOST = 60  # boxes
 LETTERS = 33  # of a line in a box
 
 
 class Box(NamedTuple):
-    """A version or a raw file: three lines of text, where it leads, and what it was made from."""
+    """A version or a raw file: three lines of text, its address, and its inputs."""
 
     lines: tuple[str, str, str]
     link: str
@@ -269,11 +269,10 @@ class Box(NamedTuple):
 
 
 def lineage_svg(warehouse: Versions, table: Table) -> str:
-    """The graph of a version: it stands at the right, what it was made from to its left. Raises ManifestFormatError for
-    a damaged manifest of its own."""
+    """The graph of a version, with its inputs to the left. Raises ManifestFormatError if its manifest is damaged."""
     boxes: dict[str, Box] = {}
     first = _add_version(warehouse, table, boxes)
-    depth, waiting = {first: 0}, [first]  # every box is left of all that was made from it
+    depth, waiting = {first: 0}, [first]  # inputs are left of everything that was made from them
     while waiting:
         key = waiting.pop()
         for other in boxes[key].inputs:
@@ -306,7 +305,7 @@ def lineage_svg(warehouse: Versions, table: Table) -> str:
 
 
 def _add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> str:
-    """Add a version, and all that it was made from; returns its key."""
+    """Add a version and all of its inputs, and return its key."""
     manifest = table.manifest
     key = f"{manifest.dataset}/{manifest.variant}@{manifest.digest}"
     if key in boxes or len(boxes) >= MOST:
@@ -328,7 +327,7 @@ def _add_version(warehouse: Versions, table: Table, boxes: dict[str, Box]) -> st
 
 
 def _version_of(warehouse: Versions, name: str) -> Table | None:
-    """The undamaged version that an input names, `kind/variant@digest`; None where it is not here."""
+    """The undamaged version that an input names, `kind/variant@digest`; None if it is missing."""
     dataset, variant, digest = parse_input(name)
     if dataset not in warehouse.kinds:
         return None
@@ -340,10 +339,10 @@ def _version_of(warehouse: Versions, name: str) -> Table | None:
 
 
 def _box_svg(box: Box, x: int, y: int) -> str:
-    """A box with its lines of text, as a link where it leads somewhere; the whole of them is said on hover."""
+    """A box with its lines of text, as a link if it has an address; hovering shows the whole text."""
     texts = ""
     for name, down, text in zip(("name", "variant", "note"), LINES, box.lines, strict=True):
-        # the beginning and the end of a long one, which tell variants apart
+        # beginning and end of a long text, which distinguish variants
         short = f"{text[: LETTERS // 2]}…{text[-(LETTERS - LETTERS // 2 - 1) :]}" if len(text) > LETTERS else text
         texts += f'<text class="{name}" x="{x + 8}" y="{y + down}">{escape(short)}</text>'
     whole = f"<title>{escape(', '.join(box.lines))}</title>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,48 +11,66 @@ import numpy as np
 from bgdata.errors import BgdataError
 from bgdata.rows import Row
 from bgdata.store.dataset import Dataset, Input
+from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters, VersionRef, value_text
 from bgdata.store.registry import SqlFolders
+from bgdata.store.survey import Variant, read_index, read_variant, survey
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 
 
 def listed_rows(warehouse: Warehouse, kinds: Iterable[Dataset[Any]] | None = None) -> Iterator[Row]:
-    """A row for each version (of some kinds), and for each kind that has none."""
+    """A row for each version (of some kinds), and for each kind without one."""
+    known = known_variants(warehouse)
     for kind in warehouse.kinds.values() if kinds is None else kinds:
-        kept = list(version_rows(warehouse, kind.name))
+        kept = list(version_rows(warehouse, kind.name, known))
         for row in kept or [{}]:
             empty = dict.fromkeys(("variant", "version", "is_current", "rows", "bytes", "damage"))
             yield {"dataset": kind.name, "summary": kind.summary, **empty, **row}
 
 
-def version_rows(warehouse: Warehouse, name: str) -> Iterator[dict[str, Any]]:
+def version_rows(warehouse: Warehouse, name: str, known: dict[str, Variant] | None = None) -> Iterator[dict[str, Any]]:
     """The versions of a kind: the size of each, or what is wrong with it; and what is wrong, without a version, where
-    the current one of a variant is not there or not known."""
-    for table in warehouse.versions(name):
-        variant, version = table.folder.parts[-2:]
-        row = {"variant": variant, "version": version, "is_current": is_current(warehouse, table)}
-        try:
-            table.check_sizes()
-            size = sum(entry.bytes for entry in table.manifest.files)
-            yield row | {"rows": table.manifest.rows, "bytes": size, "damage": None}
-        except BgdataError as error:
-            yield row | {"rows": None, "bytes": None, "damage": str(error)}
-    for variant, flaw in warehouse.lost(name):
+    the current one of a variant is not there or not known. Manifests that the index of the catalog knows are not read
+    again; `known` are the variants of that, if they have been read."""
+    known = known_variants(warehouse) if known is None else known
+    lost: list[tuple[str, BgdataError]] = []
+    for key, found in survey(warehouse, known, partial(read_variant, warehouse), kinds={name}).items():
+        variant = key.partition("/")[2]
+        if found.current == CURRENT:
+            try:
+                warehouse.open(name, variant)
+            except BgdataError as error:
+                lost.append((variant, error))
+        for version, read in found.versions.items():
+            row = {"variant": variant, "version": version, "is_current": version == found.current}
+            if read.sizes:
+                yield row | {"rows": read.rows, "bytes": read.bytes, "damage": None}
+            else:
+                yield row | _read_again(warehouse.table_in(warehouse.root / name / variant / version, name))
+    for variant, flaw in lost:
         missing = dict.fromkeys(("version", "rows", "bytes"))
         yield {"variant": variant, "is_current": True, "damage": str(flaw), **missing}
 
 
-def is_current(warehouse: Warehouse, table: Table) -> bool:
-    """Whether a version is the current one of its variant; no version is where the file `current` is damaged."""
+def _read_again(table: Table) -> dict[str, Any]:
+    """The size of a version, or what is wrong with it."""
     try:
-        return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
-    except BgdataError:
-        return False
+        table.check_sizes()
+        size = sum(entry.bytes for entry in table.manifest.files)
+        return {"rows": table.manifest.rows, "bytes": size, "damage": None}
+    except BgdataError as error:
+        return {"rows": None, "bytes": None, "damage": str(error)}
+
+
+def known_variants(warehouse: Warehouse) -> dict[str, Variant]:
+    """The variants of the index of the catalog, by KIND/VARIANT, if this user wrote it here."""
+    index = read_index(warehouse)
+    return index.variants if index else {}
 
 
 class Part(NamedTuple):
-    """One line of an explanation, which is also one row of it as data."""
+    """A part of an explanation: a line of text, or a row of data."""
 
     part: str  # column, array, parameter, check or input
     name: str
@@ -88,20 +107,20 @@ def input_text(wanted: Input) -> str:
     return f"{wanted[0]} with {', '.join(f'{key} {value_text(value)}' for key, value in vars(wanted[1]).items())}"
 
 
-GROUP_PIPS = 10  # pip counts that make one group
-# arrays of int8[n, 26] boards of the player on roll, the one that a version is about first
+GROUP_PIPS = 10  # pip counts in a group
+# arrays of int8[n, 26] boards of the player on roll, the main one of a version first
 BOARDS = ("boards", "turn_boards", "decisions_boards")
 
 
 class PipSpread(NamedTuple):
     """Positions of a version by pips of the player on roll, in groups of `GROUP_PIPS` from 0 up."""
 
-    pips: list[int]  # where each group begins
+    pips: list[int]  # first pip count of each group
     percents: list[float]  # of all positions, for each group
 
 
 def pip_spread(table: Table) -> PipSpread | None:
-    """How the positions of a version spread over pips; None for a version that holds none."""
+    """The distribution of a version's positions over pips; None for a version without positions."""
     from bgdata.game.codec import pip_counts  # imports kernels
 
     name = next((name for name in BOARDS if table.has_array(name)), None)

@@ -1,14 +1,15 @@
-"""The position functions of SQL as vectorised ones: same names and results as the macros, many times faster.
+"""Vectorised position functions for SQL, with the names and results of the macros, and many times faster.
 
-They are registered on connections opened through bgdata, as temporary macros over Arrow functions, so that also the
-catalog's own views and macros use them. They give NULL for what is no position. Kernels are imported with the first
-call, so that a connection opens at once.
+They are registered on connections of bgdata as temporary macros over Arrow functions, so that the catalog's views and
+macros use them too. They return NULL for invalid positions. Kernels are imported at the first call, so that connections
+open quickly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from math import isqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import BINOMIAL, MAX_CHECKERS, MAX_POINTS
 from bgdata.errors import BgdataError
+from bgdata.store.dataset import PARQUET
 from bgdata.store.names import identifier, sql_text
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ BINOMIALS = np.array(BINOMIAL)
 
 
 class Lists(NamedTuple):
-    """A list column, flat: the values, the row of each and its place there, and the length of each row (0 for NULL)."""
+    """A flat list column: values, the row and place of each, and the length of each row (0 for NULL)."""
 
     values: NDArray[np.int64]  # 0 for NULL
     is_null: NDArray[np.bool_]
@@ -43,7 +45,7 @@ class Lists(NamedTuple):
 
 
 def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the position functions of this connection vectorised."""
+    """Register the vectorised position functions on a connection."""
     of_board, of_id = {"board": "INTEGER[]"}, {"position_id": "VARCHAR"}
     of_roll = of_id | {"die1": "INTEGER", "die2": "INTEGER"}
     functions: list[tuple[Callable[..., Any], dict[str, Any], str]] = [  # with parameters and result
@@ -64,13 +66,13 @@ def register_functions(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Versions) -> None:
-    """A view of each large two-sided table, which is in no Parquet file: a function looks every pair up that is asked
-    for, so that conditions on either index cost next to nothing."""
+    """Define a view of each large two-sided table without a Parquet file. A function looks up only the pairs in the
+    result, so that conditions on indexes are fast."""
     for table in warehouse.versions(TWO_SIDED) if TWO_SIDED in warehouse.kinds else ():
-        if table.parquet.exists():  # most have one, and need no declaration to be passed over
-            continue
-        kind = warehouse.kinds[TWO_SIDED]
-        with suppress(BgdataError):  # a damaged version shows when it is opened
+        with suppress(BgdataError):  # a damaged version is reported when it is opened
+            if table.has_file(PARQUET):  # most have it
+                continue
+            kind = warehouse.kinds[TWO_SIDED]
             variant = table.manifest.variant
             if kind.tables_of(kind.recipe_of(table.manifest)) or warehouse.open(kind.name, variant).name != table.name:
                 continue
@@ -78,15 +80,16 @@ def define_flat_tables(connection: duckdb.DuckDBPyConnection, warehouse: Version
 
 
 def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name: str) -> None:
-    """The view of one large two-sided table, and its function."""
-    from bgdata.bearoff.tables import Equities, TwoSidedTable
+    """Define the view of one large two-sided table, and its function."""
+    from bgdata.bearoff.remote import open_pairs
+    from bgdata.bearoff.tables import Equities
 
-    opened = TwoSidedTable(table)
-    count, variant = len(opened.stored), table.manifest.variant
+    opened = open_pairs(table)
+    count, variant = isqrt(len(opened)), table.manifest.variant
     struct = pa.struct([(column, pa.float32()) for column in Equities._fields])
 
     def probe(on_roll: Column, opponent: Column) -> pa.Array:
-        indexes = [whole(side).to_numpy(zero_copy_only=False) for side in (on_roll, opponent)]
+        indexes = [single_array(side).to_numpy(zero_copy_only=False) for side in (on_roll, opponent)]
         found = opened.probe_many(*indexes)
         columns = [pa.array(np.ascontiguousarray(found[:, n])) for n in range(len(Equities._fields))]
         return pa.StructArray.from_arrays(columns, fields=list(struct))
@@ -107,11 +110,13 @@ def _define_flat_table(connection: duckdb.DuckDBPyConnection, table: Table, name
 
 
 def bearoff_index(points: pa.Array) -> pa.Array:
-    """Position index of each layout (a list of checkers, the ace point first); NULL for a list that is none."""
+    """Position index of each layout (a list of checkers, ace point first); NULL for an invalid list."""
     lists = flatten(points)
     totals = np.bincount(lists.row, weights=lists.values, minlength=len(lists.lengths)).astype(np.int64)
     before = np.concatenate([[0], np.cumsum(totals)])[lists.row]
-    above = totals[lists.row] - (np.cumsum(lists.values) - lists.values - before)  # each and all later ones of its row
+    above = totals[lists.row] - (
+        np.cumsum(lists.values) - lists.values - before
+    )  # sums from each value to the end of its row
     lengths = lists.lengths[lists.row]
     column = lengths - lists.place
     valid = ~lists.is_null & (lists.values >= 0) & (lengths <= MAX_POINTS) & (above >= 0) & (above <= MAX_CHECKERS)
@@ -122,7 +127,7 @@ def bearoff_index(points: pa.Array) -> pa.Array:
 
 
 def pip_count(points: pa.Array) -> pa.Array:
-    """Pips to bear off each layout, or of the player on roll of a board of 26; NULL for a list without numbers."""
+    """Pip count of each layout, or of the player on roll of a board of 26; NULL for an invalid list."""
     lists = flatten(points)
     is_none = np.bincount(lists.row, weights=~lists.is_null, minlength=len(lists.lengths)) == 0
     is_board = lists.lengths[lists.row] == BOARD_SLOTS
@@ -131,8 +136,8 @@ def pip_count(points: pa.Array) -> pa.Array:
 
 
 def flatten(points: pa.Array) -> Lists:
-    """The values of a list column with where they stand."""
-    points = whole(points)
+    """The values of a list column with their rows and places."""
+    points = single_array(points)
     lengths = points.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     row = np.repeat(np.arange(len(lengths)), lengths)
     place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -147,21 +152,21 @@ def flatten(points: pa.Array) -> Lists:
 
 
 def sums_by_row(terms: NDArray[np.int64], lists: Lists, is_none: NDArray[np.bool_]) -> pa.Array:
-    """The sum of each row's terms; NULL where it is none."""
+    """The sum of each row's terms; NULL where `is_none`."""
     sums = np.bincount(lists.row, weights=terms, minlength=len(lists.lengths))
     return pa.array(sums.astype(np.int32), mask=is_none)
 
 
-def whole(column: Column) -> pa.Array:
-    """The column in one piece."""
+def single_array(column: Column) -> pa.Array:
+    """The column as one array."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def boards_of(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """(boards int8[n, 26], is legal bool[n]) of a column of lists; rows that are not legal hold zeros."""
+    """(boards int8[n, 26], is legal bool[n]) of a column of lists; illegal rows are zeros."""
     from bgdata.game.codec import board_flaws
 
-    lists = whole(column)
+    lists = single_array(column)
     is_board = (lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False) == BOARD_SLOTS).astype(np.bool_)
     found = lists.filter(pa.array(is_board)).flatten()
     boards = np.zeros((len(lists), BOARD_SLOTS), np.int8)
@@ -176,7 +181,7 @@ def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """(boards int8[n, 26], is legal bool[n]) of a column of Position IDs."""
     from bgdata.game.codec import parse_position_ids
 
-    texts = [(text or "").encode() for text in whole(column).to_pylist()]
+    texts = [(text or "").encode() for text in single_array(column).to_pylist()]
     fitting = np.array([len(text) == 14 for text in texts], np.bool_)
     boards, flaws = parse_position_ids(np.array([text[:14] for text in texts], "S14"))
     is_legal = fitting & (flaws == 0)
@@ -185,7 +190,7 @@ def boards_of_ids(column: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
 
 
 def lists(values: NDArray[np.int8], is_valid: NDArray[np.bool_]) -> pa.Array:
-    """One list a row; NULL where it is not valid."""
+    """A list per row; NULL if not valid."""
     lengths = np.where(is_valid, values.shape[1], 0)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     flat = pa.array(np.ascontiguousarray(values[is_valid]).ravel())
@@ -226,19 +231,19 @@ def position_class(boards: Column) -> pa.Array:
 
 
 def texts(letters: NDArray[np.bytes_], is_valid: NDArray[np.bool_]) -> pa.Array:
-    """Texts of one width; NULL where not valid."""
+    """Texts of one width; NULL if not valid."""
     return pa.array(letters.astype(str).astype(object), pa.string(), mask=~is_valid)
 
 
 def rolls_of(die1: Column, die2: Column) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """(dice int8[n, 2], are they dice bool[n]); 1 and 1 where they are not."""
-    dice = np.column_stack([whole(die).fill_null(0).to_numpy(zero_copy_only=False) for die in (die1, die2)])
+    """(dice int8[n, 2], is valid bool[n]); invalid dice become 1 and 1."""
+    dice = np.column_stack([single_array(die).fill_null(0).to_numpy(zero_copy_only=False) for die in (die1, die2)])
     is_roll = np.asarray(((dice >= 1) & (dice <= 6)).all(axis=1))
     return np.where(is_roll[:, None], dice, 1).astype(np.int8), is_roll
 
 
 def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
-    """Position IDs, the opponent on roll, that the plays of a roll lead to."""
+    """Position IDs after the plays of a roll, the opponent on roll."""
     from bgdata.game.codec import flip_boards, format_position_ids
     from bgdata.game.play_kernels import batch_plays
 
@@ -250,7 +255,7 @@ def next_positions(position_ids: Column, die1: Column, die2: Column) -> pa.Array
 
 
 def legal_plays(position_ids: Column, die1: Column, die2: Column) -> pa.Array:
-    """Plays of a roll as text, each with the Position ID that it leads to, the opponent on roll."""
+    """Plays of a roll as text, each with the Position ID after it, the opponent on roll."""
     from bgdata.game.plays import legal_plays as plays_of
     from bgdata.game.position import Position
 

@@ -1,4 +1,4 @@
-"""What a page answers: HTML for people, JSON at the same address for programs, and errors in either form."""
+"""Responses of pages: HTML for people, JSON at the same address for programs, and errors in both formats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bgdata.web.site import Site
 
 FOLDER = Path(__file__).parent
 UNTOUCHED = ("/file/", "/static/")  # addresses that may end in .json themselves
-STATUSES: tuple[tuple[int, Any], ...] = (  # of errors of ours, by the first that one is of
+STATUSES: tuple[tuple[int, Any], ...] = (  # (status, error classes); the first match counts
     (429, errors.TooMuchAskedError),
     (503, errors.TooBusyError),
     (404, errors.InvalidNameError | errors.MissingFileError | errors.MissingTableError | errors.MissingWarehouseError),
@@ -42,7 +42,7 @@ STATUS_WORDS = {
 
 
 class Page(NamedTuple):
-    """A page: its template, what that shows, what JSON says in its place, and the HTTP status of both."""
+    """A page: its template, the template's values, its JSON, and the HTTP status."""
 
     template: str
     shown: Mapping[str, Any]
@@ -59,7 +59,7 @@ def position_path(position: object) -> str:
 
 
 def address(path: str, given: Mapping[str, object]) -> str:
-    """A path with a query of what is given and not empty."""
+    """A path with a query of the values that are not empty."""
     kept = {name: value for name, value in given.items() if value not in (None, "", False, 0)}
     return f"{path}?{urlencode(kept)}" if kept else path
 
@@ -75,7 +75,7 @@ def percent(value: float | None, digits: int = 2) -> str:
 
 
 def shade(value: float, most: float) -> int:
-    """The color of a value of a heat map, -5 to 5; `most` and more have the strongest."""
+    """The color of a heat map's value, -5 to 5; values of `most` or more have the strongest."""
     return round(5 * max(-1.0, min(1.0, value / most)))
 
 
@@ -88,11 +88,10 @@ def _size_text(count: float) -> str:
 
 
 def rows_table(rows: Sequence[Mapping[str, Any]], links: Sequence[str] = (), *, is_drawn: bool = False) -> str:
-    """Rows of data as the HTML of a table: values that name a position or a table lead to it, and below the name of a
-    position is its board if the table `is_drawn`."""
+    """An HTML table of rows. Names of positions and tables are links; `is_drawn` adds the boards of positions."""
 
     def cell(name: str, value: Any) -> str:
-        text, link = escape(cell_text(plain(value))), _cell_link(name, value)
+        text, link = escape(cell_text(plain(value))), _cell_address(name, value)
         shown = f'<a href="{escape(link, quote=True)}">{text}</a>' if link else text
         if not (is_drawn and link.startswith("/position/")):
             return shown
@@ -102,8 +101,8 @@ def rows_table(rows: Sequence[Mapping[str, Any]], links: Sequence[str] = (), *, 
     return rows_html(rows, cell, links, "board") if rows else '<p class="none">No rows.</p>'
 
 
-def _cell_link(name: str, value: Any) -> str:
-    """Where a value of a column leads: a board or Position ID to its position; nowhere if it is empty."""
+def _cell_address(name: str, value: Any) -> str:
+    """The address that a value of a column links to: the position of a board or Position ID; empty without one."""
     if name.endswith("position_id") and isinstance(value, str) and is_position(value):
         return position_path(value)
     if name.endswith("board") and isinstance(value, list | tuple) and len(value) == 26:
@@ -121,7 +120,7 @@ def is_position(text: str) -> bool:
         return False
 
 
-# the templates of all subjects: everything is escaped, and a name that nobody gave is an error
+# the templates of all subjects: everything is escaped, and an undefined name is an error
 TEMPLATES = Environment(
     loader=FileSystemLoader([FOLDER / "templates", *sorted(FOLDER.parent.glob("*/templates"))]),
     autoescape=True,
@@ -136,16 +135,16 @@ TEMPLATES.filters |= {
     "cell": lambda value: cell_text(plain(value)),
     "position_path": position_path,
 }
-TEMPLATES.globals |= {"address": address, "rows_table": rows_table, "is_static": False}  # of `static_site`: true
+TEMPLATES.globals |= {"address": address, "rows_table": rows_table, "is_static": False}  # `static_site` sets it
 
 
 def client_of(request: Request) -> str:
-    """Whom a request counts for: the address that it comes from."""
+    """The client that a request is charged to: its IP address."""
     return request.client.host if request.client else ""
 
 
 def wants_json(request: Request) -> bool:
-    """Whether JSON was asked for: by the ending of the address, or rather than HTML."""
+    """Whether the request is for JSON, by the ending of its address or its Accept header."""
     if request.scope.get("bgdata.json"):
         return True
     accepted = request.headers.get("accept", "")
@@ -154,12 +153,12 @@ def wants_json(request: Request) -> bool:
 
 def as_json(data: Any, status: int = 200) -> Response:
     """Data as JSON."""
-    text = json.dumps(plain(data), allow_nan=False).replace("<", "\\u003c")  # no tag, whoever takes it for a page
+    text = json.dumps(plain(data), allow_nan=False).replace("<", "\\u003c")  # no tags, even if read as HTML
     return Response(text, status, media_type="application/json")
 
 
 def respond(request: Request, found: Page | Response) -> Response:
-    """What an endpoint found, as the client wants it."""
+    """The response for an endpoint's result, as HTML or JSON."""
     if isinstance(found, Response):
         return found
     if wants_json(request):
@@ -169,6 +168,6 @@ def respond(request: Request, found: Page | Response) -> Response:
 
 
 def respond_error(request: Request, message: str, status: int) -> Response:
-    """An error: what was expected, as a page or as JSON."""
+    """The response for an error, as HTML or JSON."""
     shown = {"title": STATUS_WORDS.get(status, "Something went wrong"), "message": message}
     return respond(request, Page("error.html", shown, {"error": message}, status))

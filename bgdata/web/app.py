@@ -1,4 +1,4 @@
-"""The application: what guards its addresses, and how errors are told."""
+"""The ASGI application: routes, guards and error responses."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-PORT = re.compile(r":\d+$", re.ASCII)  # behind the name of a host
+PORT = re.compile(r":\d+$", re.ASCII)  # the port of a host
 
 
 def create_app(
     warehouse: Warehouse, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK, *, is_warm: bool = False
 ) -> Starlette:
-    """The site over a warehouse, as an ASGI application. `hosts` are the names that it answers to; none: any, and then
-    what a client may compute is limited. `is_warm` loads the kernels of pages before any of them is made."""
+    """The site over a warehouse, as an ASGI application. `hosts` are the host names that it answers to; without any it
+    answers to all, and limits clients' computing. `is_warm` loads the kernels of pages in advance."""
     site = Site(warehouse, limits, is_limited=not hosts)
     queries, rest = QueryProcess(site), Rest(lambda: other_addresses(site, is_warm=is_warm))
 
@@ -71,7 +71,7 @@ def create_app(
 
 
 def other_addresses(site: Site, *, is_warm: bool) -> Router:
-    """Every address but that of the home page. Takes a second: what computes is loaded."""
+    """Routes of every address except the home page; takes a second, as it loads the modules that compute."""
     from bgdata.evaluation.pages import warm_up
     from bgdata.web.openapi import ADDRESSES
 
@@ -81,15 +81,15 @@ def other_addresses(site: Site, *, is_warm: bool) -> Router:
 
 
 class Rest:
-    """What answers where the home page and static files do not: it is loaded in a thread once the site has begun, or by
-    the first request, and requests wait for that."""
+    """The routes besides the home page and static files. They are loaded in a thread after the site has started, or by
+    the first request; requests wait for that."""
 
     def __init__(self, load: Callable[[], ASGIApp]) -> None:
         self._load = load
         self._loading: asyncio.Task[ASGIApp] | None = None
 
     def begin(self) -> asyncio.Task[ASGIApp]:
-        """Begin to load, once."""
+        """Start loading, once."""
         if self._loading is None:
             self._loading = asyncio.create_task(run_in_threadpool(self._load))
         return self._loading
@@ -101,7 +101,7 @@ class Rest:
 
 
 def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
-    """A function of ours as Starlette calls it in a thread: with errors told, and with what it costs the client."""
+    """Wrap an endpoint for Starlette, which calls it in a thread: errors become responses, clients are charged."""
 
     def answer_request(request: Request) -> Response:
         try:
@@ -110,7 +110,7 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
         except BgdataError as error:
             status = next(status for status, kinds in STATUSES if isinstance(error, kinds))
             return respond_error(request, site.public(error), status)
-        except Exception:  # a flaw of ours: the log has it, the client learns nothing of it
+        except Exception:  # a bug: it is logged, and the client gets no details
             LOG.exception("%s", request.url.path[:200])
             return respond_error(request, FAILURE, 500)
 
@@ -118,26 +118,25 @@ def endpoint(site: Site, function: Endpoint) -> Callable[[Request], Response]:
 
 
 async def on_http_error(request: Request, error: Exception) -> Response:
-    """What Starlette refuses: an address that there is not, a method that there is not."""
+    """The response for errors of Starlette: an unknown address or method."""
     assert isinstance(error, HTTPException)
     said = {404: f"expected a page of this site, got {request.url.path[:200]}"}
     return respond_error(request, said.get(error.status_code, error.detail), error.status_code)
 
 
 async def on_failure(request: Request, _: Exception) -> Response:
-    """A flaw of ours outside the pages, which the server logs."""
+    """The response for a bug outside the pages, which the server logs."""
     return respond_error(request, FAILURE, 500)
 
 
 class Guard:
-    """Refuses what no page needs, before it is looked at: bodies, long addresses, names of other hosts; and gives every
-    answer its headers."""
+    """Refuses requests with bodies, long addresses or names of other hosts, and adds headers to every response."""
 
     def __init__(self, app: ASGIApp, limits: Limits, hosts: Sequence[str]) -> None:
         self._app, self._limits, self._hosts = app, limits, frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. What is not HTTP passes through."""
+        """Answer a request. Requests that are not HTTP pass through."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -161,7 +160,7 @@ class Guard:
         answer = respond_error(request, *refused) if refused else self._app
         try:
             await answer(scope, receive, send_with_headers)
-        except RuntimeError as error:  # the system has no memory for one thread more: so many are answered at once
+        except RuntimeError as error:  # the system cannot start one more thread
             if is_begun or not is_want(error):
                 raise
             await respond_error(request, "expected few requests at once, got too many; try again later", 503)(
@@ -169,12 +168,12 @@ class Guard:
             )
 
     def _refusal(self, request: Request) -> tuple[str, int] | None:
-        """(reason, status) for a request that no page is made for."""
+        """(reason, status) for a refused request."""
         host = PORT.sub("", request.headers.get("host", ""))
         if self._hosts and host not in self._hosts:
             return f"expected one of {', '.join(sorted(self._hosts))} as the host, got {host[:100]}", 421
-        # a page of another site would have this one compute, other than by a link that a person follows: browsers say
-        # so themselves, other programs say nothing
+        # a page of another site may not make this one compute, except by a link that a person follows; browsers send
+        # these headers, other programs do not
         said = request.headers
         is_followed = said.get("sec-fetch-mode") == "navigate" and said.get("sec-fetch-dest") == "document"
         if said.get("sec-fetch-site") in ("cross-site", "same-site") and not is_followed:

@@ -1,4 +1,4 @@
-"""Charts of pages as plain SVG: lines over places, with the colors of the site."""
+"""Line charts of pages as plain SVG, with the colors of the site."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from math import floor, isfinite, log10
 from bgdata.training.rows import Chart, describe_chart
 
 WIDTH, HEIGHT = 360, 220  # of a chart
-LEFT, TOP, RIGHT, BOTTOM = 48, 26, 352, 184  # edges of what is drawn
-TICKS = 4  # about so many on an axis
+LEFT, TOP, RIGHT, BOTTOM = 48, 26, 352, 184  # edges of the plot
+TICKS = 4  # on an axis, about
 STEPS = (1, 2, 2.5, 5, 10)
 LETTER = 5.5  # width of a letter, about
 
 
 def chart_svg(chart: Chart) -> str:
-    """A chart as an SVG element that says in words what is drawn: a line for each round value, places below, lines with
-    their bands, and what the lines are beside the title. What is not known is left out."""
+    """A chart as an SVG element with a description, grid lines, axis labels, lines with bands, and a legend.
+
+    Missing values are left out.
+    """
     values = [
         value + sign * error
         for line in chart.lines
@@ -53,7 +55,7 @@ def chart_svg(chart: Chart) -> str:
         marks = marks if len(marks) > 1 else [first, last]
     svg += [f'<text class="below" x="{across(place):.1f}" y="{BOTTOM + 15}">{short(place)}</text>' for place in marks]
     svg.append(f'<text class="below" x="{(LEFT + RIGHT) / 2:g}" y="{HEIGHT - 4}">{escape(chart.places_label)}</text>')
-    names = ["other"] * (len(chart.lines) - 1) + ["main"]  # the last line is the one that matters
+    names = ["other"] * (len(chart.lines) - 1) + ["main"]  # the last line is the main one
     for name, line in zip(names, chart.lines, strict=True):
         found = zip(chart.places, line.values, line.errors or line.values, strict=True)
         known = [(place, value, error) for place, value, error in found if isfinite(value)]
@@ -80,7 +82,7 @@ def chart_svg(chart: Chart) -> str:
 
 
 def round_values(lowest: float, highest: float) -> list[float]:
-    """Round values between two others, a few of them."""
+    """A few round values between two limits."""
     rough = (highest - lowest) / TICKS
     power = 10.0 ** floor(log10(rough))
     step = next(each * power for each in STEPS if each * power >= rough * 0.999)
@@ -90,7 +92,7 @@ def round_values(lowest: float, highest: float) -> list[float]:
 
 
 def short(count: float) -> str:
-    """A count of places: 40k, 2M."""
+    """A short text for a count, such as 40k or 2M."""
     for size, unit in ((1e6, "M"), (1e3, "k")):
         if count >= size:
             return f"{count / size:.3g}{unit}"

@@ -1,4 +1,4 @@
-"""Connections of the site that ask nothing: they are closed, or they would keep others from being accepted."""
+"""Closes idle connections of the site, which would keep others from being accepted."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-PATIENCE_SECONDS = 30.0  # without a whole request, from the first byte to the last, or in which no answer is read
+PATIENCE_SECONDS = 30.0  # for a whole request to arrive, or for part of an answer to be read
 OTHER_FILES = 64  # open files of the process besides connections
 
 
 def most_connections() -> int:
-    """How many connections may be open at once: what the system lets a process open, less what else it needs."""
+    """Most connections open at once: the process's limit of open files, less other files."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(most // 4, most - OTHER_FILES) if most != resource.RLIM_INFINITY else 1 << 20
 
 
 class Connection(H11Protocol):
-    """A connection that is closed where no whole request comes in PATIENCE_SECONDS, where nobody reads the answer, or
-    where too many are open."""
+    """A connection that is closed if no whole request arrives or no answer is read in PATIENCE_SECONDS, or if too many
+    are open."""
 
-    _last: RequestResponseCycle | None = None  # the request at the last look
-    _unread = 0  # bytes of answers that the other side had not made room for then
+    _last: RequestResponseCycle | None = None  # the request at the last check
+    _unread = 0  # bytes of answers that the client had not read then
     _look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -48,7 +48,7 @@ class Connection(H11Protocol):
         is_answering = request is not None and not request.response_complete
         unread = self.transport.get_write_buffer_size()
         if unread and unread == self._unread:
-            self.transport.abort()  # to close it would wait for who reads what is left
+            self.transport.abort()  # `close` would wait for the client to read the rest
             return
         if not is_answering and not unread and request is self._last:
             self.transport.close()

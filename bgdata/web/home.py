@@ -1,4 +1,4 @@
-"""The home page, and the search box that every page has."""
+"""The home page, and the search of every page."""
 
 from __future__ import annotations
 
@@ -21,34 +21,39 @@ from bgdata.web.site import Row, Site
 
 PLAYERS = "select distinct player_name as name from scores"
 VIEWS = "select view_name as name from duckdb_views() where not internal"
-ROWS = 20  # of a view, that a search for it shows
+ROWS = 20  # of a view in search results
 
 
 def home(site: Site, _: Request) -> Page:
-    """What this warehouse holds, on one screen; JSON is one row for each kind."""
-    rows = list_rows(site)
-    kinds: list[Row] = []
-    for name, kind in site.warehouse.kinds.items():
-        found = [row for row in rows if row["dataset"] == name and row["variant"]]
-        if found:
-            kinds.append(
-                {"kind": name, "summary": kind.summary, "variants": sorted({row["variant"] for row in found}),
-                 "rows": sum(row["rows"] or 0 for row in found if row["is_current"]),
-                 "bytes": sum(row["bytes"] or 0 for row in found if row["is_current"]),
-                 "damaged": sum(bool(row["damage"]) for row in found)}
-            )  # fmt: skip
+    """The contents of this warehouse on one screen; JSON is one row for each kind."""
+    kinds = site.keep("kinds", lambda: kinds_here(site))
     missing = [name for name in site.warehouse.kinds if name not in {row["kind"] for row in kinds}]
     shown_ = {"kinds": kinds, "missing": missing, "board": format_board_svg(START), "start": START}
     return Page("home.html", shown_, kinds)
 
 
+def kinds_here(site: Site) -> list[Row]:
+    """A row for each kind that has a version, or has lost one."""
+    by_kind: dict[str, list[Row]] = {}
+    for row in list_rows(site):
+        if row["variant"]:
+            by_kind.setdefault(row["dataset"], []).append(row)
+    return [
+        {"kind": name, "summary": found[0]["summary"], "variants": sorted({row["variant"] for row in found}),
+         "rows": sum(row["rows"] or 0 for row in found if row["is_current"]),
+         "bytes": sum(row["bytes"] or 0 for row in found if row["is_current"]),
+         "damaged": sum(bool(row["damage"]) for row in found)}
+        for name, found in by_kind.items()
+    ]  # fmt: skip
+
+
 def search(site: Site, request: Request) -> Response:
-    """To what a text names: a position in any notation, a kind, a table, a view, a claim or a player. Raises UsageError
-    for any other text."""
+    """Redirect to the page that a text names: a position in any notation, a kind, table, view, claim or player. Raises
+    UsageError for any other text."""
     text = request.query_params.get("q", "").strip()[: LONGEST + 1]
     if not text:
         return RedirectResponse("/", 303)
-    found = target(site, text)
+    found = named_address(site, text)
     if not found:
         raise UsageError(
             f"expected a position in any notation, a table such as bearoff_two_sided/6x9, a view such as games, "
@@ -57,14 +62,14 @@ def search(site: Site, request: Request) -> Response:
     return RedirectResponse(found, 303)
 
 
-def target(site: Site, text: str) -> str:
-    """Where a text leads; empty if nowhere."""
+def named_address(site: Site, text: str) -> str:
+    """The address of the page that a text names; empty if none."""
     kind, _, rest = text.partition("/")
     if kind in site.warehouse.kinds:
         return f"/table/{quote(text)}" if rest else f"/table/{kind}"
     if is_position(text):
         return position_path(text)
-    with suppress(BgdataError):  # there is no register
+    with suppress(BgdataError):  # without a register
         if any(is_named(row["claim"], row["part"], text) for row in register_of(site)[1]):
             return address("/claims", {"name": text})
     for name in site.warehouse.kinds:
@@ -76,7 +81,7 @@ def target(site: Site, text: str) -> str:
 
 
 def known_names(site: Site, query: str) -> set[str]:
-    """The names that a query finds; none in a warehouse that cannot answer."""
+    """The names that a query finds; empty if the warehouse cannot answer."""
     try:
         return site.keep(("names", query), lambda: {row["name"] for row in site.rows(query)})
     except BgdataError:

@@ -1,8 +1,7 @@
-"""The addresses of the site, and what each answers as JSON: one list, which the application serves and which is written
-as OpenAPI 3.1 for programs.
+"""The list of the site's addresses with their JSON, which the application serves and describes as OpenAPI 3.1.
 
-Words about an address are the docstring of the function that answers. What it answers is in `openapi.toml`; rows that
-SQL has too take their columns, types and meanings from the catalog.
+An address is described by the docstring of its function. Schemas are in `openapi.toml`; rows that SQL has too take
+their columns, types and meanings from the catalog.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
 from bgdata.web.position_request import LONGEST, PLAYS
 from bgdata.web.site import Limits, Site
 
-Schema: TypeAlias = dict[str, Any]  # JSON Schema of 2020-12, which OpenAPI 3.1 has
+Schema: TypeAlias = dict[str, Any]  # JSON Schema 2020-12, as in OpenAPI 3.1
 
 SQL_TYPES = {"VARCHAR": "string", "BOOLEAN": "boolean", "FLOAT": "number", "DOUBLE": "number"}  # others are integers
 TYPES = {"string", "boolean", "number", "integer", "object"}
@@ -52,8 +51,8 @@ where not internal and list_contains($tables, table_name) order by table_name, c
 
 
 class Address(NamedTuple):
-    """A path as Starlette has it, what answers there, its JSON in the words of `openapi.toml` (none: it has no JSON),
-    what its query takes, and other types of content that it may answer."""
+    """A path of Starlette with its function, its JSON in the words of `openapi.toml` (empty: none), the parameters of
+    its query, and other content types that it may return."""
 
     path: str
     endpoint: Endpoint
@@ -63,7 +62,7 @@ class Address(NamedTuple):
 
 
 def schema_of(words: str) -> Schema:
-    """The schema that `number? how large` says: a type and a meaning."""
+    """The schema of a declaration such as `number? how large`: a type and a meaning."""
     kind, _, meaning = words.partition(" ")
     if kind.startswith("{"):
         found: Schema = {"type": "object", "additionalProperties": schema_of(kind[1:-1])}
@@ -79,13 +78,13 @@ def schema_of(words: str) -> Schema:
 
 
 def row(properties: Mapping[str, Schema], optional: Sequence[str] = ()) -> Schema:
-    """An object with these columns and no others: a test notices a column that nobody described."""
+    """An object with exactly these columns, so that tests find columns without a description."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def columns_of(declared: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of a table of `openapi.toml`, those of its parts first."""
+    """The columns of a table of `openapi.toml`, with those of its parts first."""
     found: dict[str, str] = {}
     for part in declared.get("_with", ()):
         found |= columns_of(PARTS[part])
@@ -93,7 +92,7 @@ def columns_of(declared: Mapping[str, Any]) -> dict[str, str]:
 
 
 def components(site: Site) -> dict[str, Schema]:
-    """Every schema by name. Raises what `Site.rows` raises."""
+    """Every schema by name. Raises the errors of `Site.rows`."""
     rows: Mapping[str, Mapping[str, Any]] = SCHEMAS["rows"]
     catalog: dict[str, dict[str, Schema]] = {}
     for each in site.rows(
@@ -118,34 +117,34 @@ def components(site: Site) -> dict[str, Schema]:
 
 
 def text(meaning: str, **more: object) -> Schema:
-    """A text of a path or a query."""
+    """The schema of a text in a path or query."""
     return {"type": "string", "description": meaning} | more
 
 
-def whole(meaning: str, least: int, most: int | None = None, default: int | None = None) -> Schema:
-    """A whole number from `least` to `most`."""
+def integer(meaning: str, least: int, most: int | None = None, default: int | None = None) -> Schema:
+    """The schema of an integer from `least` to `most`."""
     found: Schema = {"type": "integer", "description": meaning, "minimum": least}
     return found | {name: each for name, each in (("maximum", most), ("default", default)) if each is not None}
 
 
 def flag(meaning: str) -> Schema:
-    """Yes or no."""
+    """The schema of a yes or no."""
     return {"type": "integer", "enum": [0, 1], "description": meaning}
 
 
 def several(meaning: str, words: Sequence[str]) -> Schema:
-    """Words of a list, each given by a parameter of its own."""
+    """The schema of several words of a list, each in a separate parameter."""
     return {"type": "array", "items": {"type": "string", "enum": [*words]}, "description": f"{meaning}; several: again"}
 
 
 MET = text("Match equity table; without one the default table of the warehouse")
 AWAY = r"^[0-9]+-[0-9]+$"
 CRAWFORD = flag("Whether this is the Crawford game")
-PLY = whole("Rolls looked ahead", 0, Limits.ply, 0)
+PLY = integer("Rolls looked ahead", 0, Limits.ply, 0)
 STAKES: Mapping[str, Schema] = {
     "away": text("Points that the player on roll and the opponent need: 3-5", pattern=AWAY),
     "crawford": CRAWFORD,
-    "cube": whole("Value of the cube", 1, MOST_CUBE),
+    "cube": integer("Value of the cube", 1, MOST_CUBE),
     "owner": text("Who may double", enum=[*CubeOwner]),
     "jacoby": flag("Money play with the Jacoby rule"),
     "beavers": flag("Money play with beavers"),
@@ -157,25 +156,25 @@ PATH: Mapping[str, Schema] = {
     "variant": text("Variant of the kind"),
     "version": text("Version of the variant, r2-77285ba0"),
     "name": text("A file of the manifest, or manifest.json"),
-    "number": whole("Number of the game in its version", 0, games.MOST_GAME),
+    "number": integer("Number of the game in its version", 0, games.MOST_GAME),
 }
 POSITION = {
     "roll": text("A roll: 31"),
     "play": text("One legal play, to show it alone: 13/11, 24-18"),
-    "plays": whole("Plays of the roll that are ranked", 1, Limits.plays, PLAYS),
+    "plays": integer("Plays of the roll that are ranked", 1, Limits.plays, PLAYS),
     "ply": PLY,
     **STAKES,
 }
-CUBE_MAP = {"length": whole("Most points to go", 2, 15, positions.MAP), "met": MET, "ply": PLY}
-TRIALS = whole("Games", 72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}
+CUBE_MAP = {"length": integer("Most points to go", 2, 15, positions.MAP), "met": MET, "ply": PLY}
+TRIALS = integer("Games", 72, Limits.trials, rollouts.TRIALS) | {"multipleOf": 36}
 CORPUS = {
     "order": text("Which games, and in which order", enum=[*games.FILTERS], default="all"),
-    "page": whole(f"Pages of {games.PAGE} games", 1, games.MOST_GAME, 1),
+    "page": integer(f"Pages of {games.PAGE} games", 1, games.MOST_GAME, 1),
 }
 EQUITIES = {
     "met": MET,
     "minus": text("Another table, to compare with"),
-    "length": whole("Most points to go", 1, 64),
+    "length": integer("Most points to go", 1, 64),
     "away": text("A score whose stakes are asked for: 3-5", pattern=AWAY),
     "crawford": CRAWFORD,
 }
@@ -229,12 +228,12 @@ ADDRESSES: Sequence[Address] = (
     Address("/sql", tables.sql, "any[]", SQL, [kind.partition(";")[0] for kind in tables.FILES.values()]),
     Address("/openapi", document, "object This document"),
 )
-ERRORS = (400, 404, 413, 414, 421, 500, 503)  # of STATUS_WORDS those that a GET may have
-OWN_ERRORS = {"/position/{text:path}": {400: "error|illegal_play"}}  # of an address, beside these
+ERRORS = (400, 404, 413, 414, 421, 500, 503)  # the keys of STATUS_WORDS that a GET may return
+OWN_ERRORS = {"/position/{text:path}": {400: "error|illegal_play"}}  # further errors of an address
 
 
 def openapi_document(site: Site) -> Schema:
-    """The document. Raises what `Site.rows` raises."""
+    """The OpenAPI document. Raises the errors of `Site.rows`."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -252,13 +251,13 @@ def openapi_document(site: Site) -> Schema:
 
 
 def json_path(each: Address) -> str:
-    """The path at which an address answers JSON to anybody."""
+    """The path of an address that always returns JSON."""
     path = PARAMETER.sub(r"{\1}", each.path)
     return path if path.startswith(UNTOUCHED) else f"{path}.json"
 
 
 def operation(each: Address) -> Schema:
-    """What OpenAPI says of an address."""
+    """The OpenAPI operation of an address."""
     words = " ".join((inspect.getdoc(each.endpoint) or "").split()).partition(" Raises ")[0]
     given = [("path", found[1], PATH[found[1]]) for found in PARAMETER.finditer(each.path)]
     given += [("query", name, schema) for name, schema in each.query.items()]
@@ -288,7 +287,7 @@ def operation(each: Address) -> Schema:
 
 
 def error_response(status: int, kind: str) -> Schema:
-    """What an error answers."""
+    """The OpenAPI response of an error."""
     return {
         "description": STATUS_WORDS.get(status, "Something went wrong"),
         "content": {JSON: {"schema": schema_of(kind)}},

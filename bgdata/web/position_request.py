@@ -1,4 +1,4 @@
-"""What the address of a position says: the position itself, the roll and the play, and what is played for."""
+"""Parses addresses of positions: the position, roll and play, and the stakes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from bgdata.game.plays import Play, Verdict, judge_play
 from bgdata.game.position import Position
 from bgdata.web.answer import address, position_path
 
-PLAYS = 10  # that a page shows
+PLAYS = 10  # plays on a page
 LONGEST = 300  # characters of a notation
-UNDOS, BETWEEN = 20, "."  # changes that an address remembers, and what is between them
-LETTERS = {"roll": "r", "away": "a", "crawford": "c", "cube": "k", "owner": "o", "jacoby": "j"}  # in one of these
-SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # of what is played for, in an address
+UNDOS, BETWEEN = 20, "."  # most changes in an address, and their separator
+LETTERS = {"roll": "r", "away": "a", "crawford": "c", "cube": "k", "owner": "o", "jacoby": "j"}  # keys in an undo word
+SHORT = ("away", "crawford", "cube", "owner", "jacoby", "beavers", "met")  # query names of the stakes
 
 
 class PositionRequest:
-    """A position with all that its address says: of a play, the `verdict`. Raises InvalidPositionError,
-    InvalidRollError, InvalidScoreError or UsageError."""
+    """A position with everything in its address; a play has a `verdict`. Raises InvalidPositionError, InvalidRollError,
+    InvalidScoreError or UsageError."""
 
     def __init__(self, text: str, given: Mapping[str, str]) -> None:
         if len(text) > LONGEST:
@@ -48,20 +48,20 @@ class PositionRequest:
 
     @property
     def play(self) -> Play | None:
-        """The play that the address says, if any. Raises IllegalPlayError."""
+        """The play in the address, if any. Raises IllegalPlayError."""
         if self.verdict and self.verdict.play is None:
             raise IllegalPlayError(self.verdict.error)
         return self.verdict.play if self.verdict else None
 
     @property
     def own_stakes(self) -> Stakes:
-        """What the cube is asked for: money without the Jacoby rule where nothing is said."""
+        """The stakes of cube decisions: by default money without the Jacoby rule."""
         return self.stakes or Stakes(Money(is_jacoby=False))
 
     @property
     def state(self) -> MatchState | None:
-        """Roll, score, cube and rules as identifiers hold them; None where nothing is said of them. Raises
-        InvalidScoreError for what they cannot hold."""
+        """Roll, score, cube and rules in the form of identifiers; None if the address has none of them. Raises
+        InvalidScoreError for values that identifiers cannot hold."""
         if self.match and not is_cubeful(self.options):
             found = self.match
         elif self.stakes or self.roll or self.has_beavers:
@@ -72,7 +72,7 @@ class PositionRequest:
 
     @property
     def has_beavers(self) -> bool:
-        """Whether beavers are played: as the address says, or as an XGID does."""
+        """Whether beavers are allowed, by the address or by an XGID."""
         given: bool | None = self.options["beavers"]
         if given is None and self.match and isinstance(self.own_stakes.score, Money):
             return self.match.has_beavers
@@ -80,17 +80,17 @@ class PositionRequest:
 
     @property
     def rules(self) -> dict[str, object]:
-        """What else an address says of how a position is judged."""
+        """Other values of the address that affect the judgement of a position."""
         return {"met": self.options["met"], "beavers": int(self.has_beavers), "ply": self.ply}
 
     @property
     def played_for(self) -> dict[str, object]:
-        """Roll, score and cube as an address says them."""
+        """Roll, score and cube as values of an address."""
         return {"roll": self.roll, **stakes_query(self.stakes)}
 
     @property
     def fields(self) -> dict[str, str]:
-        """All that the address says, whatever its notation, as a form has it: text, empty where nothing is said."""
+        """All values of the address, in any notation, as texts of a form; missing ones are empty."""
         said = {**dict.fromkeys(("roll", *SHORT, "ply"), ""), **self.played_for, **self.rules}
         return {name: str(value) if value else "" for name, value in said.items()}
 
@@ -100,12 +100,12 @@ class PositionRequest:
         return address(position_path(self.position), self.played_for | self.rules | rest | changes)
 
     def around(self, path: str, **more: object) -> str:
-        """The address of another page about this position, judged in the same way."""
+        """The address of another page about this position, with the same rules."""
         return address(f"{path}{position_path(self.position)[9:]}", self.rules | {"beavers": None} | more)
 
     @property
     def undo(self) -> str:
-        """The address before the last change, with its roll, score and cube; empty where there was none."""
+        """The address before the last change, with its roll, score and cube; empty without one."""
         if not self.earlier:
             return ""
         before = PositionRequest(*state_of(self.earlier[-1]))
@@ -114,13 +114,13 @@ class PositionRequest:
 
     @property
     def word(self) -> str:
-        """Position, roll, score and cube in a word, as addresses after a change remember them."""
+        """Position, roll, score and cube in one word, for the undo of later addresses."""
         said = (f"{LETTERS[name]}{value}" for name, value in self.played_for.items() if value)
         return "~".join([self.position.id, *said])
 
     @property
     def undo_after(self) -> str:
-        """What the address of the next change says of those before it."""
+        """The undo value of the address after the next change."""
         return BETWEEN.join([*self.earlier, self.word][-UNDOS:])
 
     def after(self, play: Play) -> str:
@@ -133,19 +133,19 @@ class PositionRequest:
         return self._opponents(self.position.flip())
 
     def flipped_with(self, undo: str) -> str:
-        """The address of the same checkers with the opponent on roll, and what it says of changes before."""
+        """The address of the same checkers with the opponent on roll, with an undo value."""
         return self._opponents(self.position.flip(), undo)
 
     def _opponents(self, position: Position, undo: str | None = None) -> str:
-        """The address of a position with the opponent of this one on roll. Without `undo` history goes on where there
-        is one, and does not begin: a turn is no edit."""
+        """The address of a position with this one's opponent on roll. Without `undo` an existing history is kept, but
+        none is begun, as a turn is not an edit."""
         stakes = self.stakes.flip() if self.stakes else None
         before = (self.undo_after if self.earlier else "") if undo is None else undo
         return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})
 
 
 def earlier(given: Mapping[str, str]) -> list[str]:
-    """What was there before each change, the last one last. Raises what `PositionRequest` raises."""
+    """The undo words of earlier changes, oldest first. Raises the errors of `PositionRequest`."""
     words = [word for word in given.get("undo", "").split(BETWEEN) if word][-UNDOS:]
     for word in words:
         PositionRequest(*state_of(word))
@@ -153,7 +153,7 @@ def earlier(given: Mapping[str, str]) -> list[str]:
 
 
 def state_of(word: str) -> tuple[str, dict[str, str]]:
-    """The position before a change, and what the address said of roll, score and cube. Raises UsageError."""
+    """(position before a change, values of roll, score and cube). Raises UsageError."""
     text, *said = word.split("~")
     names = {letter: name for name, letter in LETTERS.items()}
     if not all(each[:1] in names for each in said):
@@ -162,7 +162,7 @@ def state_of(word: str) -> tuple[str, dict[str, str]]:
 
 
 def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, most: int = 9999) -> int:
-    """A whole number of a query, from `least` to `most`. Raises UsageError."""
+    """An integer of a query, from `least` to `most`. Raises UsageError."""
     text = given.get(name, "").strip()
     if not text:
         return default
@@ -173,7 +173,7 @@ def whole(given: Mapping[str, str], name: str, default: int, *, least: int = 0, 
 
 
 def flag(given: Mapping[str, str], name: str) -> bool | None:
-    """Yes, no or nothing. Raises UsageError."""
+    """Parse yes, no or nothing in a query. Raises UsageError."""
     text = given.get(name, "").strip().lower()
     words = {"": None, "1": True, "yes": True, "on": True, "0": False, "no": False}
     if text not in words:
@@ -182,7 +182,7 @@ def flag(given: Mapping[str, str], name: str) -> bool | None:
 
 
 def options_of(given: Mapping[str, str]) -> dict[str, Any]:
-    """What an address says of score and cube, as the options of commands. Raises UsageError."""
+    """Score and cube of an address as options of commands. Raises UsageError."""
     owner = given.get("owner", "").strip() or None
     if owner not in (None, *CubeOwner):
         raise UsageError(f"expected an owner of the cube: {', '.join(CubeOwner)}, got {cite(owner)}")
@@ -200,7 +200,7 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def stakes_query(stakes: Stakes | None) -> dict[str, object]:
-    """Stakes as an address says them; nothing for none."""
+    """Stakes as values of an address; empty for None."""
     if stakes is None:
         return {}
     cube = {"cube": stakes.cube.value, "owner": str(stakes.cube.owner)}

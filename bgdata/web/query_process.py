@@ -1,8 +1,7 @@
-"""Queries of strangers run in a process of their own: it can be ended whatever a query does, and one that takes too
-much memory takes nobody else with it.
+"""Runs untrusted queries in a separate process, which can be killed and whose memory is limited.
 
-The process stands in an empty folder with a link to the warehouse, and knows all files by names below it: then no query
-can say where anything is, whatever it does with a text. Settings of DuckDB that say so anyway cannot be asked for.
+The process runs in an empty folder with a link to the warehouse, and uses relative names of files, so that no query can
+find out where files are. Queries of DuckDB settings that contain paths are refused.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ from bgdata.web.site import Limits, Site
 if TYPE_CHECKING:
     import duckdb
 
-NAME = "warehouse"  # of the link to it
+NAME = "warehouse"  # of the link to the warehouse
 MOST_BYTES = 1 << 24  # of an answer
-PART = 64  # rows that are looked at at once: a few large ones may be too many
-START_SECONDS = 120.0  # until the process has opened the tables
+PART = 64  # rows fetched at a time, as a few large ones may be too many
+START_SECONDS = 120.0  # limit for opening the tables
 TOO_LARGE = "expected a query that fits into its memory, found that it needs more; try: fewer rows, or shorter ones"
 OUT_OF_MEMORY = re.compile("out of memory", re.IGNORECASE)
-GRACE_SECONDS = 2.0  # that a query gets beyond its limit: DuckDB stops by itself what it can stop
-SETTINGS = re.compile(  # what shows the settings of DuckDB, and what runs a text that may be put together to do so
+GRACE_SECONDS = 2.0  # beyond the limit, for DuckDB to stop the query itself
+SETTINGS = re.compile(  # functions that show settings of DuckDB, or run a text that may do so
     r"duckdb_settings|pg_settings|current_setting|allowed_paths|allowed_directories|json_execute_serialized_sql"
     r"""|\bquery(_table)?["\s\x80-\U0010ffff]*(\(|/\*|--)""",
     re.IGNORECASE,
@@ -46,7 +45,7 @@ SETTINGS = re.compile(  # what shows the settings of DuckDB, and what runs a tex
 
 
 class Result(NamedTuple):
-    """Rows of a query: names of the columns, plain values, and whether there are more rows than these."""
+    """Rows of a query: names of columns, plain values, and whether there are more rows."""
 
     names: list[str]
     rows: list[list[Any]]
@@ -54,15 +53,14 @@ class Result(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """Why a query has no answer; and whether it ran out of memory, after which a process may have little to give."""
+    """Error message of a query, and whether it ran out of memory, after which the process is replaced."""
 
     message: str
     is_spent: bool
 
 
 class QueryProcess:
-    """A process that answers one query after the other; it is started when it is needed, and anew where the warehouse
-    changed."""
+    """A process that answers one query at a time. It is started when needed, and again after the warehouse changed."""
 
     def __init__(self, site: Site) -> None:
         self._site, self._lock = site, threading.Lock()
@@ -72,7 +70,7 @@ class QueryProcess:
         self._stamp: object = None
 
     def ask(self, sql: str, form: str = "rows") -> Any:
-        """What a query answers: a `Result`, or bytes of `csv` or `parquet`. Raises QueryError, also for a query that
+        """The answer of a query: a `Result`, or bytes of `csv` or `parquet`. Raises QueryError, also for a query that
         takes too long, and TooBusyError."""
         limits = self._site.limits
         if not self._lock.acquire(timeout=limits.wait_seconds):
@@ -86,7 +84,7 @@ class QueryProcess:
             found = pipe.recv()
             if isinstance(found, Failed) and found.is_spent:
                 self.end()
-        except BgdataError:  # some are an OSError too: the warehouse is gone, for instance
+        except BgdataError:  # some are OSErrors too, such as a missing warehouse
             raise
         except (EOFError, OSError) as error:
             self.end()
@@ -103,7 +101,7 @@ class QueryProcess:
             return self._pipe
         self.end()
         self._site.warehouse.require()
-        # a query can call a function that DuckDB does not interrupt, so it runs in a process that can be ended
+        # DuckDB cannot interrupt every function, so queries run in a process that can be killed
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         self._folder = tempfile.TemporaryDirectory(prefix="bgdata-", ignore_cleanup_errors=True)
@@ -132,18 +130,18 @@ class QueryProcess:
 
 
 def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
-    """Answer queries that come through a pipe, until it is closed. An error is answered by its message. `folder` is
-    where the process may write, and has the link to the warehouse."""
+    """Answer queries from a pipe until it is closed; errors are answered with their message. The process may write only
+    in `folder`, which has the link to the warehouse."""
     import duckdb
 
     import bgdata
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     os.chdir(folder)
-    os.environ["HOME"] = "."  # DuckDB looks below it for extensions
+    os.environ["HOME"] = "."  # DuckDB looks for extensions there
     given = QueryLimits(limits.sql_seconds, limits.sql_bytes, limits.sql_disk_bytes)
     with bgdata.open_warehouse(NAME).connect(limits=given, mend=False, is_relative=True) as connection:
-        if sys.platform == "linux":  # DuckDB's own limit is for the tables that it keeps, not for the rows at work
+        if sys.platform == "linux":  # DuckDB's own limit excludes rows in progress
             most = data_segment_bytes() + 2 * limits.sql_bytes
             resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         pipe.send("ready")
@@ -195,7 +193,7 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
 
 
 def check_size(count: int) -> None:
-    """An answer may have so many bytes. Raises QueryError."""
+    """Raise QueryError for an answer of too many bytes."""
     if count > MOST_BYTES:
         raise QueryError(f"expected an answer of at most {MOST_BYTES:,} bytes, found more; try: fewer rows")
 
@@ -212,7 +210,7 @@ def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> 
             parts.append(part)
             size += part.nbytes
             check_size(size)
-    except OSError as error:  # of DuckDB, as Arrow tells it
+    except OSError as error:  # an error of DuckDB, raised through Arrow
         if OUT_OF_MEMORY.search(str(error)):
             raise MemoryError from error
         raise QueryError(first_lines(error)) from error

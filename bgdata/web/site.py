@@ -1,4 +1,4 @@
-"""What all pages of a server share: its warehouse, one player, one connection for their own queries, what they keep."""
+"""State shared by all pages of a server: warehouse, player, connection for queries, and cache."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
 
 
-MOST_KEPT = 1000  # answers that are kept; the address of a page may have any number in it
+MOST_KEPT = 1000  # cached answers; addresses may contain any number
 T = TypeVar("T")
 Row = dict[str, Any]  # a value by the name of its column
 
 
 def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """The folders in a folder, by name; none where there is no such folder, or one that may not be read, such as the
-    `lost+found` of a disk. Pages ask dozens of times."""
+    """The folders in a folder, by name; empty if it is missing or unreadable, such as `lost+found`. Called often."""
     try:
         with os.scandir(folder) as found:
             return sorted((each for each in found if each.is_dir()), key=lambda each: each.name)
@@ -35,11 +34,11 @@ def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 
 class Site:
-    """The warehouse of a server. Pages are made by several threads: what is not safe for these is lent to one at a
-    time. What is slow to load is imported where it is used: the home page needs none of it."""
+    """The warehouse of a server, for pages in several threads. Objects that are not thread-safe are used by one thread
+    at a time. Modules that are slow to load are imported where they are used, as the home page does not need them."""
 
     def __init__(self, warehouse: Warehouse, limits: Limits | None = None, *, is_limited: bool = False) -> None:
-        """`is_limited` says whether what each client computes is."""
+        """`is_limited`: whether the computing of each client is limited."""
         self.warehouse, self.limits = warehouse, limits or Limits()
         self.budget = Budget(self.limits) if is_limited else None
         self._computing, self._reading, self._keeping = threading.Lock(), threading.Lock(), threading.Lock()
@@ -50,31 +49,31 @@ class Site:
 
     @property
     def stamp(self) -> object:
-        """A value that changes whenever a version of the warehouse comes, goes, or becomes the current one."""
+        """A value that changes whenever a version is added, removed, or becomes current."""
         root = self.warehouse.root
         kinds = [each for each in folders_in(root) if each.name in self.warehouse.kinds]
         variants = [each for kind in kinds for each in folders_in(kind)]
         try:
             folders = [(each.path, each.stat().st_mtime_ns) for each in (*kinds, *variants)]
             return root.stat().st_mtime_ns, *folders
-        except FileNotFoundError:  # there is no warehouse, or a version is being removed
+        except FileNotFoundError:  # no warehouse, or a version is being removed
             return object() if kinds else None
 
     def charge(self, client: str, reserve: float = 0.0) -> AbstractContextManager[None]:
-        """What is done inside costs this client, where that is limited. Raises TooBusyError where it has no more
-        seconds left than the `reserve`."""
+        """Charge the time of the block to a client, if limited. Raises TooBusyError if the client has no more than
+        `reserve` seconds left."""
         return self.budget.spending(client, reserve) if self.budget else nullcontext()
 
     def keep(self, key: object, make: Callable[[], T]) -> T:
-        """What `make` answers, kept until the warehouse changes, or until MOST_KEPT others were asked for. Two requests
-        at once may both make it."""
+        """The result of `make`, cached until the warehouse changes, or MOST_KEPT newer results replace it. Two
+        concurrent requests may both call `make`."""
         stamp = self.stamp
         with self._keeping:
             if stamp != self._stamp:
                 self._stamp, self._kept = stamp, {}
             if key in self._kept:
                 found: T = self._kept[key]
-                self._kept[key] = self._kept.pop(key)  # the last one that was asked for
+                self._kept[key] = self._kept.pop(key)  # most recently used last
                 return found
         made = make()
         with self._keeping:
@@ -86,8 +85,8 @@ class Site:
 
     @contextmanager
     def player(self, ply: int = 0) -> Iterator[LookaheadPlayer]:
-        """The player of the warehouse, for this request alone. Raises UsageError for a ply beyond the limit,
-        TooBusyError, and what `map_player` raises."""
+        """The player of the warehouse, for exclusive use in this request. Raises UsageError for a ply above the limit,
+        TooBusyError, and the errors of `map_player`."""
         if not 0 <= ply <= self.limits.ply:
             raise UsageError(f"expected a ply from 0 to {self.limits.ply} on this site, got {ply}")
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
@@ -101,7 +100,7 @@ class Site:
             yield self.keep(("player", ply), make)
 
     def bare_player(self) -> LookaheadPlayer:
-        """The network alone, without tables; only within `player`."""
+        """The network without tables; use only within `player`."""
         from bgdata.evaluation.bearoff import BearoffEvaluator
         from bgdata.evaluation.lookahead_player import LookaheadPlayer
         from bgdata.evaluation.networks.player import MappedNetwork, find_network
@@ -113,7 +112,7 @@ class Site:
         return self.keep("bare player", make)
 
     def rows(self, query: str, given: Mapping[str, Any] | None = None) -> list[Row]:
-        """The rows of a query of our own, with `given` parameters. Raises QueryError, or TooBusyError."""
+        """The rows of a trusted query, with `given` parameters. Raises QueryError or TooBusyError."""
         from bgdata.store.locked_sql import QueryLimits, run_query
 
         with self._alone(self._reading):
@@ -137,7 +136,7 @@ class Site:
             lock.release()
 
     def public(self, error: Exception | str) -> str:
-        """A message without the folder of the warehouse, which is nobody's business but the server's."""
+        """A message without the private folder of the warehouse."""
         text, root = str(error), self.warehouse.root
         for place in (str(root.resolve()), str(root.absolute()), str(root)):
             text = text.replace(place, "warehouse")
@@ -146,39 +145,39 @@ class Site:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, and one client, may ask of a server."""
+    """Limits of a request, and of a client."""
 
     sql_seconds: float = 5.0
-    sql_bytes: int = 1 << 30  # of memory that DuckDB keeps tables in; as much again for all else
-    sql_disk_bytes: int = 1 << 31  # for what does not fit into it
+    sql_bytes: int = 1 << 30  # memory of DuckDB for tables; as much again for everything else
+    sql_disk_bytes: int = 1 << 31  # temporary files, for data beyond that memory
     sql_rows: int = 1_000  # shown, or in JSON
     file_rows: int = 100_000  # of a result as CSV or Parquet
     address_bytes: int = 8_192  # of an address with its query
-    wait_seconds: float = 10.0  # for others to finish
+    wait_seconds: float = 10.0  # for other requests to finish
     ply: int = 1  # rolls looked ahead
     plays: int = 60  # of a roll
     trials: int = 1_296  # of a rollout that a page waits for
-    streams: int = 4  # rollouts that are watched at once
-    stream_trials: int = 5_184  # of one of them
-    client_seconds: float = 30.0  # of computing that a client from elsewhere may ask at once
-    client_share: float = 0.5  # and what it gets back each second
-    client_reserve: float = 10.0  # of these, that a rollout which is watched leaves for other pages
-    request_seconds: float = 1.0  # of these, that a request in progress counts at least
-    seat_seconds: float = 3.0  # that a client waits until its last rollout has ended, as where it reloads a page
+    streams: int = 4  # watched rollouts at once
+    stream_trials: int = 5_184  # of a watched rollout
+    client_seconds: float = 30.0  # computing budget of a remote client
+    client_share: float = 0.5  # part of the budget that returns each second
+    client_reserve: float = 10.0  # seconds of the budget that a watched rollout leaves for other pages
+    request_seconds: float = 1.0  # least cost of a request in progress
+    seat_seconds: float = 3.0  # wait for a client's last rollout to end, for example after a reload
 
 
 class Budget:
-    """Seconds of computing that each client may still ask for, and which of them watch a rollout."""
+    """Remaining seconds of computing of each client, and the clients that watch a rollout."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits, self._changed = limits, threading.Condition()  # which one thread may hold twice
-        self._left: dict[str, tuple[float, float]] = {}  # (seconds, when)
-        self._begun: dict[str, list[float]] = {}  # when each request in progress began
+        self._limits, self._changed = limits, threading.Condition()  # a reentrant lock
+        self._left: dict[str, tuple[float, float]] = {}  # (seconds, time) by client
+        self._begun: dict[str, list[float]] = {}  # start times of requests in progress, by client
         self._watching: set[str] = set()
 
     def seconds_left(self, client: str) -> float:
-        """Seconds that a client has left now, less what its requests in progress have cost so far: many at once cannot
-        all pass before the first is charged."""
+        """Seconds that a client has left, less the cost so far of its requests in progress. This keeps many concurrent
+        requests from passing before the first is charged."""
         with self._changed:
             now = time.monotonic()
             debts = (max(self._limits.request_seconds, now - begun) for begun in self._begun.get(client, ()))
@@ -189,7 +188,7 @@ class Budget:
         return min(self._limits.client_seconds, left + (time.monotonic() - when) * self._limits.client_share)
 
     def spend(self, client: str, seconds: float) -> None:
-        """Take what a request has cost; clients whose budget is full again are forgotten."""
+        """Subtract the cost of a request, and forget clients with a full budget."""
         most, share = self._limits.client_seconds, self._limits.client_share
         with self._changed:
             now = time.monotonic()
@@ -199,8 +198,8 @@ class Budget:
 
     @contextmanager
     def spending(self, client: str, reserve: float = 0.0) -> Iterator[None]:
-        """Charge a client for the time that passes inside. Raises TooBusyError where it has no more seconds left than
-        the `reserve`."""
+        """Charge a client for the time of the block. Raises TooBusyError if the client has no more than `reserve`
+        seconds left."""
         with self._changed:
             if self.seconds_left(client) <= reserve:
                 raise TooBusyError("expected fewer questions at once; try again in a few seconds")
@@ -216,8 +215,8 @@ class Budget:
             self.spend(client, time.monotonic() - begun)
 
     def watch(self, client: str) -> None:
-        """Let a client watch a rollout, until `leave`. Raises TooMuchAskedError where it watches another one, which
-        does not end soon either."""
+        """Let a client watch a rollout, until `leave`. Raises TooMuchAskedError if the client watches another rollout
+        that does not end soon."""
         with self._changed:
             if not self._changed.wait_for(lambda: client not in self._watching, self._limits.seat_seconds):
                 raise TooMuchAskedError("expected one rollout at once for each reader, found another; leave its page")

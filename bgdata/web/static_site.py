@@ -1,8 +1,8 @@
-"""Pages that need no server: those of tables, match equity, openings, players, claims and races, with relative links.
+"""Writes pages that need no server: tables, match equity, openings, players, claims and races, with relative links.
 
-A page is made by the function that answers for it, and its links are turned: to the file of a page that is written
-too, or into plain words; entries of the navigation and buttons that would lead nowhere go. Forms, which need a server,
-are left out. Manifests are written beside the pages, and the files of tables where that is wanted.
+Links point to the files of other written pages, or become plain text; navigation entries and buttons without a target
+are removed, as are forms, which need a server. Manifests are written beside the pages, and optionally the files of
+tables.
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ CHIP = re.compile(r'<a class="chip"(?: aria-\w+="\w+")?>[^<]*</a>\s*')
 
 
 def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False) -> int:
-    """Write the pages into a folder, and return how many there are; `with_files` writes the files of tables too. Pages
-    of what is not built are left out. Raises MissingWarehouseError, StorageError, or UsageError for a folder in which
-    there is something else."""
+    """Write the pages into a folder, and return their number; `with_files` writes the files of tables too.
+
+    Pages of missing tables are left out. Raises MissingWarehouseError, StorageError, or UsageError for a folder with
+    other files.
+    """
     warehouse.require()
     with storage_errors("read", folder):
         if folder.is_dir() and any(folder.iterdir()) and not (folder / "static" / "site.css").is_file():
@@ -61,8 +63,8 @@ def write_static(warehouse: Warehouse, folder: Path, *, with_files: bool = False
 
 
 def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Iterator[tuple[str, str]]:
-    """Write what is downloaded, and yield (address, file): the manifest of each version, and its files if they are
-    wanted. What is damaged is left out. Raises StorageError."""
+    """Write the manifest of each version, and optionally its files, and yield (address, file). Damaged versions are
+    left out. Raises StorageError."""
     for table in (table for kind in warehouse.kinds for table in warehouse.versions(kind)):
         try:
             manifest = table.manifest
@@ -79,7 +81,7 @@ def _write_files(warehouse: Warehouse, folder: Path, *, with_files: bool) -> Ite
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """The same file under another name, or a copy where the file system does not link. Raises StorageError."""
+    """Hard-link a file, or copy it if the file system does not support links. Raises StorageError."""
     with storage_errors("write", target):
         target.unlink(missing_ok=True)
         try:
@@ -92,7 +94,7 @@ def _rendered_pages(site: Site) -> Iterator[tuple[str, str]]:
     """(address, text) of every page that can be made."""
     for where, function, given in _page_list(site):
         path, query = urlsplit(where).path, urlsplit(where).query
-        request = Request(  # as a server would have it
+        request = Request(  # as from a server
             {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": [],
              "path_params": given, "root_path": "", "scheme": "http", "server": ("localhost", 80)}
         )  # fmt: skip
@@ -139,8 +141,7 @@ def _page_list(site: Site) -> Iterator[tuple[str, Endpoint, dict[str, str]]]:
 
 
 def file_names(addresses: Iterable[str]) -> dict[str, str]:
-    """The file of each address, in order: `/table/x/y` is table/x/y.html, what a query says is part of the name, and no
-    two have the same."""
+    """Unique file names by address: `/table/x/y` becomes table/x/y.html, and a query is part of the name."""
     found: dict[str, str] = {}
     for each in addresses:
         parts = urlsplit(each)
@@ -153,8 +154,7 @@ def file_names(addresses: Iterable[str]) -> dict[str, str]:
 
 
 def relink(text: str, names: dict[str, str], here: str) -> str:
-    """A page with its links turned to files, seen from the file `here`, and without forms and buttons that lead
-    nowhere."""
+    """A page with links to files, relative to the file `here`, and without forms and buttons that lead nowhere."""
     folder = posixpath.dirname(here)
 
     def file_link(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""A small warehouse that the reading tests share."""
+"""A small warehouse shared by the tests of reading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a warehouse with one-sided and gammon tables of 6 points and two-sided tables of 6x4 and 2x15."""
+    """A warehouse with one-sided and gammon tables of 6 points and two-sided tables of 6x4 and 2x15."""
     root = tmp_path_factory.mktemp("tables")
     warehouse = bgdata.open_warehouse(root)
     warehouse.build("bearoff_one_sided", RaceParameters(6))

@@ -1,4 +1,4 @@
-"""One-sided distributions against each other, against sums of fractions and the published study of the error."""
+"""Combined one-sided distributions, against sums of fractions and the published study of the error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def as_array(chances: dict[int, Fraction]) -> np.ndarray:
 
 
 def matrix_of(found: list[dict[int, Fraction]]) -> np.ndarray:
-    """float64[N, rolls] chances of exactly n rolls."""
+    """float64[N, rolls]: chances of exactly n rolls."""
     matrix = np.zeros((len(found), max(map(max, found)) + 1))
     for row, chances in enumerate(found):
         matrix[row, : max(chances) + 1] = as_array(chances)
@@ -54,32 +54,33 @@ def test_win_chance_is_the_sum_over_both_distributions() -> None:
             assert equities[index, other] == pytest.approx(2 * expected - 1, abs=1e-14)
 
 
-def combined_twin(on_roll: Layout, opponent: Layout) -> Fraction:
-    """As if each side just raced."""
+def exact_combined_equity(on_roll: Layout, opponent: Layout) -> Fraction:
+    """The equity if each side raced alone."""
     return 2 * one_sided_win_chance(race(on_roll, 0), race(opponent, 0)) - 1
 
 
-def best_play(on_roll: Layout, opponent: Layout, roll: tuple[int, int]) -> Fraction:
-    """What the best play of a roll is worth by the combined equities of the opponent after it."""
+def best_play_equity(on_roll: Layout, opponent: Layout, roll: tuple[int, int]) -> Fraction:
+    """The equity of the best play of a roll by the combined equities of the opponent."""
     return max(
-        Fraction(1) if not any(after) else -combined_twin(opponent, after) for after in after_roll(on_roll, roll)
+        Fraction(1) if not any(after) else -exact_combined_equity(opponent, after)
+        for after in after_roll(on_roll, roll)
     )
 
 
-def test_one_roll_ahead_plays_every_roll() -> None:
-    """Of every pair of up to two checkers on six points."""
+def test_one_roll_ahead_is_exact() -> None:
+    """For every pair of up to two checkers on six points."""
     small = layouts(6, 2)[1:]
-    combined = np.array([[float(combined_twin(on_roll, opponent)) for opponent in small] for on_roll in small])
+    combined = np.array([[float(exact_combined_equity(on_roll, opponent)) for opponent in small] for on_roll in small])
     found = one_roll_ahead(combined, all_plays(6, 2))
     for row, column in product(range(len(small)), repeat=2):
         pair = small[row], small[column]
-        expected = sum(weight * best_play(*pair, roll) for roll, weight in ROLLS) / 36
+        expected = sum(weight * best_play_equity(*pair, roll) for roll, weight in ROLLS) / 36
         assert found[row, column] == pytest.approx(float(expected), abs=1e-13)
-    assert (found >= combined - 1e-13).all()  # the best plays by it are at least as good as those for the fewest rolls
+    assert (found >= combined - 1e-13).all()  # choosing by equities is at least as good as playing for the fewest rolls
 
 
-def test_plays_are_chosen_by_some_equities_and_worth_what_others_say() -> None:
-    """Of every pair of up to three checkers on four points, by numbers at random; the best plays lose nothing."""
+def test_worths_value_the_chosen_plays() -> None:
+    """For every pair of up to three checkers on four points, with random numbers. Exact equities stay the same."""
     few = layouts(4, 3)[1:]
     plays, places = all_plays(4, 3), {layout: index for index, layout in enumerate(few)}
     exact = np.array([[equity(exact_game(on_roll, opponent, 15)) for opponent in few] for on_roll in few])
@@ -96,15 +97,15 @@ def test_plays_are_chosen_by_some_equities_and_worth_what_others_say() -> None:
 
 
 def gammon_chance(winner: dict[int, Fraction], first_off: dict[int, Fraction], rolls_before: int) -> Fraction:
-    """Chance that the winner is off in n rolls, and the other side has not borne a checker off in n - rolls_before."""
+    """Chance that the winner is off in n rolls and the other side has not borne off a checker in n - rolls_before."""
     return sum(
         (chance * other for n, chance in winner.items() for m, other in first_off.items() if m > n - rolls_before),
         Fraction(0),
     )
 
 
-def test_gammons_are_sums_over_both_distributions_too() -> None:
-    """Of every pair of up to 15 checkers on the ace point, and of some on two points."""
+def test_gammon_chances_are_exact() -> None:
+    """For every pair of up to 15 checkers on the ace point, and some on two points."""
     small = [layout for layout in layouts(2, 15)[1:] if sum(layout) % 7 == 1 or sum(layout) == 15]
     full = [layout for layout in small if sum(layout) == 15]
     rolls, first_off = [race(layout, 0) for layout in small], [race(layout, 14) for layout in full]
@@ -123,7 +124,7 @@ def test_gammons_are_sums_over_both_distributions_too() -> None:
     assert np.concatenate(parts).tobytes() == found.tobytes()
 
 
-def test_parts_of_a_combination_are_corrected_as_the_whole_is() -> None:
+def test_rows_are_corrected_like_the_whole() -> None:
     matrix = matrix_of([race(layout, 0) for layout in layouts(6, 2)[1:]])
     wastages = np.linspace(5, 8, len(matrix))
     expected = one_sided_equities(matrix)
@@ -131,8 +132,8 @@ def test_parts_of_a_combination_are_corrected_as_the_whole_is() -> None:
     assert Combination(matrix, wastages).equities(3, 9).tobytes() == expected[3:9].tobytes()
 
 
-def test_the_leader_is_overrated() -> None:
-    """The more so the less the trailer wastes; where the game is even, or over, by nothing."""
+def test_excess_is_that_of_the_leader() -> None:
+    """It falls with the trailer's wastage, and is 0 if the race is even or over."""
     assert excess(0.5, 8.0, 6.0) == pytest.approx(0.375 * (0.019 + 0.0007 * 8 - 0.0021 * 6), abs=1e-15)
     assert excess(-0.5, 6.0, 8.0) == -excess(0.5, 8.0, 6.0)
     assert excess(0.5, 8.0, 5.0) > excess(0.5, 8.0, 6.0) > excess(0.5, 7.0, 6.0) > 0
@@ -148,8 +149,8 @@ def test_the_leader_is_overrated() -> None:
 
 
 @pytest.mark.parametrize("size", [(5, 8), (7, 5)], ids=str)
-def test_better_combinations_where_they_were_not_fitted(tmp_path: Path, size: tuple[int, int]) -> None:
-    """The sample is combined a pair at a time, and must agree."""
+def test_corrections_reduce_the_error_of_other_sizes(tmp_path: Path, size: tuple[int, int]) -> None:
+    """The check of a sample combines single pairs, and must agree."""
     warehouse, errors = bgdata.open_warehouse(tmp_path), []
     for combination in DATASET.combinations:
         recipe = ErrorParameters(*size, combination)
@@ -163,8 +164,8 @@ def test_better_combinations_where_they_were_not_fitted(tmp_path: Path, size: tu
 
 # slow: solves the 25 million pairs of 6x9
 @pytest.mark.slow
-def test_the_published_study_of_the_error(tmp_path: Path) -> None:
-    """Over all pairs of 6x9, with all legal plays: claims of 2012, as re-computed with pip-wasting plays."""
+def test_study_of_the_error_matches_published_figures(tmp_path: Path) -> None:
+    """All pairs of 6x9 with all legal plays: claims of 2012, recomputed with pip-wasting plays."""
     warehouse = bgdata.open_warehouse(tmp_path)
     warehouse.build("bearoff_error", ErrorParameters(6, 9))
     with warehouse.connect() as connection:
@@ -192,7 +193,7 @@ def test_unknown_combination_is_refused() -> None:
         DATASET.check_parameters(ErrorParameters(3, 3, "exact"))
 
 
-def test_the_plain_combination_keeps_its_name_and_key() -> None:
+def test_plain_combination_keeps_its_slug_and_key() -> None:
     assert [DATASET.slug(ErrorParameters(6, 9, name)) for name in ("plain", "one-roll")] == ["6x9", "6x9-one-roll"]
     assert "combination" not in ErrorParameters(6, 9).to_json()
 
@@ -206,8 +207,8 @@ def groups() -> np.ndarray:
     return np.stack([np.zeros(COUNT, np.int64), random.integers(2, 5, COUNT), random.integers(0, 9, COUNT)], axis=1)
 
 
-def summed(step: int, values: np.ndarray) -> GroupSums:
-    """Sums of all pairs, so many players on roll at a time."""
+def group_sums(step: int, values: np.ndarray) -> GroupSums:
+    """Sums of all pairs, added `step` players on roll at a time."""
     sizes = groups().max(axis=0) + 1
     sums = start_sums(int((sizes**2).sum()))
     for first in range(0, COUNT, step):
@@ -216,12 +217,12 @@ def summed(step: int, values: np.ndarray) -> GroupSums:
 
 
 @each("sign", [0, 1, -1])
-def test_sums_are_those_of_numpy(sign: int) -> None:
-    """Of differences of both signs, or of one."""
-    # quarters: sums are exact, and extremes come more than once
+def test_sums_match_numpy(sign: int) -> None:
+    """For differences of both signs, or of one."""
+    # quarters: sums are exact, and extremes occur more than once
     differences = np.random.default_rng(5).integers(-40, 40, (COUNT, COUNT)) / 4
     differences = sign * (np.abs(differences) + 1) if sign else differences
-    found, row = summed(COUNT, differences), 0
+    found, row = group_sums(COUNT, differences), 0
     for grouping, size in enumerate(groups().max(axis=0) + 1):
         for own in range(size):
             for other in range(size):
@@ -239,10 +240,10 @@ def test_sums_are_those_of_numpy(sign: int) -> None:
 
 
 @pytest.mark.parametrize("step", [1, 7, COUNT])
-def test_blocks_and_threads_change_no_bit(step: int) -> None:
+def test_sums_do_not_depend_on_blocks_and_threads(step: int) -> None:
     values = np.random.default_rng(6).standard_normal((COUNT, COUNT))
     with threads(1):
-        one = summed(COUNT, values)
-    found = summed(step, values)
+        one = group_sums(COUNT, values)
+    found = group_sums(step, values)
     for name in GroupSums._fields:
         assert getattr(found, name).tobytes() == getattr(one, name).tobytes()

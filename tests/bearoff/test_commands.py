@@ -1,4 +1,4 @@
-"""`bgdata race-error`: figures in words, as data and as a picture, and what goes wrong."""
+"""`bgdata race-error`: output as text, data and plot, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.kept import link
 
 @pytest.fixture(scope="module")
 def root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of the smallest tables to build another one in."""
+    """A copy of the small warehouse to build in."""
     return link(small_root, tmp_path_factory.mktemp("race_error") / "warehouse")
 
 
-def test_figures_in_words(root: Path) -> None:
+def test_text_shows_the_statistics(root: Path) -> None:
     head, _, _, *rows, largest, smallest = succeeds(root, "race-error", "--table", "6x6").splitlines()
     table = bgdata.open_warehouse(root).open("race_error", "6x6")
     figures = table.manifest.statistics
@@ -31,7 +31,7 @@ def test_figures_in_words(root: Path) -> None:
     assert smallest.startswith("smallest: 0 0 2 2 2 0 on roll against 3 2 1 0 0 0 (")
 
 
-def test_data_are_the_rows_of_the_table(root: Path) -> None:
+def test_csv_has_the_rows_of_the_table(root: Path) -> None:
     text = succeeds(root, "race-error", "--table", "6x6", "--combination", "corrected", "--format", "csv")
     rows = list(csv.DictReader(text.splitlines()))
     with bgdata.open_warehouse(root).connect() as connection:
@@ -40,7 +40,7 @@ def test_data_are_the_rows_of_the_table(root: Path) -> None:
         assert len(rows) == len(expected.fetchall())
 
 
-def test_picture(root: Path, tmp_path: Path) -> None:
+def test_plot_is_written(root: Path, tmp_path: Path) -> None:
     succeeds(root, "race-error", "--table", "6x6", "--plot", tmp_path / "a.svg")
     assert ">mean size<" in (tmp_path / "a.svg").read_text()
 

@@ -1,6 +1,6 @@
-"""gnubg's own files, made here with its integer arithmetic: the same bytes as makebearoff 1.07 writes.
+"""gnubg's bearoff files, computed with its integer arithmetic: the bytes of makebearoff 1.07.
 
-Hashes and sizes are those of the files that makebearoff wrote; no gnubg is needed to hold them.
+Hashes and sizes are those of files that makebearoff wrote; the tests need no gnubg.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ write_gnubg_bearoff(4, None, sys.argv[1], normal=True)
 """
 
 
-def test_kernels_give_the_same_bytes_when_they_are_compiled_and_when_they_are_loaded(tmp_path: Path) -> None:
+def test_compiled_and_cached_kernels_give_the_same_bytes(tmp_path: Path) -> None:
     output = tmp_path / "gnubg_os.bd"
     environment = os.environ | {"BGDATA_CACHE": str(tmp_path / "cache")}
     for _process in ("compiles", "loads"):
@@ -76,7 +76,7 @@ def test_two_sided_files(tmp_path: Path, variant: str, options: dict[str, Any], 
         (None, "6x6", "9eac8a2c697dae8a09f2e5653022084b9e725df6c32950cb5299b273fc64500f"),  # gnubg_ts0.bd
     ],
 )
-def test_the_files_that_gnubg_ships(tmp_path: Path, one_sided: int | None, two_sided: str | None, digest: str) -> None:
+def test_files_match_those_of_gnubg(tmp_path: Path, one_sided: int | None, two_sided: str | None, digest: str) -> None:
     write_gnubg_bearoff(one_sided, two_sided, tmp_path / "file.bd")
     assert hashlib.sha256((tmp_path / "file.bd").read_bytes()).hexdigest() == digest
     assert digest in describe_file(tmp_path / "file.bd", with_hash=True)

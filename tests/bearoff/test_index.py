@@ -1,4 +1,4 @@
-"""The dense index of layouts, against an enumeration in the stated order."""
+"""The index of layouts, against an enumeration in the documented order."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.together import all_raise
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(1, 15), (2, 5), (3, 3), (6, 4), (10, 3), (18, 2)])
-def test_index_is_the_place_in_the_enumeration(points: int, checkers: int) -> None:
+def test_index_matches_the_enumeration(points: int, checkers: int) -> None:
     enumerated = layouts(points, checkers)
     assert [position_index(layout) for layout in enumerated] == list(range(layout_count(points, checkers)))
     assert [tuple(layout_at(index, points)) for index in range(len(enumerated))] == enumerated
 
 
 @given(st.integers(1, 18).flatmap(lambda points: st.tuples(st.just(points), st.integers(0, comb(points + 15, 15) - 1))))
-def test_every_index_is_read_back(case: tuple[int, int]) -> None:
+def test_layout_at_inverts_position_index(case: tuple[int, int]) -> None:
     points, index = case
     layout = layout_at(index, points)
     assert len(layout) == points
@@ -33,7 +33,7 @@ def test_every_index_is_read_back(case: tuple[int, int]) -> None:
     assert position_index(layout) == index
 
 
-def test_known_corners() -> None:
+def test_known_indexes_and_counts() -> None:
     assert position_index([0, 0, 0, 0, 0, 15]) == 54_263
     assert layout_count(6, 9) == 5_005
     assert layout_count(10, 15) == 3_268_760

@@ -1,4 +1,4 @@
-"""All layouts at once, against the slow enumeration."""
+"""All layouts and their plays, against the slow enumeration."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.reference.bearoff import after_roll, layouts
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(1, 1), (1, 15), (3, 3), (6, 5), (12, 3), (18, 2)])
-def test_layouts_come_in_index_order(points: int, checkers: int) -> None:
+def test_layouts_are_in_index_order(points: int, checkers: int) -> None:
     assert [tuple(row) for row in all_layouts(points, checkers).tolist()] == layouts(points, checkers)
 
 
-def test_pip_counts() -> None:
+def test_pip_counts_match_a_loop() -> None:
     expected = [sum(point * count for point, count in enumerate(row, start=1)) for row in layouts(6, 4)]
     assert pip_counts(all_layouts(6, 4)).tolist() == expected
-    assert pip_counts(np.array([[*[0] * 17, 15]], np.int8)).tolist() == [270]  # of the largest table
+    assert pip_counts(np.array([[*[0] * 17, 15]], np.int8)).tolist() == [270]  # in the largest table
 
 
-def test_layers_hold_every_position_once_by_pips_then_index() -> None:
+def test_layers_sort_positions_by_pips_and_index() -> None:
     pips = pip_counts(all_layouts(6, 5))
     order, start = pip_layers(pips)
     assert sorted(order.tolist()) == list(range(layout_count(6, 5)))
@@ -37,7 +37,7 @@ SIZES = [(1, 6), (3, 6), (6, 4), (7, 3), (10, 3), (18, 2)]
 
 
 @pytest.mark.parametrize(("points", "checkers"), SIZES)
-def test_results_are_those_of_the_rules(points: int, checkers: int) -> None:
+def test_plays_match_the_twin(points: int, checkers: int) -> None:
     plays = all_plays(points, checkers)
     for index, layout in enumerate(layouts(points, checkers)):
         for roll, dice in enumerate(ROLLS):
@@ -45,7 +45,7 @@ def test_results_are_those_of_the_rules(points: int, checkers: int) -> None:
             assert found.tolist() == sorted(position_index(after) for after in after_roll(layout, dice)), (layout, dice)
 
 
-def test_single_positions_have_the_same_results() -> None:
+def test_roll_results_match_all_plays() -> None:
     every, plays = all_layouts(7, 4), all_plays(7, 4)
     for index in range(0, len(every), 7):
         for roll, found in enumerate(roll_results(index, every)):
@@ -53,21 +53,21 @@ def test_single_positions_have_the_same_results() -> None:
             assert found.tolist() == plays.results[plays.start[at] : plays.start[at + 1]].tolist()
 
 
-def test_plays_that_waste_pips_are_legal_plays() -> None:
-    """A published generator kept only the plays that use the most pips: 14,176 results of 6x9 fewer than there are."""
+def test_plays_that_waste_pips_are_legal() -> None:
+    """A published generator kept only the plays that use the most pips, and lacked 14,176 results of 6x9."""
     plays, pips = all_plays(6, 9), pip_counts(all_layouts(6, 9))
     fewest = np.minimum.reduceat(pips[plays.results], plays.start[:-1])
     wasteful = pips[plays.results] > np.repeat(fewest, np.diff(plays.start))
     assert np.count_nonzero(wasteful) == 14_176
 
 
-def test_a_play_that_wastes_pips_by_name() -> None:
-    """Checkers on the ace and the deuce point, 21 to play: 2/1 and then 1/off with the 2 is legal, if unwise."""
+def test_one_play_that_wastes_pips() -> None:
+    """With checkers on the ace and deuce point and 21 to play, 2/1 and then 1/off with the 2 is legal, if unwise."""
     assert after_roll((1, 1), (2, 1)) == {(0, 0), (1, 0)}
     assert roll_results(position_index([1, 1]), all_layouts(2, 2))[0].tolist() == [0, position_index([1, 0])]
 
 
-def test_slots_are_in_order_of_pips_and_plays_lead_to_earlier_layers() -> None:
+def test_slots_are_sorted_by_pips_and_plays_lead_to_lower_layers() -> None:
     slots, layouts = all_slots(4, 5), all_layouts(4, 5)
     pips = pip_counts(layouts)[slots.order]
     assert (np.diff(pips) >= 0).all()
@@ -86,7 +86,7 @@ def test_totals_cover_all_pairs(points: int, checkers: int) -> None:
     assert sum(map(slots.pairs_of, slots.totals)) == (len(slots.order) - 1) ** 2
 
 
-def test_what_a_layout_leads_to() -> None:
+def test_reachable_slots_are_the_closure_of_plays() -> None:
     slots, plays = all_slots(4, 4), all_plays(4, 4)
     first = 37
     reached, new = {int(slots.order[first])}, [int(slots.order[first])]

@@ -1,4 +1,4 @@
-"""The lowest of some rows, lane by lane, against NumPy."""
+"""The lowest of some rows in each lane, against NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bgdata.bearoff.lowest import TILE, subtract_rolls
 
 @pytest.mark.parametrize(("cell", "total"), [(np.float32, np.float32), (np.float64, np.float64), (np.int16, np.int32)])
 @pytest.mark.parametrize("columns", [1, 3, 4])
-def test_totals_are_those_of_numpy(cell: type, total: type, columns: int) -> None:
+def test_subtract_rolls_matches_numpy(cell: type, total: type, columns: int) -> None:
     generator = np.random.default_rng(columns)
     rows, rolls = 90, 21
     cells: NDArray[Any] = generator.integers(-32768, 32768, (rows, columns, TILE)).astype(cell)

@@ -1,4 +1,4 @@
-"""Probing match bearoff tables by board, layout and index."""
+"""Probes match bearoff tables by board, layout and index."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def board_of(on_roll: list[int], opponent: list[int]) -> list[int]:
 
 
 @pytest.mark.slow
-def test_boards_layouts_and_indexes_say_the_same(tables: tuple[MatchTable, MatchTable]) -> None:
+def test_boards_layouts_and_indexes_give_the_same_decision(tables: tuple[MatchTable, MatchTable]) -> None:
     for table, owners in zip(tables, (["centered"], ["on_roll", "opponent"]), strict=True):
         for on_roll, opponent in (([0, 2, 1], [0, 1, 2]), ([1, 0, 0], [0, 0, 3]), ([3, 0, 0], [1, 0, 0])):
             indexes = bgdata.position_index(on_roll), bgdata.position_index(opponent)
@@ -51,7 +51,7 @@ def test_boards_layouts_and_indexes_say_the_same(tables: tuple[MatchTable, Match
     assert repr(tables[0]) == f"MatchTable({tables[0].table.name}: 400 pairs of layouts)"
 
 
-def test_normalised_equities(tables: tuple[MatchTable, MatchTable]) -> None:
+def test_equity_is_normalised(tables: tuple[MatchTable, MatchTable]) -> None:
     table = tables[0]
     assert table.equity(table.won) == 1
     assert table.equity(table.lost) == -1
@@ -69,11 +69,11 @@ def test_normalised_equities(tables: tuple[MatchTable, MatchTable]) -> None:
         (MatchDecision(0.7, 0.7, 0.75, 0.7), "no double", 0.7),
     ],
 )
-def test_actions(decision: MatchDecision, action: str, mwc: float) -> None:
+def test_action_and_mwc_follow_from_the_decision(decision: MatchDecision, action: str, mwc: float) -> None:
     assert (decision.action, decision.mwc) == (action, mwc)
 
 
-def test_columns_are_cubes_that_can_be() -> None:
+def test_columns_are_possible_cubes() -> None:
     assert match_columns(MatchScore(3, 4), 1) == ("cubeless", "centered", "taken")
     assert match_columns(MatchScore(3, 4), 2) == ("cubeless", "owned", "opponent_owned", "taken")
     assert match_columns(MatchScore(1, 4, True), 1) == ("cubeless",)
@@ -106,7 +106,7 @@ def test_positions_beyond_the_table_are_not_covered(tables: tuple[MatchTable, Ma
         table.probe([0] * 25)
 
 
-def test_probing_needs_no_database(tables: tuple[MatchTable, MatchTable]) -> None:
+def test_probing_loads_no_database(tables: tuple[MatchTable, MatchTable]) -> None:
     from tests.test_imports import heavy, run_python
 
     loaded = run_python(

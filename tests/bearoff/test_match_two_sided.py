@@ -1,4 +1,4 @@
-"""Match bearoffs against exact rational arithmetic that calls no cube dead, money tables, and cubeless chances."""
+"""Match bearoffs against exact rational arithmetic without dead cubes, money tables, and cubeless chances."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tests.together import each
 
 @cache
 def fair_table() -> MatchEquity:
-    """Equal players: about what is published for the first rows; chances of the trailer halve every four points."""
+    """For equal players: roughly the published first row; the trailer's chances halve every four points."""
     row = [0.5, *(0.48 * 0.5 ** (away // 2 / 2) for away in range(1, 25))]
     return induced_table("fair", row, 0.26)
 
 
 @cache
 def crooked_table() -> MatchEquity:
-    """The first player is the better one."""
+    """For unequal players, of whom the first is better."""
     points = np.arange(1, 6)
     before = (points[None, :] / (points[None, :] + points[:, None])) ** 0.8
     return MatchEquity.of("crooked", before, before[:, 0] * 0.95, 1 - before[0] * 0.95, is_symmetric=False)
@@ -40,7 +40,7 @@ def crooked_table() -> MatchEquity:
 
 @cache
 def exact_game(name: str) -> MatchGame:
-    """The slow twin at one of the tables."""
+    """The slow twin with one of the tables."""
     met = {"fair": fair_table(), "crooked": crooked_table()}[name]
     return MatchGame(lambda score: Fraction(met.at(score)))
 
@@ -83,7 +83,9 @@ CASES = [
 
 @each(("name", "score", "cube_value"), CASES)
 @each(("points", "checkers"), [(2, 2), (6, 1)])
-def test_mwc_are_exact(points: int, checkers: int, name: str, score: MatchScore, cube_value: int) -> None:
+def test_mwc_of_small_tables_are_exact(
+    points: int, checkers: int, name: str, score: MatchScore, cube_value: int
+) -> None:
     match, game = solved(points, checkers, score, cube_value, name), exact_game(name)
     owners = (CENTERED,) if cube_value == 1 else (ON_ROLL, OPPONENT)
     enumerated = layouts(points, checkers)
@@ -100,7 +102,7 @@ def test_mwc_are_exact(points: int, checkers: int, name: str, score: MatchScore,
                     assert abs(decided[index, other] - float(expected)) < ROUNDING
 
 
-def test_longer_games_are_exact() -> None:
+def test_mwc_of_longer_games_are_exact() -> None:
     score, game = MatchScore(5, 7), exact_game("fair")
     match = solved(3, 3, score, 1)
     enumerated = layouts(3, 3)
@@ -117,8 +119,8 @@ def test_longer_games_are_exact() -> None:
     ("score", "cube_value"),
     [(MatchScore(1, 1), 1), (MatchScore(3, 4), 4), (MatchScore(2, 7), 8), (MatchScore(1, 1), 2)],
 )
-def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -> None:
-    """The slow twin lets them double all the same, and finds nothing in it."""
+def test_dead_cube_has_cubeless_mwc(score: MatchScore, cube_value: int) -> None:
+    """The slow twin still allows doubles, which change nothing."""
     match = solved(2, 2, score, cube_value)
     assert match.states.names == ()
     owner = CENTERED if cube_value == 1 else ON_ROLL
@@ -135,20 +137,20 @@ def test_a_dead_cube_is_a_game_without_one(score: MatchScore, cube_value: int) -
             assert exact == game.decided(on_roll, opponent, Stakes(score, Cube(cube_value, owner)))
 
 
-def test_cubeless_chances_are_those_of_the_money_table() -> None:
+def test_cubeless_chances_match_the_money_table() -> None:
     money = money_table(4, 4)[:, :, 0]
     chances = solver.win_chances(solved(4, 4, MatchScore(3, 3), 1))
     assert np.abs(2 * chances[1:, 1:] - 1 - money[1:, 1:]).max() < 2e-6
 
 
-def test_sides_are_told_apart_only_where_they_differ() -> None:
+def test_equal_sides_share_columns() -> None:
     assert {name.side for name in solved(2, 2, MatchScore(4, 4), 1).states.names} == {0}
     assert {name.side for name in solved(2, 2, MatchScore(4, 5), 1).states.names} == {0, 1}
     assert {name.side for name in solved(2, 2, MatchScore(4, 4), 1, "crooked").states.names} == {0, 1}
 
 
-def test_a_redouble_that_nobody_can_lose_by_is_found() -> None:
-    """1 point behind a cube that loses the match as it is: the owner turns it at once."""
+def test_owner_redoubles_a_cube_that_loses_the_match() -> None:
+    """The owner would lose the match with this cube, so it redoubles at once."""
     score = MatchScore(5, 2)
     match = solved(3, 3, score, 2)
     owned = CubeState(0, 2, ON_ROLL)
@@ -159,7 +161,7 @@ def test_a_redouble_that_nobody_can_lose_by_is_found() -> None:
     assert (decided[1:, 1:] >= no_double[1:, 1:]).all()
 
 
-def test_values_do_not_depend_on_the_thread_count() -> None:
+def test_values_do_not_depend_on_threads() -> None:
     def values(count: int) -> bytes:
         score = MatchScore(3, 5)
         with threads(count):
@@ -172,7 +174,7 @@ def test_values_do_not_depend_on_the_thread_count() -> None:
 
 
 def test_long_matches_approach_money() -> None:
-    """Normalised no-double equities with a centered cube; further apart than 2x2 the cube would matter even more."""
+    """Normalised no-double equities with a centered cube; beyond 2x2 the cube matters even more."""
     money = money_table(3, 3)[1:, 1:, 2]
     met, distances = fair_table(), []
     for length in (3, 6, 12, 24):
@@ -212,10 +214,10 @@ STATES = [
 
 @each(("name", "score", "cube_value"), STATES)
 @each("pair", PAIRS)
-def test_every_state_is_exact(
+def test_solved_positions_are_exact_in_every_state(
     pair: tuple[tuple[int, ...], tuple[int, ...]], name: str, score: MatchScore, cube_value: int
 ) -> None:
-    """Whoever is on roll, and whatever the cube may still come to."""
+    """For either side on roll, and every cube state that can be reached."""
     race, game = solve_pair(pair, score, cube_value, name), exact_game(name)
     for turned in (False, True):
         layouts = pair[::-1] if turned else pair
@@ -234,8 +236,8 @@ def test_every_state_is_exact(
                 assert abs(found.taken - float(game.double_take(*layouts, stakes))) < ROUNDING
 
 
-def test_money_is_that_of_the_table() -> None:
-    """Every pair of 4 points and 4 checkers, to what the table rounds: cubeless, owned, centered, opponent's."""
+def test_money_states_match_the_money_table() -> None:
+    """Every pair of 4 points and 4 checkers, within rounding: cubeless, owned, centered, opponent's."""
     table = money_table(4, 4)
     race = solver.solve_position((1, 0, 0, 3), (0, 0, 0, 4), money_states())
     assert race is not None
@@ -244,7 +246,7 @@ def test_money_is_that_of_the_table() -> None:
     for own, layout in enumerate(enumerated[1:], start=1):
         for other, other_layout in enumerate(enumerated[1:], start=1):
             slots = race.find(layout, other_layout)
-            if slots is None:  # more pips than the position that was asked for
+            if slots is None:  # more pips than the solved position
                 continue
             found = [race.worth(slots, CubeState(0, 1, owner)) for owner in owners]
             no_doubles = [2 * race.win(slots) - 1, *(2 * worth.no_double - 1 for worth in found if worth)]
@@ -255,7 +257,7 @@ def test_money_is_that_of_the_table() -> None:
                 assert 2 * worth.taken - 1 == pytest.approx(2 * table[own, other, 3], abs=4e-6)
 
 
-def test_no_more_than_can_be_reached_is_solved() -> None:
+def test_only_reachable_layouts_are_solved() -> None:
     for layout in ((1, 2, 3), (5, 1, 1), (0, 0, 0, 0, 0, 6), (2, 0, 2, 1)):
         every = all_slots(6, 6 if sum(layout) <= 6 else 7)
         first = int(np.flatnonzero(every.order == solver.index_of(layout, 6))[0])
@@ -274,7 +276,7 @@ def test_races_too_large_or_with_gammons_are_not_solved() -> None:
     assert solver.MOST_CELLS >= 924**2 * 11, "6 points and 6 checkers at any score"
 
 
-def test_what_was_solved_for_others_is_not_found() -> None:
+def test_unsolved_pairs_are_not_found() -> None:
     six = (0, 0, 0, 0, 0, 1)
     race = solver.solve_position(six, six, money_states())
     assert race is not None

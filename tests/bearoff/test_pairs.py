@@ -1,4 +1,4 @@
-"""Pairs of layouts: every layout once, opponents of both sorts, the same for a seed, and boards that are races."""
+"""Random pairs of layouts: coverage of layouts, near and far opponents, dependence on the seed, and boards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bgdata.bearoff.layouts import all_layouts, pip_counts
 from bgdata.bearoff.pairs import LEAST_PIPS, NEAR, hash_rows, near_layouts, paired_boards, random_pairs
 from bgdata.game.codec import check_legal_boards
 
-N = comb(5 + 8, 5) - 1  # layouts but the empty one, which is in no pair
+N = comb(5 + 8, 5) - 1  # layouts without the empty one
 MASK = (1 << 64) - 1
 
 
@@ -27,18 +27,18 @@ def some_layouts() -> NDArray[np.int8]:
     return all_layouts(5, 8)
 
 
-def test_every_layout_is_on_roll_once_before_any_is_twice() -> None:
+def test_layouts_are_on_roll_evenly() -> None:
     assert random_pairs(some_layouts(), N, 3).on_roll.tolist() == list(range(1, N + 1))
     counts = np.bincount(random_pairs(some_layouts(), 2 * N + 100, 3).on_roll, minlength=N + 1)
     assert counts[0] == 0
-    assert set(counts[1:].tolist()) == {1, 2, 3}  # 1: the same opponent again
+    assert set(counts[1:].tolist()) == {1, 2, 3}  # 1 after dropping a repeated pair
     assert (counts == 3).sum() in range(90, 101)
     few = random_pairs(some_layouts(), 100, 3)
     assert len(set(few.on_roll.tolist())) == 100
     assert few.on_roll.mean() == pytest.approx(N / 2, rel=0.2)
 
 
-def test_pairs_come_in_order_and_once() -> None:
+def test_pairs_are_sorted_and_unique() -> None:
     on_roll, opponent = random_pairs(some_layouts(), 5 * N, 1)
     found = list(zip(on_roll.tolist(), opponent.tolist(), strict=True))
     assert found == sorted(set(found))
@@ -47,7 +47,7 @@ def test_pairs_come_in_order_and_once() -> None:
     assert max(opponent) == N
 
 
-def test_a_seed_decides() -> None:
+def test_pairs_depend_on_the_seed() -> None:
     first, again, other = (random_pairs(some_layouts(), 300, seed) for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first.opponent, other.opponent)
@@ -64,19 +64,19 @@ def test_half_of_the_opponents_are_near() -> None:
     assert len(set(opponent.tolist())) > 0.99 * N
 
 
-def test_near_layouts_are_all_of_about_as_many_pips() -> None:
+def test_near_layouts_have_similar_pip_counts() -> None:
     row = int(np.flatnonzero(all_pips() == 30)[0])
-    bits = np.arange(1 << 14, dtype=np.uint64) << np.uint64(50)  # evenly
+    bits = np.arange(1 << 14, dtype=np.uint64) << np.uint64(50)  # evenly spaced
     found = near_layouts(some_layouts(), np.full(len(bits), row), bits)
     assert set(found.tolist()) == set(np.flatnonzero(np.abs(all_pips() - 30) <= 3).tolist())
-    for pips in (1, all_pips().max()):  # the ends
+    for pips in (1, all_pips().max()):  # lowest and highest pip count
         row = int(np.flatnonzero(pips == all_pips())[0])
         found = near_layouts(some_layouts(), np.full(len(bits), row), bits)
         is_near = (np.abs(all_pips() - pips) <= max(LEAST_PIPS, pips // NEAR)) & (all_pips() > 0)
         assert set(found.tolist()) == set(np.flatnonzero(is_near).tolist())
 
 
-def test_bits_are_those_of_the_generator() -> None:
+def test_hash_rows_matches_splitmix64() -> None:
     def mixed(state: int) -> int:
         state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
         state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK
@@ -91,7 +91,7 @@ def test_bits_are_those_of_the_generator() -> None:
     assert hash_rows(np.array([0, 7, 1 << 40]), 5, 2).tolist() == expected
 
 
-def test_boards_are_both_layouts() -> None:
+def test_boards_have_both_layouts() -> None:
     for points in (1, 5, 12):
         layouts = all_layouts(points, 3)
         pairs = random_pairs(layouts, 500, 1)
@@ -103,7 +103,7 @@ def test_boards_are_both_layouts() -> None:
             assert sum(map(abs, board)) == layouts[[row, other]].sum()
 
 
-def test_no_pairs() -> None:
+def test_zero_pairs_and_missing_layouts() -> None:
     assert len(random_pairs(some_layouts(), 0, 1).on_roll) == 0
     with pytest.raises(ValueError, match="expected layouts beside the empty one, got 1 in all"):
         random_pairs(some_layouts()[:1], 5, 1)

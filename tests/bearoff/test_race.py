@@ -64,7 +64,7 @@ def test_gammon_distributions_are_exact(points: int) -> None:
         ((3, 3, 3, 2, 2, 2), 7.55503, None),
     ],
 )
-def test_published_means(layout: Layout, mean: float, sd: float | None) -> None:
+def test_means_match_published_figures(layout: Layout, mean: float, sd: float | None) -> None:
     packed = solver.distributions(solved(6), 0)
     index = position_index(layout)
     chances = row_chances(packed, index)
@@ -75,27 +75,27 @@ def test_published_means(layout: Layout, mean: float, sd: float | None) -> None:
         assert round(float(packed.sd_rolls[index]), 5) == sd
 
 
-def test_published_gammon_row() -> None:
+def test_gammon_row_matches_published_figures() -> None:
     packed = solver.distributions(solved(6, gammon=True), FIRST_GAMMON[6])
     row = position_index([0, 0, 0, 0, 0, 15]) - FIRST_GAMMON[6]
     expected = [0, 0.47222, 0.44985, 0.06865, 0.00822, 0.00097, 0.00008]
     assert row_chances(packed, row)[:7].round(5).tolist() == expected
 
 
-def test_every_row_of_integers_sums_to_the_scale() -> None:
+def test_integer_rows_sum_to_the_scale() -> None:
     for gammon in (False, True):
         table = solved(6, gammon=gammon)
         assert (table.chances[table.slot_of].sum(axis=1) == solver.SCALE).all()
 
 
-def test_bare_home_boards_do_not_depend_on_the_points_of_the_table() -> None:
+def test_layouts_do_not_depend_on_the_points_of_the_table() -> None:
     small, large = solver.distributions(solved(6), 0), solver.distributions(solved(8), 0)
     for layout in layouts(6, 3):
         index, wider = position_index(layout), position_index([*layout, 0, 0])
         assert row_chances(small, index).tolist() == row_chances(large, wider).tolist()
 
 
-def test_values_do_not_depend_on_the_thread_count() -> None:
+def test_values_do_not_depend_on_threads() -> None:
     with threads(1):
         one = solved(7)
     with threads(2):
@@ -103,14 +103,14 @@ def test_values_do_not_depend_on_the_thread_count() -> None:
     assert all(np.array_equal(getattr(one, name), getattr(two, name)) for name in ("key", "chances", "length"))
 
 
-def test_a_key_never_reaches_into_its_neighbours() -> None:
-    """Expected rolls above, slot below: the largest of each must leave the other's bits alone."""
+def test_keys_do_not_overflow_their_bits() -> None:
+    """Expected rolls are in the upper bits and the slot in the lower ones."""
     table = solved(8)
     assert int(table.key.max()) < solver.NO_KEY
     assert (table.key & ((1 << solver.SLOT_BITS) - 1) == np.arange(len(table.key))).all()
 
 
-def test_integer_distributions_drop_what_they_have_no_room_for() -> None:
+def test_integer_distributions_drop_late_rolls() -> None:
     table = solver.solve_race(solver.start_race(3, 1, 65535), 32)
     whole, cut = solver.integer_distributions(table, 32), solver.integer_distributions(table, 4)
     assert (whole[:, :4] == cut).all()

@@ -1,4 +1,4 @@
-"""Reading tables as a player does: by index, by layout, in bulk, and beyond their edges."""
+"""Reading tables as a player does: by index, by layout, in bulk, and out of range."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.test_readme import provide
 from tests.together import all_raise
 
 
-def test_one_sided_probes(tables: Path) -> None:
+def test_one_sided_probes_are_exact(tables: Path) -> None:
     table = bgdata.open_one_sided(tables, 6)
     assert len(table) == 54_264
     exact = race((0, 1, 0, 0, 1, 0), 0)
@@ -36,7 +36,7 @@ def test_one_sided_probes(tables: Path) -> None:
     assert table.probe_sd_rolls([0, 0, 0, 0, 0, 15]) == pytest.approx(1.51251, abs=1e-5)
 
 
-def test_matrix_holds_the_rows(tables: Path) -> None:
+def test_chances_matrix_has_the_rows(tables: Path) -> None:
     table = bgdata.open_one_sided(tables, 6)
     matrix = table.chances_matrix(500)
     for index in range(500):
@@ -53,7 +53,7 @@ def test_gammon_table_begins_with_15_checkers(tables: Path) -> None:
         table.probe_chances([0, 0, 0, 0, 0, 14])
 
 
-def test_two_sided_probes_agree_with_each_other_and_with_fractions(tables: Path) -> None:
+def test_two_sided_probes_are_exact(tables: Path) -> None:
     table = bgdata.open_two_sided(tables, 6, 4)
     enumerated = layouts(6, 2)
     pairs = [(a, b) for a in range(1, len(enumerated)) for b in range(1, len(enumerated))]
@@ -75,7 +75,7 @@ def test_finished_games_are_won_or_lost(tables: Path) -> None:
 
 
 @pytest.mark.parametrize("type_", [list, tuple, *(partial(np.array, dtype=each) for each in ("i1", "u2", "i4", "u8"))])
-def test_bulk_probes_take_lists_and_arrays(tables: Path, type_: Any) -> None:
+def test_bulk_probes_accept_lists_and_arrays(tables: Path, type_: Any) -> None:
     table = bgdata.open_two_sided(tables, 6, 4)
     found = table.probe_many(type_([1, 100]), type_([2, 101]))
     assert found.tolist() == [pytest.approx(table.probe(1, 2)), pytest.approx(table.probe(100, 101))]
@@ -92,8 +92,7 @@ def test_bulk_probes_take_lists_and_arrays(tables: Path, type_: Any) -> None:
         ("bearoff_one_sided", "6x15", "chances"),
     ],
 )
-def test_arrays_of_another_size_are_refused(tables: Path, kind: str, variant: str, name: str) -> None:
-    """They would be read at wrong places."""
+def test_arrays_of_other_sizes_are_refused(tables: Path, kind: str, variant: str, name: str) -> None:
     table = bgdata.open_warehouse(tables).open(kind, variant)
     shorter = Corrupted(table, name, np.array(table.array(name)[:-1]))
     with pytest.raises(CorruptFileError, match=f"expected the array {name} of {table.name} .*; try: bgdata verify"):
@@ -134,7 +133,7 @@ def test_invalid_indexes_and_layouts_are_refused(tables: Path) -> None:
     )
 
 
-def test_bulk_probes_take_pairs_of_integers(tables: Path) -> None:
+def test_bulk_probes_refuse_other_shapes_and_types(tables: Path) -> None:
     same, integers = r"in the same shape \(n,\), got ", r"expected position indexes as integers\[n\], got "
     cases: list[tuple[Any, Any, str]] = [
         ([1, 2], [3], rf"expected position indexes of both sides {same}\(2,\) and \(1,\)"),
@@ -153,7 +152,7 @@ def test_bulk_probes_take_pairs_of_integers(tables: Path) -> None:
         all_raise(UsageError, [(partial(probe, on_roll, opponent), message) for on_roll, opponent, message in cases])
 
 
-def test_missing_tables_say_what_there_is(tables: Path, tmp_path: Path) -> None:
+def test_missing_table_error_lists_existing_ones(tables: Path, tmp_path: Path) -> None:
     have = r"bearoff_two_sided/6x9 .*have.*6x4.*bgdata build bearoff_two_sided"
     all_raise(
         MissingTableError,
@@ -164,26 +163,26 @@ def test_missing_tables_say_what_there_is(tables: Path, tmp_path: Path) -> None:
     )
 
 
-def test_mapped_values_cannot_be_changed(tables: Path) -> None:
+def test_mapped_values_are_read_only(tables: Path) -> None:
     with pytest.raises(ValueError, match="read-only"):
         bgdata.open_two_sided(tables, 6, 4).stored[0] = 0
 
 
-def test_tables_name_their_version(tables: Path) -> None:
+def test_repr_names_the_version(tables: Path) -> None:
     race, pairs = bgdata.open_one_sided(tables, 6), bgdata.open_two_sided(tables, 6, 4)
     assert repr(race) == f"RaceTable({race.table.name}: 54,264 layouts)"
     assert repr(pairs) == f"TwoSidedTable({pairs.table.name}: 44,100 pairs of layouts)"
 
 
-def test_without_a_table_the_published_study_is_quoted() -> None:
+def test_measured_error_defaults_to_the_published_study() -> None:
     assert measured_error(None, "equity") == (
         "over all pairs of 6x9 the error of the equity is 0.0017 on average, -0.0279 to +0.0236"
     )
 
 
-# slow: compares all pairs of 6x9 where the checkout has not
+# slow: compares all pairs of 6x9 unless the checkout has the table
 @pytest.mark.slow
-def test_the_published_study_is_that_of_the_table(tmp_path: Path) -> None:
+def test_published_study_matches_the_table(tmp_path: Path) -> None:
     kind = all_kinds()["bearoff_error"]
     (parameters,) = kind.defaults
     wanted = [each for each in kind.inputs(parameters).values() if isinstance(each, tuple)]

@@ -41,7 +41,7 @@ def test_equities_are_exact(points: int, checkers: int) -> None:
                 assert np.abs(table[index, other] - exact).max() < error_bound(points, checkers)
 
 
-def test_gammons_count_when_all_checkers_are_on_the_board() -> None:
+def test_gammons_count_with_15_checkers() -> None:
     table = money_table(2, 15)
     enumerated = layouts(2, 15)
     generator = np.random.default_rng(0)
@@ -53,23 +53,23 @@ def test_gammons_count_when_all_checkers_are_on_the_board() -> None:
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(2, 15), (3, 10), (6, 4), (10, 3), (18, 2), (6, 6)])
-def test_rounding_of_the_recursion_stays_within_the_stated_bound(points: int, checkers: int) -> None:
+def test_recursion_stays_within_the_error_bound(points: int, checkers: int) -> None:
     single, double = money_table(points, checkers), money_table(points, checkers, np.float64, np.float64)
     assert 0 < np.abs(single - double).max() < equity_limit(checkers) * (1e-6 + 1e-8 * points * checkers)
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(6, 4), (2, 15)])
-def test_codes_round_once_to_nearest(points: int, checkers: int) -> None:
+def test_codes_are_rounded_to_nearest(points: int, checkers: int) -> None:
     limit = equity_limit(checkers)
     codes, exact = money_table(points, checkers, np.uint16, limit=limit), money_table(points, checkers)
     assert np.abs(codes * (limit / 32767.5) - limit - exact).max() <= limit / 65535 * (1 + 1e-9)
     assert codes[0].max() <= 65535
 
 
-def test_example_of_gnubgs_manual() -> None:
-    """Roller on the 5 and 2 points, opponent on 3 and 2: in the manual, 67.1 % and 0.3441, 0.3210, 0.1605.
+def test_example_of_the_gnubg_manual() -> None:
+    """Roller on the 5 and 2 points, opponent on 3 and 2: 67.1 % and 0.3441, 0.3210, 0.1605 in the manual.
 
-    The manual's centered figure is the equity after the cube decision; the table has what not doubling is worth.
+    The manual's centered figure is the equity after the cube decision; the table has the no-double equity.
     """
     exact = equities((0, 1, 0, 0, 1), (0, 1, 1, 0, 0))
     assert [round(float(equity), 6) for equity in exact] == [0.342250, 0.344136, 0.160494, 0.160494]
@@ -79,7 +79,7 @@ def test_example_of_gnubgs_manual() -> None:
     assert np.abs(found - [float(equity) for equity in exact]).max() < error_bound(6, 2)
 
 
-def test_values_do_not_depend_on_the_thread_count() -> None:
+def test_values_do_not_depend_on_threads() -> None:
     with threads(1):
         one = money_table(6, 5)
     with threads(2):
@@ -88,7 +88,7 @@ def test_values_do_not_depend_on_the_thread_count() -> None:
 
 
 @pytest.mark.parametrize(("points", "checkers"), [(1, 1), (3, 2), (6, 5)])
-def test_every_pair_is_solved_once(points: int, checkers: int) -> None:
+def test_pairs_are_solved_once(points: int, checkers: int) -> None:
     window = start_window(points, checkers)
     start = window.slots.layer_start
     seen = np.zeros((len(window.slots.order),) * 2, np.int64)
@@ -103,7 +103,7 @@ def test_every_pair_is_solved_once(points: int, checkers: int) -> None:
 
 
 def table_of(windows: list[Window], after: Callable[[Window, int], None]) -> NDArray[np.float32]:
-    """[on-roll slot, opponent slot, column] of windows that are solved one after the other; `after` each batch."""
+    """[on-roll slot, opponent slot, column] of windows solved one after the other. Calls `after` after each batch."""
     count = len(windows[0].slots.order)
     table = np.zeros((count, count, 4), np.float32)
     for window in windows:
@@ -119,11 +119,11 @@ def table_of(windows: list[Window], after: Callable[[Window, int], None]) -> NDA
     return table
 
 
-def test_columns_may_be_solved_in_turn_and_far_cells_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lies further back than a roll is spoilt here, so that whoever reads it is found."""
+def test_columns_can_be_solved_in_turn_with_released_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells that `release` may free are overwritten, so that any use of them changes the result."""
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
 
-    def spoil(window: Window, total: int) -> None:
+    def overwrite(window: Window, total: int) -> None:
         release(window, total)
         start = window.slots.layer_start
         cells = window.cells.reshape(-1, len(window.slots.order), window.row_bytes // 4)
@@ -132,13 +132,13 @@ def test_columns_may_be_solved_in_turn_and_far_cells_given_back(monkeypatch: pyt
             cells[window.tile_start[opponent] : window.tile_start[opponent + 1], 1 : start[last]] = np.float32(-9)
 
     together = table_of([start_window(6, 5, ALL)], lambda _window, _total: None)
-    in_turn = table_of([start_window(6, 5, (0,)), start_window(6, 5, (1, 2, 3))], spoil)
+    in_turn = table_of([start_window(6, 5, (0,)), start_window(6, 5, (1, 2, 3))], overwrite)
     assert together.tobytes() == in_turn.tobytes()
     assert together[1:, 1:].all()
 
 
-def test_a_window_may_be_larger_than_memory() -> None:
-    """As only what is written counts."""
+def test_window_may_be_larger_than_memory() -> None:
+    """Only memory that is written is allocated."""
     setting = Path("/proc/sys/vm/overcommit_memory")
     if setting.exists() and setting.read_text().strip() == "2":
         pytest.skip("this system counts memory before it is used")
@@ -148,13 +148,13 @@ def test_a_window_may_be_larger_than_memory() -> None:
         assert memory[3 * installed - 1 : 3 * installed + 2] == b"\0\1\0"
 
 
-def test_more_memory_than_addresses_is_one_line() -> None:
+def test_more_memory_than_addresses_is_refused() -> None:
     with pytest.raises(TooLargeError, match=r"expected a system that gives \d+\.\d GB of memory"):
         zeros(1 << 60)
 
 
-def test_memory_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole pages of rows that nobody needs any more read as zeros, and finished games stay."""
+def test_release_frees_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Freed pages read as zeros; finished games stay."""
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
     window = start_window(6, 5)
     for totals in window.batches():

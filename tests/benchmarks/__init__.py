@@ -1,1 +1,1 @@
-"""`make bench`: every row of the README's speed table, measured here and now, peers beside ours where installed."""
+"""`make bench` measures the speed table, with other programs if they are installed."""

@@ -1,8 +1,8 @@
 """Measure and print the speed table as Markdown.
 
-Peers run in the same minutes on the same machine, so the ratio holds where absolute times wander. Those that take
-minutes (makebearoff's 6x8 and 10 points) run with --long, a fresh clone's `make build` with --clone.
-Groups of rows are measured alone with --only, such as `python -m tests.benchmarks --only network`.
+Peers run on the same machine at the same time, so that ratios are comparable. Slow peers (makebearoff's 6x8 and 10
+points) run with --long, `make build` in a fresh clone with --clone. --only measures groups of rows, such as
+`python -m tests.benchmarks --only network`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ AGGREGATE = "select avg(cubeless), max(owned - centered) from bearoff_two_sided_
 
 
 def player_rows() -> Iterator[Row]:
-    """Games, evaluations and learning; the peers' figures are theirs, measured on such a machine."""
+    """Games, evaluations and learning; figures of peers were measured on a similar machine."""
 
     def rate(workload: str, *arguments: object) -> float:
         return 1 / player_seconds(workload, *arguments)
@@ -71,7 +71,7 @@ def player_rows() -> Iterator[Row]:
 
 
 def feed_rows() -> Iterator[Row]:
-    """Batches to train on, of 1.2 million rows of a split."""
+    """Training batches from 1.2 million rows of a split."""
     peer = "Hugging Face datasets, rows shuffled by index: 7,000 rows/s"
     for features, from_parquet, words, goal in (
         ("", False, "to NumPy", ">= 3,000,000 rows/s"),
@@ -90,7 +90,7 @@ def memory_text(measured: Measured) -> str:
 
 
 def makebearoff(*options: str) -> Measured | None:
-    """A run of gnubg's makebearoff, or None where it is not installed."""
+    """A run of gnubg's makebearoff, or None if it is not installed."""
     tool = find_gnubg_tool("makebearoff")
     if tool is None:
         return None
@@ -107,7 +107,7 @@ def table_row(scratch: str, ours: Measured, goal: str, *peer_options: str, run_p
 
 
 def table_rows(long: bool = False) -> Iterator[Row]:
-    """Building tables; `long`: with the peers that take minutes."""
+    """Building tables; `long` includes slow peers."""
     for checkers, goal, is_long in ((6, "<= 0.1 s", False), (8, "<= 1.0 s, 300 MB", True), (9, "<= 4 s", False)):
         ours = in_own_process("two_sided", 6, checkers, 5)
         peer: tuple[str, ...] = ("-t", f"6x{checkers}", "-s", "20000000") if checkers < 9 else ()
@@ -122,7 +122,7 @@ def table_rows(long: bool = False) -> Iterator[Row]:
 
 
 def reading_rows() -> Iterator[Row]:
-    """Reading them."""
+    """Reading tables."""
     for scratch, name, goal in (
         ("open a table and probe once", "open_table", "<= 1 ms"),
         ("probe one position by index", "probe_index", "<= 3 us"),
@@ -152,7 +152,7 @@ def game_rows() -> Iterator[Row]:
 
 
 def clone_rows() -> Iterator[Row]:
-    """`make build` in a fresh clone: seconds, and what it leaves on disk."""
+    """`make build` in a fresh clone: seconds and disk space."""
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder, "bgdata")
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)

@@ -1,5 +1,4 @@
-"""How many questions a second are answered by each way: gnubg over open connections and by scripts, our player by UBGI
-and in this process, where it is asked one question at a time too.
+"""Answers per second of gnubg by connections and scripts, and of our player by UBGI and in this process.
 
 python -m tests.benchmarks.answers --ply 0 1
 """
@@ -40,18 +39,18 @@ for rows, dice in json.load(open("questions.json")):
 CHANCES = "gnubg.evaluate(rows, info, context)[:5]"
 PLAYS = "gnubg.findbestmove(rows, info, context, tuple(dice))"
 
-Way = tuple[str, Callable[[], object], Callable[[], object]]  # its name, chances of all positions, plays of all rolls
+Way = tuple[str, Callable[[], object], Callable[[], object]]  # (name, chances of all positions, plays of all rolls)
 
 
 def per_second(count: int, work: Callable[[], object]) -> float:
-    """Answers a second."""
+    """Answers per second."""
     begin = time.perf_counter()
     work()
     return count / (time.perf_counter() - begin)
 
 
 def by_scripts(answer: str, ply: int, boards: Boards, rolls: NDArray[np.int8]) -> None:
-    """The same questions to gnubg's own Python, in as many processes as there are connections."""
+    """Evaluate with gnubg's own Python, in as many processes as there are connections."""
     questions = [
         ([list(row) for row in Position(board).rows], roll)
         for board, roll in zip(boards.tolist(), rolls.tolist(), strict=True)
@@ -68,7 +67,7 @@ def by_scripts(answer: str, ply: int, boards: Boards, rolls: NDArray[np.int8]) -
 
 
 def ways(ply: int, boards: Boards, rolls: NDArray[np.int8], folder: Path) -> list[Way]:
-    """Every way to ask at a ply, each started."""
+    """Every way to ask at a ply, already started."""
     (folder / "ours.ubgi").write_text(f"{sys.executable} -m bgdata ubgi\n")
     gnubg, engine = GnubgPlayer(ply), UbgiPlayer(str(folder / "ours.ubgi"), ply)
     ours = bgdata.open_player(os.environ.get("BGDATA_WAREHOUSE", "warehouse"), ply=ply)

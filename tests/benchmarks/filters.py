@@ -1,10 +1,11 @@
-"""What the filters of looking ahead cost: decisions of the benchmark in contact that comes with bgdata, chosen with the
-filters as they are, with wider ones, and with every play looked into at every ply.
+"""Cost of the filters of looking ahead, on decisions of the contact benchmark of bgdata.
+
+Compares the default filters with wider ones, and with all plays at every ply.
 
     python -m tests.benchmarks.filters --ply 1 2
     python -m tests.benchmarks.filters --ply 3 --decisions 60 --filters usual wide
 
-The last of the filters is what others are compared with.
+The last filters are those that others are compared with.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ WAYS: Mapping[str, Sequence[PlayFilter]] = {
 
 
 class Chosen(NamedTuple):
-    """What a player chooses with some filters."""
+    """The choices of a player with some filters."""
 
     boards: Boards  # [n, 26] after the play, the opponent on roll
     losses: NDArray[np.float64]  # [n] points
@@ -50,7 +51,7 @@ class Chosen(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """How choices are worse than others: thousandths of a point a decision, and the share of other plays."""
+    """Difference of choices from others: thousandths of a point per decision, and the share of other plays."""
 
     error_rate: float
     difference: float
@@ -59,7 +60,7 @@ class Cost(NamedTuple):
 
 
 def choose(evaluator: Evaluator, ply: int, filters: Sequence[PlayFilter], decisions: RolledOutDecisions) -> Chosen:
-    """The choices of a player that remembers nothing yet."""
+    """The choices of a player with an empty cache."""
     player = LookaheadPlayer(evaluator, ply, filters)
     begin = time.perf_counter()
     boards = player.choose_plays(decisions.boards, decisions.rolls)
@@ -68,7 +69,7 @@ def choose(evaluator: Evaluator, ply: int, filters: Sequence[PlayFilter], decisi
 
 
 def cost_of(chosen: Chosen, other: Chosen) -> Cost:
-    """The cost of choices beside other ones on the same decisions, of which there are two or more."""
+    """The cost of choices against others on the same decisions, at least two."""
     differences = chosen.losses - other.losses
     return Cost(
         ERROR_RATE * float(chosen.losses.mean()),
@@ -79,7 +80,7 @@ def cost_of(chosen: Chosen, other: Chosen) -> Cost:
 
 
 def contact_decisions(most: int) -> RolledOutDecisions:
-    """The first decisions in contact that come with bgdata."""
+    """The first decisions of the contact benchmark of bgdata."""
     (folder,) = (folder for recipe, folder in published_decisions().items() if recipe.position_class == "contact")
     found: RolledOutDecisions = decisions_of(Table(folder))
     return RolledOutDecisions(

@@ -1,4 +1,4 @@
-"""How a figure is taken: the best of several runs, in a process of its own where memory matters."""
+"""Measurement of figures: the best of several runs, in a separate process if memory is measured."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Seconds of the fastest run, and peak resident memory of the process where it had one of its own."""
+    """Seconds of the fastest run, and peak resident memory of a separate process."""
 
     seconds: float
     peak_bytes: int | None = None

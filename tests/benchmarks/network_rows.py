@@ -1,4 +1,4 @@
-"""Rows of the network that comes with bgdata, gnubg and bgsage measured beside it where they are installed."""
+"""Rows of the network of bgdata, and of gnubg and bgsage if they are installed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Work = tuple[str, *tuple[object, ...]]  # a workload of `player_workloads` and i
 
 
 class Peer(NamedTuple):
-    """A program beside ours: its figure on other machines, and the work by which it is measured where installed."""
+    """Another program: its figure on other machines, and the work that measures it if installed."""
 
     name: str
     elsewhere: str
@@ -38,8 +38,10 @@ class Peer(NamedTuple):
 
 
 def network_rows() -> Iterator[Row]:
-    """The network that comes with bgdata: its values, what looking at likely plays alone changes of them, games and
-    rollouts. Games of gnubg are those of its rollouts of the start."""
+    """Rows of the network of bgdata: values, the effect of looking only at likely plays, games and rollouts.
+
+    gnubg's games are rollouts of the start position.
+    """
     for ply, goal, others in (
         (0, "400,000", {"bgsage": "96,000 to 116,000/s"}),
         (1, "8,000", {"bgsage": "1,700 to 2,700/s", "gnubg": "870/s"}),
@@ -66,7 +68,7 @@ def network_rows() -> Iterator[Row]:
 
 
 def likely_rows() -> Iterator[Row]:
-    """How far values from likely plays are from those from all plays, and both from rollouts."""
+    """Differences of values from likely plays and from all plays, and of both from rollouts."""
     player, (mixed, equities) = shipped_player(), mixed_positions()
     found, of_play = (likely_and_all(player, boards) for boards in (mixed, played_boards(player)[:3000]))
     in_contact = position_classes(mixed) > PositionClass.RACE
@@ -85,7 +87,7 @@ def likely_rows() -> Iterator[Row]:
 
 
 def network_row(work: str, goal: str, shown: Callable[[float], str], ours: Work, *peers: Peer) -> Row:
-    """A row with the peers that are installed beside ours; the ratio is to the fastest of them."""
+    """A row with the installed peers; the ratio is to the fastest of them."""
     seconds = player_seconds(*ours)
     measured = {peer: player_seconds(*peer.work) for peer in peers if peer.is_installed}
     texts = [
@@ -96,10 +98,10 @@ def network_row(work: str, goal: str, shown: Callable[[float], str], ours: Work,
 
 
 def rate_text(seconds: float) -> str:
-    """Of seconds each: how many a second."""
+    """The rate per second as text, from seconds each."""
     return f"{1 / seconds:,.0f}/s"
 
 
 def rollout_text(seconds: float) -> str:
-    """Of seconds a game: those of a rollout."""
+    """The seconds of a rollout as text, from seconds per game."""
     return seconds_text(GAMES * seconds)

@@ -1,10 +1,9 @@
-"""How good values are in ordinary positions: after the best plays of the benchmark decisions that come with bgdata,
-which are of games of the network with itself, against their rollouts.
+"""Errors of values in ordinary positions: after the best plays of the benchmark decisions of bgdata, against rollouts.
 
     python -m tests.benchmarks.ordinary network network:1 gnubg bgsage bgsage:1
 
-Printed are root mean square differences of cubeless equity by class, and over all classes as often as they come up in
-the corpus that the decisions are from, with standard errors.
+Prints root mean square differences of cubeless equity with standard errors, by class, and over all classes weighted by
+their frequency in the corpus of the decisions.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Figure(NamedTuple):
 
 
 def ordinary_positions() -> Ordinary:
-    """The positions of all decisions that come with bgdata."""
+    """The positions of all benchmark decisions of bgdata."""
     return Ordinary(*map(np.concatenate, zip(*map(best_plays, *zip(*named_folders(), strict=True)), strict=True)))
 
 
@@ -71,7 +70,7 @@ def squares_of(evaluator: Evaluator, positions: Ordinary) -> Values:
 
 
 def figures_of(squares: Values, classes: NDArray[np.str_], shares: Mapping[str, float]) -> dict[str, Figure]:
-    """The figure of each class of positions, and of `all`, in which each class has its share; the shares sum to 1."""
+    """The figure of each class, and of `all` classes weighted by their shares, which sum to 1."""
     groups = {name: squares[classes == name] for name in shares}
     means = {name: float(group.mean()) for name, group in groups.items()}
     errors = {name: float(group.std(ddof=1)) / sqrt(len(group)) for name, group in groups.items()}
@@ -81,14 +80,14 @@ def figures_of(squares: Values, classes: NDArray[np.str_], shares: Mapping[str, 
 
 
 def shares_of(turns: Mapping[str, int], classes: NDArray[np.str_]) -> dict[str, float]:
-    """The share of each class among the turns of a corpus that are of these classes."""
+    """The share of each class among the turns of a corpus in these classes."""
     names = np.unique(classes).tolist()
     total = sum(turns[name] for name in names)
     return {name: turns[name] / total for name in names}
 
 
 def main() -> None:
-    """Ask every player, and print its figures."""
+    """Measure every player, and print its figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("players", nargs="+", metavar="PLAYER[:PLY]")
     parser.add_argument("--warehouse", default="warehouse")

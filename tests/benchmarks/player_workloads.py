@@ -1,5 +1,4 @@
-"""The work of players that is timed: games, evaluations and learning, and that of the network that comes with bgdata,
-gnubg and bgsage beside it; compilation not counted."""
+"""Timed workloads of players: games, evaluations and learning, without compilation."""
 
 from __future__ import annotations
 
@@ -66,28 +65,26 @@ def shipped_player() -> NetworkPlayer:
 
 
 def mixed_positions() -> tuple[Boards, NDArray[np.float64]]:
-    """int8[n, 26] and float64[n]: the reference positions that come with bgdata, equally many of every theme, spread
-    evenly, and their cubeless equities by rollouts."""
+    """(int8[n, 26], float64[n]): the reference positions of bgdata, evenly mixed, and their rolled-out equities."""
     (folder,) = published_references().values()
     table = Table(folder)
     return spread(table.array("boards")), spread(cubeless_equities(table.array("chances")).astype(np.float64))
 
 
 def played_boards(player: NetworkPlayer) -> Boards:
-    """int8[n, 26]: the positions of games of a network against itself, spread evenly."""
+    """int8[n, 26]: positions of games of a network against itself, evenly mixed."""
     return spread(self_play(player.chooser, 100, 1).boards)
 
 
 def values(name: str, ply: int) -> float:
-    """Mixed positions, evaluated at a ply by a player of this name; seconds a position."""
+    """Evaluate mixed positions with a player at a ply; seconds per position."""
     return 1 / positions_per_second(
         open_named_evaluator(name, ply, bgdata.open_warehouse(WAREHOUSE)), mixed_positions()[0]
     )
 
 
 def likely_and_all(player: NetworkPlayer, boards: Boards) -> NDArray[np.float64]:
-    """float64[2, 2, n]: cubeless equities at 1-ply and at 2-ply, of each from the likely plays of each roll and from
-    all plays."""
+    """float64[ply 1 or 2, likely or all plays, n]: cubeless equities."""
     return np.array(
         [
             [cubeless_equities(each.evaluate_ahead(boards, ply).chances) for each in (player, player.seeing_all())]
@@ -98,7 +95,7 @@ def likely_and_all(player: NetworkPlayer, boards: Boards) -> NDArray[np.float64]
 
 
 def rms(values: NDArray[np.float64]) -> list[float]:
-    """The root mean squares over the last axis, in the order of the others."""
+    """The root mean squares over the last axis, as a flat list."""
     return np.sqrt((values**2).mean(axis=-1)).ravel().tolist()
 
 
@@ -222,7 +219,7 @@ def open_player(repeats: int) -> float:
 
 
 def look_ahead(ply: int, repeats: int) -> float:
-    """The plays of the 15 opening rolls ranked, by a player who remembers nothing yet; seconds a roll."""
+    """Rank the plays of the 15 opening rolls by a player with an empty cache; seconds per roll."""
     rolls = [roll for roll in ROLLS if not roll.is_double]
     players = [bgdata.open_player(WAREHOUSE, ply=ply) for _ in range(repeats + 1)]
     players.pop().rank_plays(START_POSITION, rolls[0])

@@ -1,4 +1,4 @@
-"""How fast the explorer answers: `python -m tests.benchmarks.site WAREHOUSE` starts it, asks, and prints a table."""
+"""Speed of the explorer: `python -m tests.benchmarks.site WAREHOUSE` starts it and prints a table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAGES = (  # (what it is, address, milliseconds that 95 of 100 answers may take)
 
 
 def times_of(port: int, address: str, count: int, *, warm: int = WARM) -> list[float]:
-    """Milliseconds of each of so many answers, one after the other on one connection; the first are not counted."""
+    """Milliseconds of each of `count` answers on one connection, after `warm` others."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     found = []
     for _ in range(count + warm):
@@ -47,7 +47,7 @@ def times_of(port: int, address: str, count: int, *, warm: int = WARM) -> list[f
 
 
 def load(server: psutil.Process, port: int, seconds: int) -> tuple[int, int, float, float]:
-    """Answers and errors while 200 static files a second are asked for, megabytes before and after."""
+    """(answers, errors, megabytes before and after) of a load of 200 static files per second."""
     before, answers, errors = server.memory_info().rss / 1e6, 0, 0
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     started = perf_counter()
@@ -62,8 +62,7 @@ def load(server: psutil.Process, port: int, seconds: int) -> tuple[int, int, flo
 
 @contextmanager
 def serving(warehouse: Path) -> Iterator[tuple[psutil.Process, int, float]]:
-    """A server: its process, its port, and when it was started. Python keeps what it has compiled, as it does for
-    people who start it."""
+    """(process, port, start time) of a server; compiled Python files are cached as usual."""
     command = [sys.executable, "-m", "bgdata", "serve", "--port", "0", "--warehouse", str(warehouse)]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     started = perf_counter()
@@ -83,7 +82,7 @@ def processor_seconds(server: psutil.Process) -> float:
 
 
 def figures(warehouse: Path, count: int, seconds: int) -> Iterator[Row]:
-    """Seconds to start; milliseconds of each page by the clock, and of the processor; and what a load does."""
+    """Seconds to start, milliseconds of each page by clock and processor, and results of a load."""
     with serving(warehouse) as (_, port, _):
         times_of(port, START, 0, warm=1)  # kernels and modules are compiled now
     with serving(warehouse) as (server, port, started):

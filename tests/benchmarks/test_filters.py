@@ -1,4 +1,4 @@
-"""What filters cost, on choices whose losses are known."""
+"""Tests of the cost of filters on choices with known losses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.benchmarks.filters import WAYS, Chosen, choose, contact_decisions, co
 from tests.evaluation.sample_networks import random_player
 
 
-def test_costs_are_paired() -> None:
+def test_costs_are_differences_by_decision() -> None:
     boards = np.zeros((4, 26), np.int8)
     others = boards.copy()
     others[2, 5] = 1
@@ -23,7 +23,7 @@ def test_costs_are_paired() -> None:
     assert cost_of(chosen, chosen)[1:] == (0.0, 0.0, 0.0)
 
 
-def test_who_looks_into_one_play_plays_statically() -> None:
+def test_filter_of_one_play_chooses_the_static_play() -> None:
     decisions = contact_decisions(20)
     chosen = choose(random_player(0), 1, [PlayFilter(1, 0.0)], decisions)
     assert np.array_equal(chosen.boards, random_player(0).choose_plays(decisions.boards, decisions.rolls))
@@ -31,14 +31,14 @@ def test_who_looks_into_one_play_plays_statically() -> None:
     assert cost_of(chosen, every).others > 0
 
 
-def test_decisions_are_the_first_of_those_that_come_with_bgdata() -> None:
+def test_decisions_are_the_first_of_the_benchmark() -> None:
     few, all_ = contact_decisions(3), contact_decisions(500)
     assert (len(few.boards), len(few.first_plays), len(all_.boards)) == (3, 4, 500)
     assert np.array_equal(few.play_boards, all_.play_boards)
     assert (all_.losses[all_.first_plays[:-1]] == 0).all()
 
 
-def test_plies_that_nobody_looks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_plies_are_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["filters", "--ply", "4"])
     with pytest.raises(SystemExit):
         filters.main()

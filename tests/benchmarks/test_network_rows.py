@@ -1,4 +1,4 @@
-"""Rows of the network: peers that are there or not, and what likely plays change."""
+"""Tests of the rows of the network: installed and missing peers, and likely plays."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ SECONDS = {"ours": 0.001, "slow": 0.1, "fast": 0.02}
         (set(), "a 3/s elsewhere, b 7/s elsewhere", "-"),
     ],
 )
-def test_peers_that_are_installed_are_measured(
-    monkeypatch: pytest.MonkeyPatch, there: set[str], peer: str, ratio: str
-) -> None:
+def test_installed_peers_are_measured(monkeypatch: pytest.MonkeyPatch, there: set[str], peer: str, ratio: str) -> None:
     monkeypatch.setattr(network_rows, "player_seconds", lambda workload: SECONDS[workload])
     monkeypatch.setattr(network_rows, "find_spec", lambda _name: None)
     monkeypatch.setattr(network_rows, "find_gnubg_tool", lambda name: name if name in there else None)
@@ -38,7 +36,7 @@ def test_peers_that_are_installed_are_measured(
     assert found == ("work", "1,000/s", "goal", peer, ratio)
 
 
-def test_mixed_positions_are_of_every_class() -> None:
+def test_mixed_positions_have_every_class() -> None:
     boards, equities = mixed_positions()
     assert len(np.unique(boards, axis=0)) == len(boards) == len(equities) > 3000
     assert len(set(position_classes(boards[:300]).tolist())) >= 4
@@ -50,7 +48,7 @@ def test_mixed_positions_are_of_every_class() -> None:
     assert np.array_equal(equities[is_clear] > 0, leads[is_clear] > 0)
 
 
-def test_values_from_likely_plays_and_from_all() -> None:
+def test_likely_plays_give_other_values() -> None:
     boards = mixed_positions()[0][:12]
     found = likely_and_all(random_player(0), boards)
     assert found.shape == (2, 2, 12)

@@ -1,4 +1,4 @@
-"""The work that is timed. Every function returns seconds, compilation not counted: a tiny size runs first."""
+"""Timed workloads. Every function returns seconds without compilation: a tiny size runs first."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def probe_layout(repeats: int) -> float:
 
 
 def probe_bulk(repeats: int) -> float:
-    """Stored values of three million random pairs, one core; seconds a row."""
+    """Stored values of three million random pairs on one core; seconds per row."""
     table = bgdata.open_two_sided(WAREHOUSE, 6, 9)
     on_roll, opponent = np.random.default_rng(0).integers(0, 5005, (2, 3_000_000))
     return best_of(repeats, lambda: table.probe_stored(on_roll, opponent)) / len(on_roll)
@@ -155,7 +155,7 @@ def training_file(folder: Path, rows: int) -> Path:
 
 
 def import_labels(path: Path) -> bgdata.Warehouse:
-    """A warehouse beside a training file, into which it is imported."""
+    """Import a training file into a warehouse beside it."""
     warehouse = bgdata.open_warehouse(path.parent / "warehouse")
     kind = warehouse.kind("gnubg_training")
     warehouse.build(kind.name, kind.smallest, files=[path], force=True)

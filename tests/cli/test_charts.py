@@ -1,4 +1,4 @@
-"""Charts: every point where its numbers say, elements of a page that stand by themselves, and the same bytes again."""
+"""Tests of charts: points, SVG elements of pages, and reproducible files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ LEARNED, VALIDATION = Line("learned", [2.0, 1.0, 0.5]), Line("validation", [2.0,
 MARKED = Chart("errors", "epochs", [0, 1, 2], (LEARNED, VALIDATION), mark=1, mark_label="kept")
 
 
-def drawn(chart: Chart, found: Callable[[Any], Any]) -> Any:
-    """What is found on the axes of a chart once it has been laid out."""
+def inspect_chart(chart: Chart, found: Callable[[Any], Any]) -> Any:
+    """The result of `found` on the axes of a chart after layout."""
     with new_figure(*PANEL) as figure:
         axes = figure.subplots()
         draw_chart(axes, chart)
@@ -33,60 +33,60 @@ def drawn(chart: Chart, found: Callable[[Any], Any]) -> Any:
 
 
 def points(chart: Chart) -> list[list[tuple[float, float]]]:
-    """The points of all lines, in units of the numbers."""
-    return drawn(chart, lambda axes: [list(zip(*line.get_data(), strict=True)) for line in axes.lines])
+    """The points of all lines, in data units."""
+    return inspect_chart(chart, lambda axes: [list(zip(*line.get_data(), strict=True)) for line in axes.lines])
 
 
 def texts(chart: Chart) -> set[str]:
-    """All that is written in the SVG element of a chart."""
+    """All texts in the SVG element of a chart."""
     return {"".join(text.itertext()) for text in ElementTree.fromstring(format_chart_svg(chart)).iter(f"{SVG}text")}
 
 
-def test_points_are_where_the_numbers_say() -> None:
+def test_points_are_at_their_values() -> None:
     assert points(SIMPLE) == [[(0, 4.0), (1, 3.0), (2, 2.0), (3, 1.0), (4, 0.0)]]
     assert {"errors & more", "epochs", "0", "1", "2", "3", "4"} <= texts(SIMPLE)
     assert "error" not in texts(SIMPLE), "a single line needs no legend"
 
 
-def test_a_logarithmic_axis_and_a_band_with_both_of_its_ends() -> None:
+def test_logarithmic_axis_and_band() -> None:
     chart = Chart("points", "games", [100, 1_000, 10_000], (Line("a", [0.0, 1.0, 2.0]),), is_logarithmic=True)
-    assert drawn(chart, lambda axes: axes.get_xscale()) == "log"
+    assert inspect_chart(chart, lambda axes: axes.get_xscale()) == "log"
     assert {"100", "1k", "10k"} <= texts(chart)
     chart = Chart("points", "games", [1, 2], (Line("a", [1.0, 2.0], [1.0, 0.5]),))
-    (corners,) = drawn(chart, lambda axes: [band.get_paths()[0].vertices.tolist() for band in axes.collections])
+    (corners,) = inspect_chart(chart, lambda axes: [band.get_paths()[0].vertices.tolist() for band in axes.collections])
     assert {(1.0, 0.0), (1.0, 2.0), (2.0, 1.5), (2.0, 2.5)} <= set(map(tuple, corners))
 
 
-def test_two_lines_have_a_legend_and_a_mark() -> None:
+def test_chart_of_two_lines_has_legend_and_mark() -> None:
     assert {"learned", "validation", "kept"} <= texts(MARKED)
     assert points(MARKED)[2] == [(1, 1.5)], "on the last line"
-    styles = drawn(MARKED, lambda axes: {line.get_linestyle() for line in axes.lines[:2]})
-    assert len(styles) == 2, "told apart without colours too"
+    styles = inspect_chart(MARKED, lambda axes: {line.get_linestyle() for line in axes.lines[:2]})
+    assert len(styles) == 2, "distinguishable without colours"
     (description,) = ElementTree.fromstring(format_chart_svg(MARKED)).findall(f"{SVG}desc")
     assert description.text == (
         "over epochs; learned: from 2 to 0.5, lowest 0.5; validation: from 2 to 1.75, lowest 1.5"
     )
 
 
-def test_infinite_values_are_left_out_and_an_axis_may_begin_at_zero() -> None:
+def test_infinite_values_are_left_out_of_an_axis_from_zero() -> None:
     assert "nothing learned" not in texts(Chart("a", "b", [0, 1, 2], (Line("c", [nan, 1.0, 2.0]),)))
     assert "nothing learned" in texts(Chart("a", "b", [0, 1], (Line("c", [nan, nan]),)))
     chart = Chart("a", "b", [0, 1], (Line("c", [5.0, 6.0]),), from_zero=True)
-    assert drawn(chart, lambda axes: axes.get_ylim()[0]) == 0
-    assert drawn(Chart("a", "b", [0, 1], chart.lines), lambda axes: axes.get_ylim()[0]) > 4
+    assert inspect_chart(chart, lambda axes: axes.get_ylim()[0]) == 0
+    assert inspect_chart(Chart("a", "b", [0, 1], chart.lines), lambda axes: axes.get_ylim()[0]) > 4
 
 
 @pytest.mark.parametrize("value", [0.0, 1.5, -3.0])
 @pytest.mark.parametrize("is_logarithmic", [False, True])
-def test_one_point_or_one_value(value: float, is_logarithmic: bool) -> None:
+def test_chart_of_one_point_or_value(value: float, is_logarithmic: bool) -> None:
     for places in ([1.0], [1.0, 2.0]):
         chart = Chart("a", "b", places, (Line("c", [value] * len(places)),), is_logarithmic=is_logarithmic)
-        low, high = drawn(chart, lambda axes: axes.get_ylim())
+        low, high = inspect_chart(chart, lambda axes: axes.get_ylim())
         assert low < value < high
 
 
-def test_elements_of_a_page_stand_by_themselves() -> None:
-    """Names are not those of other charts, all that is referred to is there, and the page chooses the colours."""
+def test_svg_elements_have_unique_ids_and_page_colours() -> None:
+    """All referenced ids exist, and the page defines the colours."""
     elements = [format_chart_svg(chart) for chart in (SIMPLE, MARKED)]
     names = [re.findall(r'\bid="([^"]+)"', text) for text in elements]
     assert len({*names[0], *names[1]}) == len(names[0]) + len(names[1])
@@ -99,7 +99,7 @@ def test_elements_of_a_page_stand_by_themselves() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
-def test_files_are_the_same_in_every_process(tmp_path: Path, suffix: str) -> None:
+def test_files_are_identical_in_every_process(tmp_path: Path, suffix: str) -> None:
     program = (
         "import sys; from pathlib import Path; from tests.cli.test_charts import MARKED, save\n"
         "save(MARKED, Path(sys.argv[1]))"
@@ -119,7 +119,7 @@ def save(chart: Chart, path: Path) -> None:
         write_figure(figure, path)
 
 
-def test_the_style_ends_with_the_block() -> None:
+def test_style_applies_only_in_the_block() -> None:
     import matplotlib
 
     before = matplotlib.rcParams["svg.hashsalt"]

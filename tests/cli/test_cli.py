@@ -1,4 +1,4 @@
-"""The command line: what every command says, and one line with the right exit code for whatever goes wrong."""
+"""Tests of the command line: errors of all commands in one line, and exit codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_version(tmp_path: Path) -> None:
 
 ON_BAR = position_id([0] * 24 + [2], [1])  # the contact endgames here have one checker a side
 
-# arguments, exit code, what is said; {tmp} is an empty folder
+# arguments, exit code, message; {tmp} is an empty folder
 FAILURES: list[tuple[list[str], int, str]] = [
     (["explain", "cubes"], 2, "expected a kind, table, view or macro, got 'cubes'; do you mean cube_"),
     (["explain", "cube_decisions", "--points", "3"], 2, "expected a kind of dataset before its parameters, got 'c"),
@@ -93,10 +93,10 @@ FAILURES: list[tuple[list[str], int, str]] = [
 
 
 @each(("arguments", "code", "message"), FAILURES)
-def test_failures(small_root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
+def test_errors_are_one_line(small_root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
     result = run(small_root, *(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
     assert re.match(f".*{message}", error_of(result, code))
-    assert list(tmp_path.iterdir()) == [], "nothing is left behind"
+    assert list(tmp_path.iterdir()) == [], "no file is left"
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_failures(small_root: Path, tmp_path: Path, arguments: list[str], code: 
     ],
     ids=" ".join,
 )
-def test_wrong_words_on_the_line(small_root: Path, arguments: list[str]) -> None:
-    """Click finds these, and they read like all others, with a hint at the help."""
+def test_errors_of_click_have_our_form(small_root: Path, arguments: list[str]) -> None:
+    """They end with a hint to the help."""
     said = error_of(run(small_root, *arguments), 2)
     assert re.search(r"; (see: bgdata.* --help|do you mean cube\?)$", said), said
 
@@ -135,13 +135,13 @@ def test_wrong_words_on_the_line(small_root: Path, arguments: list[str]) -> None
         ["rebuild", "--check"],
     ],
 )
-def test_no_warehouse(tmp_path: Path, arguments: list[str]) -> None:
+def test_missing_warehouse_is_reported(tmp_path: Path, arguments: list[str]) -> None:
     message = error_of(run(tmp_path / "none", *arguments), 1)
     assert re.match(r"expected .*(none|lock|6x9).*(try: bgdata|found no such)", message)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_warehouse_is_a_file(tmp_path: Path) -> None:
+def test_file_as_warehouse_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for command in (["catalog"], ["verify"], ["query", "select 1"]):
         assert "found no such folder" in error_of(run(tmp_path / "file", *command), 1)
@@ -149,8 +149,8 @@ def test_the_warehouse_is_a_file(tmp_path: Path) -> None:
     assert re.match(r"cannot lock .*: part of the path is a file", message)
 
 
-def test_newer_manifests_are_refused_and_do_not_hide_the_rest(warehouse: Warehouse) -> None:
-    """The two-sided table has one as a later bgdata would write it."""
+def test_newer_manifests_are_refused_alone(warehouse: Warehouse) -> None:
+    """Other versions still work."""
     table = warehouse.open("bearoff_two_sided", "3x3")
     name, path = table.name, own(table.folder / "manifest.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2, "colour": 1, SEAL: "?"}))
@@ -168,7 +168,7 @@ def test_newer_manifests_are_refused_and_do_not_hide_the_rest(warehouse: Warehou
 
 
 @pytest.mark.parametrize("size", [0, 10, 40, 100])
-def test_truncated_gnubg_files(small_root: Path, tmp_path: Path, size: int) -> None:
+def test_truncated_gnubg_files_are_refused(small_root: Path, tmp_path: Path, size: int) -> None:
     path = tmp_path / "x.bd"
     path.write_bytes(two_sided_bytes(4)[:size])
     commands: tuple[list[str | Path], ...] = (
@@ -186,8 +186,8 @@ def test_read_only_disks_are_reported(tmp_path: Path, monkeypatch: pytest.Monkey
     assert message.endswith("the file system is read-only; choose another place with --warehouse")
 
 
-def test_folders_without_permission(warehouse: Warehouse) -> None:
-    """What is there can be read; nothing can be added, and one line says so."""
+def test_read_only_folders_can_be_read(warehouse: Warehouse) -> None:
+    """Writing fails with one line."""
     for folder in (warehouse.root, warehouse.staging):
         folder.chmod(0o555)
     result = processes.bgdata("--warehouse", warehouse.root, "build", "bearoff_gammon", "--points", "2", bare=True)
@@ -200,7 +200,7 @@ def test_folders_without_permission(warehouse: Warehouse) -> None:
     assert "136" in result.stdout
 
 
-def test_real_processes_exit_likewise(small_root: Path) -> None:
+def test_real_processes_have_the_same_errors(small_root: Path) -> None:
     result = processes.bgdata("--warehouse", small_root, "query", "selec")
     assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
     result = processes.bgdata("--warehouse", small_root, "--debug", "probe", "x")
@@ -209,7 +209,7 @@ def test_real_processes_exit_likewise(small_root: Path) -> None:
     assert "InvalidPositionError: expected 14 characters" in result.stderr
 
 
-def test_kernels_that_are_not_compiled(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disabled_compilation_is_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     error = error_of(run(small_root, "list"), 1)
     assert error == "expected compiled kernels, found NUMBA_DISABLE_JIT set; try: unset NUMBA_DISABLE_JIT"

@@ -1,4 +1,4 @@
-"""What the shell completes: names of this warehouse, quickly, and never a traceback."""
+"""Tests of completion in the shell: names of the warehouse, without slow imports and tracebacks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.command_line import error_of, run, succeeds
 from tests.together import each
 
 
-def completed(root: Path, *words: str) -> set[str]:
-    """What stands for the last of the words."""
+def completions(root: Path, *words: str) -> set[str]:
+    """The completions of the last word."""
     shell = ShellComplete(main, {}, "bgdata", "_BGDATA_COMPLETE")
     return {item.value for item in shell.get_completions(["--warehouse", str(root), *words[:-1]], words[-1])}
 
@@ -34,6 +34,7 @@ def completed(root: Path, *words: str) -> set[str]:
         (("build", "bearoff_t"), {"bearoff_two_sided"}),
         (("import", "gnubg_"), {"gnubg_benchmark", "gnubg_training"}),
         (("verify", "bearoff_g"), {"bearoff_gammon"}),
+        (("push", "s3://x/y", "bearoff_gammon", "bearoff_two_sided/"), {"bearoff_two_sided/3x3"}),
         (("diff", "bearoff_two_sided/"), {"bearoff_two_sided/3x3"}),
         (("diff", "bearoff_gammon/3x15", "bearoff_e"), {"bearoff_error/3x3"}),
         (("eval", "x", "--network", "ti"), {"tiny", "tiny-supervised"}),
@@ -47,25 +48,26 @@ def completed(root: Path, *words: str) -> set[str]:
         (("completion", "z"), {"zsh"}),
     ],
 )
-def test_names(small_root: Path, words: tuple[str, ...], found: set[str]) -> None:
-    assert completed(small_root, *words) >= found
-    assert all(name.startswith(words[-1]) for name in completed(small_root, *words))
+def test_names_are_completed(small_root: Path, words: tuple[str, ...], found: set[str]) -> None:
+    assert completions(small_root, *words) >= found
+    assert all(name.startswith(words[-1]) for name in completions(small_root, *words))
 
 
-def test_versions_of_the_warehouse_that_is_named(small_root: Path, tmp_path: Path) -> None:
-    """Before or after the command."""
+def test_versions_of_a_named_warehouse_are_completed(small_root: Path, tmp_path: Path) -> None:
+    """The option is before or after the command."""
     names = {table.name for table in bgdata.open_warehouse(small_root).versions("bearoff_gammon")}
-    assert completed(small_root, "rm", "bearoff_g") == completed(small_root, "use", "bearoff_g") == names
-    assert completed(small_root, "diff", "bearoff_gammon/3x15/") == {name for name in names if "/3x15/" in name}
+    assert completions(small_root, "rm", "bearoff_g") == completions(small_root, "use", "bearoff_g") == names
+    assert completions(small_root, "diff", "bearoff_gammon/3x15/") == {name for name in names if "/3x15/" in name}
     shell = ShellComplete(main, {}, "bgdata", "_BGDATA_COMPLETE")
     words = ["--warehouse", str(tmp_path)]
     assert not shell.get_completions([*words, "rm"], "")
     assert shell.get_completions(["rm", "--warehouse", str(small_root)], "")
-    assert [item.type for item in shell.get_completions(["rm", "--warehouse"], "")] == ["dir"]
+    for named in ("rm", "--warehouse"), ("pull",), ("push",):
+        assert [item.type for item in shell.get_completions(list(named), "")] == ["dir"]
 
 
-def test_everything_that_is_explained(small_root: Path) -> None:
-    """Names that complete are those that `explain` answers; the views of variants come with their tables."""
+def test_names_of_explain_are_completed(small_root: Path) -> None:
+    """All names of `explain`, including views of variants."""
     warehouse = bgdata.open_warehouse(small_root)
     names = explained_names(warehouse)
     with warehouse.connect() as connection:
@@ -77,7 +79,7 @@ def test_everything_that_is_explained(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["none", "file", "manifest"])
-def test_nothing_completes_where_nothing_can_be_read(tmp_path: Path, damage: str) -> None:
+def test_unreadable_warehouse_has_no_completions(tmp_path: Path, damage: str) -> None:
     root = tmp_path / "w"
     if damage == "file":
         root.touch()
@@ -87,12 +89,12 @@ def test_nothing_completes_where_nothing_can_be_read(tmp_path: Path, damage: str
         (folder / "manifest.json").write_text("{")
         (folder.parent / "current").write_bytes(b"\xff\xfe")
     for words in (["met", "show", ""], ["use", ""], ["eval", "x", "--network", "zzz"], ["explain", ""], ["diff", ""]):
-        completed(root, *words)
-    assert completed(root, "met", "show", "") == set()
+        completions(root, *words)
+    assert completions(root, "met", "show", "") == set()
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_scripts(tmp_path: Path, shell: str) -> None:
+def test_completion_scripts(tmp_path: Path, shell: str) -> None:
     script = succeeds(tmp_path, "completion", shell)
     assert f"_BGDATA_COMPLETE={shell}_complete" in script
     environment = {"_BGDATA_COMPLETE": f"{shell}_complete", "COMP_WORDS": "bgdata ver"}
@@ -102,8 +104,7 @@ def test_scripts(tmp_path: Path, shell: str) -> None:
     assert error_of(run(tmp_path, "completion", "cmd.exe"), 2).startswith("invalid value for 'SHELL'")
 
 
-def test_nothing_heavy_is_loaded() -> None:
-    """A completion answers before anyone would notice that it looked."""
+def test_completion_imports_no_slow_modules() -> None:
     code = (
         "import sys\n"
         "from click.shell_completion import ShellComplete\n"
@@ -117,7 +118,7 @@ def test_nothing_heavy_is_loaded() -> None:
     assert result.stdout == "[]\n"
 
 
-def test_a_real_shell_gets_an_answer(small_root: Path) -> None:
+def test_completion_works_in_a_real_process(small_root: Path) -> None:
     environment = {"_BGDATA_COMPLETE": "bash_complete", "COMP_WORDS": "bgdata explain cube_dec", "COMP_CWORD": "2"}
     environment |= os.environ | {"BGDATA_WAREHOUSE": str(small_root)}
     program = Path(sys.executable).with_name("bgdata")

@@ -1,4 +1,4 @@
-"""Without a warehouse in the current folder, questions are answered with small tables in the user's own."""
+"""Tests of the user's own warehouse, which is used if the current folder has none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SMALL = "bearoff_two_sided/6x6, bearoff_one_sided/6x15, bearoff_gammon/6x15"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home without any data, and an empty current folder."""
+    """An empty home folder, and an empty current folder."""
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
@@ -25,13 +25,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(*arguments: str) -> Result:
-    """A command that succeeds."""
+    """Run a command that must succeed."""
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     return result
 
 
-def test_the_folder_is_that_of_the_system_unless_there_is_one_here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_folder_is_the_current_or_the_users_own(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert default_folder() == home / "data/bgdata/warehouse"
     monkeypatch.setenv("HOME", "/home/ann")
     for named in ("", "not/absolute"):
@@ -43,7 +43,7 @@ def test_the_folder_is_that_of_the_system_unless_there_is_one_here(home: Path, m
     assert default_folder() == Path("warehouse")
 
 
-def test_a_probe_builds_what_is_missing_and_says_where(home: Path) -> None:
+def test_probe_builds_missing_tables_and_reports_the_folder(home: Path) -> None:
     own = home / "data/bgdata/warehouse"
     first = ask("probe", BEAROFF)
     assert first.stderr.splitlines()[0] == f"building {SMALL}: seconds, once; kept in {own}"
@@ -66,7 +66,7 @@ def test_only_missing_tables_are_built() -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_a_match_has_its_table() -> None:
+def test_default_match_equity_table_is_built() -> None:
     said = ask("hint", START, "31", "--away", "3-5", "--plays", "1")
     small, met, *_ = said.stderr.splitlines()
     assert small.startswith(f"building {SMALL}: ")
@@ -87,14 +87,14 @@ def test_nothing_is_built_in_a_named_folder(command: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("home")
-def test_nothing_is_built_in_the_folder_of_a_checkout() -> None:
+def test_nothing_is_built_in_the_current_folder() -> None:
     Path("warehouse").mkdir()
     assert "network" in ask("eval", BEAROFF).stdout
     assert not list(Path("warehouse").iterdir())
     assert not own_folder().exists()
 
 
-def test_an_unwritable_folder_is_reported(home: Path) -> None:
+def test_unwritable_folder_is_reported(home: Path) -> None:
     (home / "data").write_text("a file")
     result = CliRunner().invoke(main, ["probe", BEAROFF])
     assert result.exit_code == 1

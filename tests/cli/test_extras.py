@@ -1,4 +1,4 @@
-"""Commands that need an extra, where it is not installed: one line that names it, before all work."""
+"""Tests of commands without their extra: one line names it, before any work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgdata.cli.options import OutputFile
 from tests.command_line import error_of, lacking, run
 from tests.together import Together
 
-# words of a command, the package that it misses first, what for, and the extra that has it
+# words of a command, the first missing package, its purpose, and its extra
 LACKING = [
     (("serve",), "uvicorn", "for the site", "web"),
     (("serve", "--static", "pages"), "starlette", "for the site", "web"),
@@ -25,9 +25,22 @@ LACKING = [
     (("export", "torch", "-o", "x"), "torch", "to write a program of it", "torch"),
     (("eval", "start", "--network", "empty.onnx"), "onnxruntime", "to run empty.onnx", "onnx"),
     (("selfplay", "--executor", "dask://here:1"), "distributed", "for an executor dask://...", "dask"),
+    (("push", "s3://bucket/path"), "fsspec", "for a warehouse at an address", "remote"),
+    (("pull", "memory://path"), "fsspec", "for a warehouse at an address", "remote"),
     (("score", "pubeval", "--against", "bgsage", "--games", "4"), "bgsage", "in this environment", "oracles"),
 ]
-HIDDEN = ("bgsage", "distributed", "jinja2", "matplotlib", "onnx", "onnxruntime", "starlette", "torch", "uvicorn")
+HIDDEN = (
+    "bgsage",
+    "distributed",
+    "fsspec",
+    "jinja2",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "starlette",
+    "torch",
+    "uvicorn",
+)
 PROGRAM = f"""
 import json, sys
 sys.modules.update(dict.fromkeys({HIDDEN}))
@@ -39,7 +52,7 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-def test_without_any_extra(small_root: Path, tmp_path: Path) -> None:
+def test_missing_extras_are_named(small_root: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.onnx").touch()
     commands = json.dumps([["--warehouse", str(small_root), *words] for words, *_ in LACKING])
     done = subprocess.run([sys.executable, "-c", PROGRAM, commands], cwd=tmp_path, capture_output=True, text=True)
@@ -47,14 +60,12 @@ def test_without_any_extra(small_root: Path, tmp_path: Path) -> None:
     with Together() as together:
         for (words, package, purpose, extra), line in zip(LACKING, done.stdout.splitlines(), strict=True):
             with together.case(" ".join(words)):
-                code = 2 if extra == "oracles" else 1  # as for any player that is not there
+                code = 2 if extra == "oracles" else 1  # as for any missing player
                 assert json.loads(line) == [code, "", f"error: expected {package} {purpose}, {lacking(extra)}\n"]
     assert [path.name for path in tmp_path.iterdir()] == ["empty.onnx"]
 
 
-def test_pictures_without_matplotlib_are_refused_before_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_without_matplotlib_are_refused_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with Together() as together:
         for words, command in every_command(main):

@@ -1,4 +1,4 @@
-"""With `--format json` or `csv` standard output is data alone, for every command that has them."""
+"""Tests of `--format json` and `csv`: standard output has only data, for every command with these formats."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     ],
     "gc": [("--dry-run",)],
 }
-# what other commands print is for people: what they did, a game, or a script
+# other commands print text for people: messages, a game, or a script
 NO_DATA = {
     "build", "fetch", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
@@ -97,7 +97,7 @@ NO_DATA = {
 }  # fmt: skip
 
 
-def test_every_command_has_its_forms_or_prints_no_data() -> None:
+def test_every_command_with_data_has_formats() -> None:
     commands = {" ".join(names): command for names, command in all_commands().items()}
     groups = {name for name, command in commands.items() if isinstance(command, click.Group)}
     printing = {name for name in commands if "form" in {each.name for each in commands[name].params}} - NO_DATA
@@ -111,7 +111,7 @@ def test_every_command_has_its_forms_or_prints_no_data() -> None:
 
 
 def parsed(form: str, text: str) -> Any:
-    """All of a text as data. Raises ValueError for what is none."""
+    """A whole text as data. Raises ValueError for other text."""
     if form == "json":
         return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
     head, *rows = csv.reader(text.splitlines(), strict=True)
@@ -122,10 +122,10 @@ def parsed(form: str, text: str) -> Any:
 
 @pytest.mark.slow
 @each("name", list(SAMPLES))
-def test_standard_output_is_data_alone(
+def test_standard_output_has_only_data(
     small_root: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first time, when things are built and imported, and later, when they are there."""
+    """At the first run, which builds and imports, and at a second run."""
     root = link(small_root, tmp_path / "warehouse")
     (tmp_path / "session.mat").write_text(MAT.replace("$", ""))
     (tmp_path / "contact.bm").write_bytes(samples.BENCHMARK_ROWS)
@@ -149,8 +149,8 @@ def test_standard_output_is_data_alone(
         assert shown[0] or "false" in given[0]
 
 
-def test_numbers_are_numbers_and_the_forms_agree(small_root: Path) -> None:
-    """JSON and CSV have the same columns and rows; a number is none in quotes."""
+def test_csv_and_json_have_the_same_rows(small_root: Path) -> None:
+    """Numbers are not quoted."""
     for arguments in (["eval", START_ID], ["probe", POSITION], ["show", START_ID, "--roll", "31"], ["cube", START_ID]):
         rows = json.loads(run(small_root, *arguments, "--format", "json").stdout)
         table = list(csv.DictReader(run(small_root, *arguments, "--format", "csv").stdout.splitlines()))

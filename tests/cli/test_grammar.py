@@ -1,4 +1,4 @@
-"""The grammar that all commands share: sections, one --warehouse, short errors, and rules for help."""
+"""Tests of rules for all commands: sections, one --warehouse, short errors, and help texts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from bgdata.process import BROKEN_PIPE
 from tests.command_line import error_of, run, succeeds
 from tests.together import each
 
-FIRST_LINE = 62  # characters: what the list of commands has room for on 80 columns
-WIDEST = 120  # characters of a line of help as it is written
+FIRST_LINE = 62  # characters that fit into the list of commands on 80 columns
+WIDEST = 120  # characters of a line of help in the source
 PERSONS = re.compile(r"\b(he|his|him|himself|she|her)\b", re.IGNORECASE)
 NOTE = re.compile(r"  \[(default|env var): [^\]]+\]$")
-# the same name for two things, which are of two grammars: recipes of networks, forms of files, a page in place of a
-# picture, and all of what is built or was published
+# options with two meanings: recipes of networks, formats of files, a page instead of a picture, and `--all` of builds
+# and of published versions
 OTHER_WORDS = {
     ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
     ("export table", "form"), ("export text", "form"), ("train plot", "page"), ("external", "save"),
@@ -38,7 +38,7 @@ OTHER_WORDS = {
 
 @functools.cache
 def commands() -> dict[tuple[str, ...], click.Command]:
-    """All commands but bgdata itself, by their names; all are imported."""
+    """All commands except bgdata itself, by their names; imports all of them."""
     return dict(every_command(main))
 
 
@@ -53,8 +53,8 @@ def options_of(names: tuple[str, ...]) -> list[click.Option]:
 # sections
 
 
-def test_the_help_lists_every_command_once_with_the_first_line_of_its_help(tmp_path: Path) -> None:
-    """It imports none of them."""
+def test_help_lists_every_command_once(tmp_path: Path) -> None:
+    """With the first line of its help, and without importing it."""
     listed = Counter(name for names in SECTIONS.values() for name in names)
     assert set(listed.values()) == {1}
     for name, (_, line) in main.entries.items():
@@ -65,7 +65,7 @@ def test_the_help_lists_every_command_once_with_the_first_line_of_its_help(tmp_p
     for title, names in SECTIONS.items():
         section = shown.split(f"\n{title.capitalize()}:\n")[1].split("\n\n")[0]
         assert [line.split()[0] for line in section.splitlines()] == list(names)
-    assert "..." not in shown.partition("\nTables:\n")[2], "every first line has room"
+    assert "..." not in shown.partition("\nTables:\n")[2], "no first line is cut"
     assert len(re.findall(r"^    bgdata ", shown, re.MULTILINE)) == 3, "three examples to start with"
     said = "Exit codes: 0 done, 1 failed or found to differ, 2 wrong usage, 130 interrupted"
     assert said in " ".join(shown.split())
@@ -76,7 +76,7 @@ def test_the_help_lists_every_command_once_with_the_first_line_of_its_help(tmp_p
 
 
 def listed(*arguments: str, variable: str | None = None) -> str:
-    """Where `bgdata list` looks: it says so of a folder that is not there."""
+    """The folder that `bgdata list` uses, from its message about a missing one."""
     result = CliRunner().invoke(main, [*arguments], env={"BGDATA_WAREHOUSE": variable})
     assert result.exit_code == 0, result.output
     found = re.fullmatch(r"no warehouse in (.+) yet; try: bgdata build\n", result.stderr)
@@ -84,7 +84,7 @@ def listed(*arguments: str, variable: str | None = None) -> str:
     return found[1]
 
 
-def test_the_warehouse_is_named_before_or_after_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warehouse_option_is_before_or_after_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert listed("--warehouse", "x", "list") == listed("list", "--warehouse", "x") == "x"
     assert listed("--warehouse", "x", "list", "--warehouse", "x") == "x"
@@ -95,7 +95,7 @@ def test_the_warehouse_is_named_before_or_after_the_command(tmp_path: Path, monk
     assert listed("--warehouse", "x", "list", variable="y") == "x"
 
 
-def test_groups_hand_the_warehouse_on(tmp_path: Path) -> None:
+def test_groups_pass_the_warehouse_on(tmp_path: Path) -> None:
     root = str(tmp_path / "none")
     for words in (["met", "show"], ["export", "text", "a/b", "--format", "mat", "-o", "x"]):
         for place in range(len(words) + 1):
@@ -125,8 +125,8 @@ def test_two_warehouses_are_refused(arguments: list[str]) -> None:
 # errors
 
 
-def test_messages_are_short() -> None:
-    """Long words are cut, paths are not, and many words are cut in the middle."""
+def test_messages_are_shortened() -> None:
+    """Long words are cut, except paths; long messages are cut in the middle."""
     for text, short in (
         ("expected a, got b", "expected a, got b"),
         ("two\n  lines", "two lines"),
@@ -146,27 +146,27 @@ def test_similar_commands_are_suggested(tmp_path: Path) -> None:
 
 
 LONG = ("x" * 5000, "word " * 1000, "9" * 5000, "-" + "9" * 5000, "4HPwATDgc/ABMA " * 300, "/" * 5000)
-GIVEN = {  # what the other arguments are, so that the long one is looked at
+GIVEN = {  # valid values of the other arguments
     "position": "4HPwATDgc/ABMA", "kind": "bearoff_gammon", "files": "x", "source": "gnubg", "sql": "select 1",
     "player": "pubeval", "match": "x.mat", "corpus": "selfplay/x", "study": "index", "version": "a/b/r1-00000000",
     "met": "x", "other": "x", "table": "a/b", "name": "x", "shell": "bash", "before": "a/b", "after": "a/b",
-    "user": "x",
+    "user": "x", "address": "nowhere",
 }  # fmt: skip
 NEEDED = {"output": "x", "folder": "x", "form": "csv", "labels": "x"}
-UNLESS_ASKED = {  # options without which nothing is done or told
+UNLESS_ASKED = {  # options without which a command does nothing
     "--away", "--play", "--plot", "--svg", "--save", "--record", "--watch", "--one-sided", "--two-sided", "--points",
     "--checkers", "--file", "--page", "--static", "--hypergammon", "--contact",
 }  # fmt: skip
-# commands that compute or ask for long where nothing is wrong with what they are given
+# commands that take long if their arguments are valid
 LENGTHY = {
     *(("train", name) for name in ("td", "sl", "turn-input", "parts")),
     *((name,) for name in ("build", "rebuild", "selfplay", "score", "play", "study", "ladder", "reference")),
-    *((name,) for name in ("check-reference", "openings", "rollout", "external", "fibs")),
+    *((name,) for name in ("check-reference", "openings", "rollout", "external", "fibs", "push", "pull")),
 }
 
 
 def long_lines(names: tuple[str, ...], long: str) -> Iterator[tuple[str, list[str]]]:
-    """The command with one argument or option of that text, each in turn."""
+    """Command lines with the long text in one argument or option, each in turn."""
     command = command_at(names)
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     given = {each.name: GIVEN[str(each.name)] for each in arguments if each.required}
@@ -180,7 +180,7 @@ def long_lines(names: tuple[str, ...], long: str) -> Iterator[tuple[str, list[st
 
 @pytest.fixture(scope="module")
 def copied_root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small warehouse, which commands may add to."""
+    """A copy of the small warehouse, which commands may change."""
     root = tmp_path_factory.mktemp("copied") / "warehouse"
     shutil.copytree(small_root, root)
     return root
@@ -191,7 +191,7 @@ def copied_root(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 def test_long_texts_are_never_echoed(
     copied_root: Path, tmp_path: Path, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is given 5,000 characters fails in one short line, or makes sense of them; no traceback, no echo."""
+    """Any argument of 5,000 characters fails in one short line, or is valid."""
     monkeypatch.chdir(tmp_path)
     root = tmp_path / "none" if names in LENGTHY else copied_root
     for long in LONG:
@@ -209,7 +209,7 @@ def test_long_texts_are_never_echoed(
 
 
 def fails_early(arguments: list[str]) -> bool:
-    """Whether Click refuses a command line by itself, before anything is computed."""
+    """Whether Click refuses a command line before anything is computed."""
     try:
         parse_line(arguments, resilient_parsing=True)
     except click.ClickException:
@@ -218,7 +218,7 @@ def fails_early(arguments: list[str]) -> bool:
 
 
 def parse_line(words: list[str], **options: Any) -> click.Context:
-    """What Click makes of a command line, which need not be run."""
+    """The context that Click makes from a command line, without running it."""
     context = main.make_context("bgdata", [] if options else list(words), **options)
     name, command, rest = main.resolve_command(context, list(words))
     while isinstance(command, click.Group):
@@ -244,8 +244,8 @@ def parse_line(words: list[str], **options: Any) -> click.Context:
 def test_bytes_other_than_utf_8_are_refused(
     tmp_path: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither SQL nor JSON can hold them, and no file is read or written by such a name."""
-    monkeypatch.chdir(tmp_path)  # long names are cut in errors, as that of this folder may be
+    """SQL and JSON cannot contain them, and file names may not."""
+    monkeypatch.chdir(tmp_path)  # long names are cut in errors, such as that of this folder
     error = error_of(run(tmp_path, *arguments), 2)
     assert re.fullmatch(
         r"expected text in UTF-8, got .*caf\\udce9.*; try: a terminal in UTF-8, or another name for the file", error
@@ -255,7 +255,7 @@ def test_bytes_other_than_utf_8_are_refused(
     assert error_of(CliRunner().invoke(main, ["list"]), 2).startswith("expected text in UTF-8, got 'caf\\udce9'; try: ")
 
 
-def test_long_names_of_warehouses() -> None:
+def test_long_warehouse_names_are_shortened() -> None:
     for long in ("x" * 5000, "word " * 1000):
         for command in (["query", "select 1"], ["verify"], ["list"], ["eval", "4HPwATDgc/ABMA"]):
             result = run(Path(long), *command)
@@ -263,7 +263,7 @@ def test_long_names_of_warehouses() -> None:
             assert all(len(line) < 400 for line in result.stderr.splitlines())
 
 
-# rules for help, as CONTRIBUTING has them
+# rules for help, from CONTRIBUTING
 
 
 @each("names", lambda: [(), *commands()])
@@ -278,7 +278,7 @@ def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
     assert not first.split()[0].endswith("s"), "an imperative"
     assert rest[:1] in ([], [""]), "alone on its line"
     assert command.short_help is None, "the first line is the short help"
-    assert not PERSONS.search(text), "a program is it"
+    assert not PERSONS.search(text), "a program is called `it`"
     assert all(len(line) <= WIDEST for line in rest)
     arguments = [each for each in command.params if isinstance(each, click.Argument)]
     for argument in arguments:
@@ -288,7 +288,7 @@ def test_help_follows_the_rules(tmp_path: Path, names: tuple[str, ...]) -> None:
 
 
 @each("names", lambda: list(commands()))
-def test_options_are_explained(names: tuple[str, ...]) -> None:
+def test_options_have_help_and_defaults(names: tuple[str, ...]) -> None:
     options = options_of(names)
     assert options[-1] is WAREHOUSE, "--warehouse is the last of all"
     for option in options:
@@ -301,10 +301,10 @@ def test_options_are_explained(names: tuple[str, ...]) -> None:
         if not (option.required or option.is_flag or option.multiple or option.opts[0] in UNLESS_ASKED):
             shown = option.get_help_record(click.Context(command_at(names)))
             assert shown, option.name
-            assert "default: " in shown[1], f"{option.name}: what happens without it is said"
+            assert "default: " in shown[1], f"{option.name}: its default is stated"
 
 
-def test_the_same_option_has_the_same_words() -> None:
+def test_options_of_one_name_have_one_help_text() -> None:
     words: dict[str, dict[str, str]] = {}
     for names in commands():
         for option in options_of(names):
@@ -314,7 +314,7 @@ def test_the_same_option_has_the_same_words() -> None:
 
 
 def examples() -> list[str]:
-    """The command lines that the help of all commands shows."""
+    """All command lines in help texts."""
     lines = [
         line.strip()
         for names in [(), *commands()]
@@ -324,6 +324,6 @@ def examples() -> list[str]:
 
 
 @each("line", examples)
-def test_examples_are_command_lines(line: str) -> None:
-    """Click takes every example: the command is there, its options too, and their values."""
+def test_examples_of_help_are_valid(line: str) -> None:
+    """Click accepts the command, its options and their values."""
     assert parse_line(shlex.split(re.split(r" {2,}|\s(?:&&|>>?) (?=\S+$|bgdata)", line)[0])[1:])

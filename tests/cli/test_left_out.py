@@ -1,6 +1,6 @@
-"""Whatever a position says of its game is used by each command, or one line says that it was left out.
+"""Tests that commands use every part of a position's identifier, or name the parts that they leave out.
 
-Two texts differ in one thing: either the answer differs too, or standard error names what was left out.
+For two identifiers that differ in one part, either the answers differ, or standard error names that part.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.together import each
 
 RACE = position_id([0, 1, 0, 0, 1], [0, 2, 1])
 SHORT = ("--trials", "72", "--seed", "5")
-COMMANDS = {  # by name: arguments after the position, and what is used
+COMMANDS = {  # by name: arguments after the position, and the used parts
     "show": ([], set(CHANGES)),
     "eval": ([], set[str]()),
     "hint": ([], {"score", "match", "crawford", "cube", "owner", "jacoby", "roll"}),
@@ -38,7 +38,7 @@ MET = ("--met", "published-12")
 
 @pytest.fixture(scope="module")
 def root(network_root: Path) -> Path:
-    """With a match equity table."""
+    """A warehouse with a match equity table."""
     bgdata.open_warehouse(network_root).build("match_equity", PUBLISHED)
     return network_root
 
@@ -71,8 +71,8 @@ def test_unused_parts_of_an_identifier_are_named(root: Path, command: str, chang
         assert words in told[0]
 
 
-def test_a_gnubg_id_is_rolled_out_as_it_is_hinted(root: Path) -> None:
-    """With the cube, at its score; `--cubeless` is for money without one, and says so."""
+def test_rollout_of_a_gnubg_id_uses_cube_and_score(root: Path) -> None:
+    """`--cubeless` leaves them out, and says so."""
     text = format_gnubg_id(Position(CONTACT), MATCH)
     shown = run(root, "rollout", text, *SHORT, "--plays", "3", *MET)
     assert "mwc %" in shown.stdout, shown.output
@@ -96,8 +96,8 @@ def test_rollouts_name_the_tables_that_end_their_games(network_root: Path) -> No
         assert f"by {row['player']}, with {row['tables']}\n" in last
 
 
-def test_tables_of_bearoffs_leave_out_the_roll(root: Path) -> None:
-    """Of a match they know score and cube."""
+def test_probe_leaves_out_the_roll(root: Path) -> None:
+    """Tables of matches use score and cube."""
     match = MatchState(length=7, scores=(5, 4), roll=ROLL)
     shown = run(root, "probe", format_xgid(Position(RACE), MONEY))
     assert shown.stderr == "left out of what the position says: the roll 31\n"
@@ -106,7 +106,7 @@ def test_tables_of_bearoffs_leave_out_the_roll(root: Path) -> None:
     assert shown.stderr.splitlines()[0] == "left out of what the position says: the roll 31"
 
 
-def test_words() -> None:
+def test_words_for_parts_that_are_left_out() -> None:
     offered = MatchState(is_double_offered=True, to_decide=Side.TOP)
     assert left_out(offered) == "left out of what the position says: a double that is offered"
     assert left_out(MatchState(resigned=1, to_decide=Side.TOP)).endswith(": a resignation")
@@ -114,7 +114,7 @@ def test_words() -> None:
     assert left_out(MATCH, "score", "cube", "roll") == ""
 
 
-def test_scores_are_points_that_both_sides_need() -> None:
+def test_scores_are_parsed_as_points_to_go() -> None:
     for text, numbers in (("3-5", (3, 5)), ("1-1", (1, 1)), ("07-120", (7, 120))):
         assert parse_away(text, is_crawford=False) == MatchScore(*numbers)
     assert parse_away("1-5", is_crawford=True) == MatchScore(1, 5, is_crawford=True)

@@ -1,4 +1,4 @@
-"""Commands where the machine is another than usual: they do the same, to the last byte."""
+"""Tests of commands in unusual environments: the output is identical."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ SURROUNDINGS: dict[str, tuple[dict[str, str], Callable[[], object] | None]] = {
 
 
 @pytest.mark.parametrize("name", SURROUNDINGS)
-def test_commands_do_the_same(small_root: Path, tmp_path: Path, name: str) -> None:
-    """In a folder with spaces and letters beyond ASCII."""
+def test_output_is_the_same_in_every_environment(small_root: Path, tmp_path: Path, name: str) -> None:
+    """The folder's name has spaces and non-ASCII letters."""
     variables, prepare = SURROUNDINGS[name]
     folder = tmp_path / "a b ürü ı"
     folder.mkdir()
@@ -57,8 +57,8 @@ def test_commands_do_the_same(small_root: Path, tmp_path: Path, name: str) -> No
     assert len({table.manifest.digest for table in tables}) == 1
 
 
-def test_letters_that_the_output_does_not_hold(small_root: Path) -> None:
-    """One line, where there had been a traceback; data as JSON is ASCII."""
+def test_letters_outside_the_output_encoding_are_reported(small_root: Path) -> None:
+    """One line instead of a traceback; JSON is ASCII."""
     for encoding in ("latin-1", "ascii"):
         for options, code in (([], 1), (["--format", "json"], 0)):
             done = subprocess.run(

@@ -107,11 +107,11 @@ def test_warehouse_with_one_foreign_kind(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_catalog_has_all_our_sql() -> None:
     """None of it is mistaken for SQL of other kinds."""
-    from bgdata.store.catalog import fill_catalog
+    from bgdata.store.catalog import declared_index, fill_catalog
 
     warehouse = bgdata.open_warehouse("none")
     with open_memory() as connection:
-        fill_catalog(connection, warehouse, [], is_file=False)
+        fill_catalog(connection, warehouse, declared_index(warehouse), is_file=False)
         found = connection.sql(
             "select view_name from duckdb_views() union select function_name from duckdb_functions()"
         )

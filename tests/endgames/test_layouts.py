@@ -1,4 +1,4 @@
-"""Layouts of few checkers on the whole board: ranks, boards, and what the other side sees of them."""
+"""Layouts of few checkers on the whole board: ranks, boards, and hits."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bgdata.game.codec import flip_boards
 
 
 @pytest.mark.parametrize(("checkers", "expected"), [(1, 26), (2, 351), (3, 3276), (4, 23751)])
-def test_there_are_as_many_as_gnubg_has_positions(checkers: int, expected: int) -> None:
+def test_number_of_layouts_matches_gnubg(checkers: int, expected: int) -> None:
     layouts = all_layouts(checkers)
     assert len(layouts) == layout_count(checkers) == expected
     assert layouts.counts.sum(axis=1).max() == checkers
     assert len(np.unique(layouts.counts, axis=0)) == expected
 
 
-def test_layouts_are_found_again_from_boards() -> None:
+def test_layout_indexes_invert_boards_of() -> None:
     layouts = all_layouts(3)
     generator = np.random.default_rng(1)
     sides = generator.integers(0, len(layouts), (500, 2))
@@ -28,7 +28,7 @@ def test_layouts_are_found_again_from_boards() -> None:
     assert (boards[:, BAR] == layouts.counts[apart[:, 0], BAR - 1]).all()
 
 
-def test_a_hit_blot_goes_to_the_bar() -> None:
+def test_hit_blots_go_to_the_bar() -> None:
     layouts = all_layouts(3)
     for layout in np.random.default_rng(2).integers(0, len(layouts), 200).tolist():
         blots = [point for point in range(1, BAR) if layouts.counts[layout, point - 1] == 1]

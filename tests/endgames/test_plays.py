@@ -1,4 +1,4 @@
-"""The listed plays of few checkers: those that the rules of the game allow, hits included."""
+"""The listed plays of few checkers, including hits, against the rules of the game."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.kernel import threads
 
 
-def listed(layouts: Layouts, plays: Plays, on_roll: int, opponent: int, roll: int) -> set[tuple[int, int]]:
-    """Pairs that the listed plays lead to: the opponent's layout, and the layout of the player who moved."""
+def listed_results(layouts: Layouts, plays: Plays, on_roll: int, opponent: int, roll: int) -> set[tuple[int, int]]:
+    """The pairs after the listed plays: the opponent's layout, and the layout of the player who moved."""
     first = (on_roll * len(layouts.blocked) + layouts.made[opponent]) * ROLL_COUNT + roll
     found = set()
     for play in range(plays.start[first], plays.start[first + 1]):
@@ -27,7 +27,7 @@ def listed(layouts: Layouts, plays: Plays, on_roll: int, opponent: int, roll: in
 
 
 @pytest.mark.parametrize(("checkers", "pairs"), [(1, 601), (2, 1500), (3, 1500)])
-def test_plays_are_those_of_the_rules(checkers: int, pairs: int) -> None:
+def test_plays_match_the_rules(checkers: int, pairs: int) -> None:
     layouts = all_layouts(checkers)
     possible = are_unfinished(layouts)
     sides = np.argwhere(possible)
@@ -40,15 +40,15 @@ def test_plays_are_those_of_the_rules(checkers: int, pairs: int) -> None:
         (on_roll, opponent), roll = sides[row // len(DICE)].tolist(), row % len(DICE)
         part = slice(offsets[row], offsets[row + 1])
         expected = set(zip(theirs[part].tolist(), ours[part].tolist(), strict=True))
-        assert listed(layouts, plays, on_roll, opponent, roll) == expected, (on_roll, opponent, DICE[roll])
+        assert listed_results(layouts, plays, on_roll, opponent, roll) == expected, (on_roll, opponent, DICE[roll])
 
 
-def test_each_roll_has_its_weight() -> None:
+def test_weights_are_those_of_the_rolls() -> None:
     assert WEIGHTS.sum() == 36
     assert all(weight == (1 if high == low else 2) for (high, low), weight in zip(DICE.tolist(), WEIGHTS, strict=True))
 
 
-def test_one_thread_lists_the_same() -> None:
+def test_plays_do_not_depend_on_threads() -> None:
     layouts = all_layouts(2)
     with threads(1):
         expected = all_plays(layouts)
@@ -68,7 +68,7 @@ def test_places_are_in_order_of_pips(steps: Steps) -> None:
     assert np.array_equal(steps.pips, layouts.pips[steps.layout])
 
 
-def test_steps_are_those_of_the_rules(steps: Steps) -> None:
+def test_steps_match_the_rules(steps: Steps) -> None:
     layouts = all_layouts(3)
     place_of = {tuple(layouts.counts[index].tolist()): place for place, index in enumerate(steps.layout.tolist())}
     for counts, place in place_of.items():
@@ -87,12 +87,12 @@ def test_steps_are_those_of_the_rules(steps: Steps) -> None:
             each = slice((place * 6 + die - 1) * 4, (place * 6 + die) * 4)
             found = list(zip(steps.after[each].tolist(), steps.point[each].tolist(), strict=True))
             if place == 0:
-                assert found == [(0, OFF)] * 4  # the game is over
+                assert found == [(0, OFF)] * 4  # game over
             else:
                 assert {step for step in found if step[1] != NO_STEP} == expected
 
 
-def test_what_steps_lead_to_is_still_in_the_ring(steps: Steps) -> None:
+def test_steps_stay_within_the_ring(steps: Steps) -> None:
     places = np.repeat(np.arange(len(steps.pips)), 24)
     taken = steps.point != NO_STEP
     assert (places - steps.after)[taken].max() + BLOCK < steps.ring

@@ -1,4 +1,4 @@
-"""Rounds of values and bounds; what they lead to is in tests/datasets."""
+"""Rounds of values and bounds. The resulting tables are tested in tests/endgames/kinds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bgdata.endgames import solver
-from bgdata.endgames.kinds.contact_endgame_compute import Followers
+from bgdata.endgames.kinds.contact_endgame_compute import Successors
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.solver import Bounds
 from bgdata.kernel import threads
@@ -17,16 +17,16 @@ UNIT = np.float32(2.5e-8)
 
 @pytest.fixture
 def values() -> Bounds:
-    """Values of one checker a side before the first round."""
+    """Initial values of one checker per side."""
     return solver.start_values(all_layouts(1), gammons=False)
 
 
 def solve(bounds: Bounds, rounds: int) -> float:
-    """Some rounds; the largest change in the last one."""
+    """Runs some rounds; returns the largest change in the last one."""
     return [solver.solve_round(bounds) for _ in range(rounds)][-1]
 
 
-def widened(values: Bounds) -> Bounds:
+def with_bounds(values: Bounds) -> Bounds:
     """The same values with bounds around them."""
     bounds = values._replace(slack=np.zeros(2 * len(values.worths), np.uint8), unit=UNIT)
     solver.widen(bounds)
@@ -63,23 +63,23 @@ def test_extrapolated_values_are_nearer_to_the_solution() -> None:
     assert better < plainly / 2
 
 
-def test_bounds_around_the_solution_close_and_others_do_not(values: Bounds) -> None:
+def test_only_bounds_around_the_solution_close(values: Bounds) -> None:
     solve(values, 60)
-    bounds = widened(values)
+    bounds = with_bounds(values)
     grown = [solver.solve_round(bounds) for _ in range(12)]
     assert grown[0] > 0  # a doubled cube doubles them
     assert grown[-1] <= 0
     assert bounds.slack.max() <= 2 * solver.START_SLACK
     values.worths[values.lanes :] += np.float32(1e-3)
-    assert max(solver.solve_round(widened(values)) for _ in range(12)) == np.inf
+    assert max(solver.solve_round(with_bounds(values)) for _ in range(12)) == np.inf
 
 
-def test_bounds_around_unsettled_values_hold_the_solution(values: Bounds) -> None:
+def test_bounds_around_unsettled_values_contain_the_solution(values: Bounds) -> None:
     solved = solver.start_values(values.layouts, gammons=False)
     solve(solved, 60)
     while solve(values, 1) > 1e-6:
         pass
-    bounds = widened(values)
+    bounds = with_bounds(values)
     while solver.solve_round(bounds) > 0:
         pass
     off_by = by_pair(solved)[1:] - by_pair(values)[1:]
@@ -90,12 +90,13 @@ def test_bounds_around_unsettled_values_hold_the_solution(values: Bounds) -> Non
 
 
 @pytest.mark.parametrize("checkers", [2, 3])
-def test_values_follow_from_the_plays_of_the_rules(checkers: int) -> None:
+def test_values_follow_from_the_plays(checkers: int) -> None:
     layouts = all_layouts(checkers)
     values = solver.start_values(layouts, gammons=False)
     steps, generator = values.steps, np.random.default_rng(checkers)
     worths = by_pair(values)
-    worths[1:, 1:] = generator.random(worths[1:, 1:].shape, np.float32)  # finished games are worth the same after a hit
+    # finished games have the same worth after a hit
+    worths[1:, 1:] = generator.random(worths[1:, 1:].shape, np.float32)
     place_of = np.argsort(steps.layout)
     for first in generator.integers(1, len(layouts) - 3, 8).tolist():
         found = solver.values_of(values, solver.scratch_of(values), first, first + 3)
@@ -103,7 +104,7 @@ def test_values_follow_from_the_plays_of_the_rules(checkers: int) -> None:
         on_roll = generator.integers(1, len(layouts), 200)
         drawn = np.stack([np.repeat(on_roll, 3), np.tile(opponents.astype(np.int64), 200)])
         ours, theirs = drawn[:, solver.are_pairs(layouts, *drawn)]
-        followers = Followers(layouts, ours, theirs)
+        followers = Successors(layouts, ours, theirs)
         after = worths[place_of[followers.on_roll], place_of[followers.opponent]]
         expected = np.stack([-followers.mean_of_lowest(after[:, lane]) for lane in range(4)], axis=1)
         assert np.abs(found[place_of[theirs] - first, place_of[ours]] - expected).max() < 1e-6

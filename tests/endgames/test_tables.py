@@ -1,4 +1,4 @@
-"""Probing contact endgames: by both sides' checkers, and what is not covered."""
+"""Probing contact endgames, and positions that are not covered."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def _table(tmp_path_factory: pytest.TempPathFactory) -> EndgameTable:
     return EndgameTable(warehouse.build("contact_endgame", EndgameParameters(2)))
 
 
-def test_every_layout_has_its_index() -> None:
+def test_rank_matches_all_layouts() -> None:
     counts = all_layouts(3).counts
     assert [rank(row) for row in counts.tolist()] == list(range(len(counts)))
 
 
-def test_equities_of_pairs(table: EndgameTable) -> None:
+def test_probe_finds_possible_pairs(table: EndgameTable) -> None:
     layouts = all_layouts(2)
     possible = is_possible(layouts)
     for on_roll, opponent in np.random.default_rng(4).integers(1, len(layouts), (300, 2)).tolist():
@@ -48,7 +48,7 @@ def test_positions_beyond_the_table_are_not_covered(table: EndgameTable, on_roll
         table.probe(on_roll, [1, *[0] * 24])
 
 
-def test_rows_of_the_middle_are_those_of_parquet(table: EndgameTable) -> None:
+def test_middle_rows_match_parquet(table: EndgameTable) -> None:
     rows = table.middle_rows(9)
     assert len(rows) == 9
     for row in rows:

@@ -1,13 +1,13 @@
-"""What Mark Higgins published on 10 to 15 March 2012 (computationalbackgammon.blogspot.com): equities from -1 to 1, or
-chances where a name says mwc."""
+"""Values that Mark Higgins published from 10 to 15 March 2012 (computationalbackgammon.blogspot.com): equities from -1
+to 1, or chances where the name contains mwc."""
 
 from __future__ import annotations
 
-# of the leader, 1-away against 1- to 12-away
+# leader, 1-away against 1- to 12-away
 POST_CRAWFORD = [0, 0.028, 0.362, 0.388, 0.626, 0.645, 0.774, 0.788, 0.865, 0.874, 0.919, 0.925]  # 14 March
 EARLIER_POST_CRAWFORD = [0, 0.031, 0.363, 0.391, 0.627, 0.648, 0.775, 0.790, 0.866, 0.876, 0.920, 0.926]  # 10 March
 EARLIER_CRAWFORD = [0, 0.363, 0.511, 0.636, 0.692, 0.781, 0.821, 0.870, 0.893, 0.923, 0.937, 0.954]
-GAMMON_CHANCE, EARLIER_GAMMON_CHANCE = 0.138, 0.13735  # of winning one
+GAMMON_CHANCE, EARLIER_GAMMON_CHANCE = 0.138, 0.13735  # of winning a gammon
 # row n - 1: n-away against n + 1 to 12
 TABLE = [
     [0.362, 0.510, 0.635, 0.690, 0.780, 0.820, 0.869, 0.892, 0.922, 0.936, 0.953],
@@ -38,4 +38,4 @@ MWC_PERCENT = [
     [54.3],
     [],
 ]
-POST_CRAWFORD_MWC_PERCENT = [50, 48.6, 31.9, 30.6, 18.7, 17.7, 11.3, 10.6, 6.7, 6.3, 4.0, 3.7]  # of the trailer
+POST_CRAWFORD_MWC_PERCENT = [50, 48.6, 31.9, 30.6, 18.7, 17.7, 11.3, 10.6, 6.7, 6.3, 4.0, 3.7]  # trailer

@@ -1,4 +1,4 @@
-"""Situations for tests of the cube: chances of all kinds, and a match equity table."""
+"""Samples for tests of cube decisions: random chances, and a match equity table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.reference.cube import MatchTwin
 
 
 def random_chances(count: int, seed: int) -> NDArray[np.float64]:
-    """float64[count, 5]: ordered chances; in every tenth row the game is sure to be won, or lost, or has no gammons."""
+    """float64[count, 5]: random ordered chances. In some rows the game is surely won or lost, or has no gammons."""
     random = np.random.default_rng(seed)
     win = random.random(count)
     win[::20], win[10::20] = 1.0, 0.0
@@ -29,7 +29,7 @@ def random_chances(count: int, seed: int) -> NDArray[np.float64]:
 
 
 class EquityColumns(NamedTuple):
-    """`CubeEquities` of many positions, float64[n] each."""
+    """`CubeEquities` of many positions, each float64[n]."""
 
     no_double: NDArray[np.float64]
     double_take: NDArray[np.float64]
@@ -45,7 +45,7 @@ def decide_money(
     is_jacoby: bool = False,
     has_beavers: bool = False,
 ) -> tuple[EquityColumns, NDArray[np.int8]]:
-    """Equities and the best actions in money play, from float[n, 5] chances."""
+    """Equities and best actions in money play, from float[n, 5] chances."""
     code, rows = check_money(strategy, owner, is_jacoby=is_jacoby), check_chances(chances)
     found = [money_equities(strategy, row, code, is_jacoby, has_beavers) for row in rows]
     return EquityColumns(*np.array(found).T), np.array([best_action(each) for each in found], np.int8)
@@ -53,12 +53,12 @@ def decide_money(
 
 @cache
 def published_met() -> MatchEquity:
-    """The table to 12-away that follows from the published row."""
+    """The table to 12-away induced from the published row."""
     return induced_table("published", PUBLISHED_ROW, PUBLISHED_RATE)
 
 
 def match_twin(away: int, opponent_away: int, shares: list[float]) -> MatchTwin:
-    """The slow twin at a score of the published table."""
+    """The slow reference at a score of the published table."""
 
     def mwc(own: int, other: int, is_post_crawford: bool) -> float:
         return published_met().mwc(own, other, is_post_crawford=is_post_crawford)

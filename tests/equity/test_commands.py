@@ -23,7 +23,7 @@ from tests.together import each
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with the published table and an imported one."""
+    """A warehouse with the published table and an imported table."""
     folder = tmp_path_factory.mktemp("met")
     (folder / "sample.xml").write_text(SAMPLE)
     root = folder / "warehouse"
@@ -32,11 +32,11 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_the_published_row_is_the_published_one() -> None:
+def test_default_row_matches_the_publication() -> None:
     assert np.allclose(PUBLISHED_ROW, (1 - np.array(published.POST_CRAWFORD)) / 2)
 
 
-def test_build(root: Path, tmp_path: Path) -> None:
+def test_build_prints_the_table(root: Path, tmp_path: Path) -> None:
     arguments = ("--row", "0.5 0.49 0.32", "--gammon-rate", "0.25", "--cube-life-index", "0.7", "--length", "3")
     shown = succeeds(tmp_path / "w", "met", "build", *arguments).splitlines()
     assert re.fullmatch(r"row-[0-9a-f]{8}-3-gammons-0-25-index-0-7: to 3-away, gammon rate 25\.00 %", shown[0])
@@ -44,7 +44,7 @@ def test_build(root: Path, tmp_path: Path) -> None:
     assert find_met(bgdata.open_warehouse(root), "published-12").mwc(1, 3) == pytest.approx(0.755, abs=5e-4)
 
 
-def test_show(root: Path) -> None:
+def test_show_prints_the_table(root: Path) -> None:
     lines = succeeds(root, "met", "show", "published-12", "--length", "3").splitlines()
     assert lines[0].startswith("published-12: chance (%) of winning the match")
     assert lines[3].split() == ["1", "2", "3"]
@@ -52,7 +52,7 @@ def test_show(root: Path) -> None:
     assert lines[-1] == "post-crawford, 1- to 3-away: 50.00 48.60 31.90"
 
 
-def test_show_a_score(root: Path) -> None:
+def test_show_away_prints_the_score(root: Path) -> None:
     lines = succeeds(root, "met", "show", "published-12", "--away", "2-3").splitlines()
     assert lines[0] == "2-away 3-away by published-12: 59.452 %"
     assert [line.split()[0] for line in lines[2:]] == ["1", "2", "4"]
@@ -66,7 +66,7 @@ def test_show_a_score(root: Path) -> None:
     assert after[0] == "3-away 1-away by published-12: 31.900 %"
 
 
-def test_compare(root: Path) -> None:
+def test_compare_prints_the_differences(root: Path) -> None:
     lines = succeeds(root, "met", "compare", "published-12", "sample").splitlines()
     assert lines[0] == "published-12 less sample, in percentage points, to 2-away"
     assert lines[3].split() == ["1", "+0.00", "-1.90"]
@@ -74,7 +74,7 @@ def test_compare(root: Path) -> None:
     assert lines[-1] == "post-crawford  at most 0.40 (1-away 2-away), on average 0.40"
 
 
-def test_plot(root: Path, tmp_path: Path) -> None:
+def test_plot_is_reproducible(root: Path, tmp_path: Path) -> None:
     pictures = [tmp_path / f"{number}.png" for number in range(3)]
     succeeds(root, "met", "plot", "published-12", "-o", pictures[0])
     succeeds(root, "met", "plot", "published-12", "-o", pictures[1])
@@ -84,7 +84,7 @@ def test_plot(root: Path, tmp_path: Path) -> None:
     assert contents[0] == contents[1] != contents[2]
 
 
-def test_export(root: Path, tmp_path: Path) -> None:
+def test_export_keeps_all_chances(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.xml"
     shown = succeeds(root, "export", "met", "published-12", "-o", path)
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes, to 12-away\n"
@@ -99,7 +99,7 @@ def test_export(root: Path, tmp_path: Path) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_plays_by_what_is_exported(root: Path, tmp_path: Path) -> None:
+def test_gnubg_reads_exported_tables(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.xml"
     succeeds(root, "export", "met", "published-12", "-o", path)
     script = f"gnubg.command('set met {path}')\nfor row in gnubg.met(12)[0]:\n    tell(' '.join(map(repr, row)))\n"
@@ -131,7 +131,9 @@ FAILURES: list[tuple[list[str], int, str]] = [
 
 
 @each(("arguments", "code", "message"), FAILURES)
-def test_failures(root: Path, tmp_path: Path, arguments: list[str], code: int, message: str) -> None:
+def test_invalid_arguments_are_refused(
+    root: Path, tmp_path: Path, arguments: list[str], code: int, message: str
+) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     parameters = '<parameters><parameter name="gammon-rate">0.26</parameter></parameters>'

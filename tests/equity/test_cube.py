@@ -1,4 +1,4 @@
-"""The front door to cube decisions: models, exact equities in their place, ties, and what is refused."""
+"""`decide_cube` and `worths`: models, exact equities, ties, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHANCES = (0.7, 0.2, 0.0, 0.1, 0.0)
 OWN, OTHER = Cube(2, CubeOwner.ON_ROLL), Cube(2, CubeOwner.OPPONENT)
 
 
-def test_money_by_the_model() -> None:
+def test_money_decisions_match_the_model() -> None:
     for row in random_chances(100, seed=12):
         for stakes in (MONEY, Stakes(Money(is_jacoby=True)), Stakes(Money(is_jacoby=True), OWN)):
             assert isinstance(stakes.score, Money)
@@ -51,8 +51,8 @@ def test_money_by_the_model() -> None:
             assert (decision.unit, decision.method) == (Unit.POINTS, Method.JANOWSKI)
 
 
-def test_a_decision_by_hand() -> None:
-    """W = 0.9 / 0.7 and L = 0.4 / 0.3, a dead cube: equity 0.5, doubled 1."""
+def test_decision_matches_hand_calculation() -> None:
+    """With W = 0.9 / 0.7, L = 0.4 / 0.3 and a dead cube, the equity is 0.5, and 1 after a double."""
     decision = decide_cube(CHANCES, MONEY, CubeRules(janowski(0)))
     assert decision.equities == pytest.approx((0.5, 1.0, 1.0, 1.0))
     assert decision.double_gain == pytest.approx(0.5)
@@ -62,7 +62,7 @@ def test_a_decision_by_hand() -> None:
     assert decision.accuracy == "Janowski's model, cube life index 0"
 
 
-def test_an_opponents_cube_is_no_decision() -> None:
+def test_opponents_cube_gives_no_decision() -> None:
     decision = decide_cube(CHANCES, Stakes(Money(is_jacoby=True), OTHER))
     assert (decision.double_take, decision.double_pass, decision.best) == (None, None, (Action.NO_DOUBLE,))
     assert (decision.double_gain, decision.take_gain, decision.equity) == (0, 0, decision.no_double)
@@ -70,7 +70,7 @@ def test_an_opponents_cube_is_no_decision() -> None:
 
 
 @pytest.mark.parametrize("stakes", [Stakes(MatchScore(5, 7)), Stakes(MatchScore(3, 4), OWN), Stakes(MatchScore(4, 1))])
-def test_matches_by_the_model(stakes: Stakes) -> None:
+def test_match_decisions_match_the_model(stakes: Stakes) -> None:
     assert isinstance(stakes.score, MatchScore)
     decision = decide_cube(CHANCES, stakes, CubeRules(janowski(0.6, 0.8), published_met()))
     game = MatchGame(stakes.score.away, stakes.score.opponent_away)
@@ -83,7 +83,7 @@ def test_matches_by_the_model(stakes: Stakes) -> None:
     assert decision.accuracy == "Janowski's model, cube life index 0.6 (opponent 0.8), published"
 
 
-def test_matches_as_money() -> None:
+def test_matches_can_be_decided_as_money() -> None:
     stakes = Stakes(MatchScore(2, 7))
     as_money = decide_cube(CHANCES, stakes, CubeRules(as_money=True))
     money = decide_cube(CHANCES, MONEY)
@@ -105,7 +105,7 @@ def test_matches_as_money() -> None:
         (Stakes(MatchScore(4, 1)), ""),
     ],
 )
-def test_why_nobody_doubles(stakes: Stakes, words: str) -> None:
+def test_why_no_double_gives_the_reason(stakes: Stakes, words: str) -> None:
     assert why_no_double(stakes) == words
     decision = decide_cube(
         CHANCES, stakes, CubeRules(met=published_met() if isinstance(stakes.score, MatchScore) else None)
@@ -113,8 +113,8 @@ def test_why_nobody_doubles(stakes: Stakes, words: str) -> None:
     assert (decision.why_not, decision.may_double) == (words, not words)
 
 
-def test_where_there_is_no_decision_nothing_decides_it() -> None:
-    """Whoever does not own the cube has a take point alone, and in the Crawford game nobody has that."""
+def test_points_exist_only_with_a_decision() -> None:
+    """A player without access to the cube has only a take point, and no player has one in the Crawford game."""
     for stakes in (Stakes(MatchScore(3, 5), OTHER), Stakes(Money(is_jacoby=False), OTHER)):
         points = decide_cube(CHANCES, stakes, CubeRules(met=published_met())).points
         assert points[1:] == (NEVER, NEVER, NEVER)
@@ -124,14 +124,14 @@ def test_where_there_is_no_decision_nothing_decides_it() -> None:
         assert set(decide_cube(CHANCES, crawford, CubeRules(met=published_met(), as_money=as_money)).points) == {NEVER}
 
 
-def test_the_crawford_game_as_money_has_no_cube() -> None:
+def test_crawford_game_as_money_has_no_cube() -> None:
     crawford = Stakes(MatchScore(5, 1, is_crawford=True))
     decision = decide_cube(CHANCES, crawford, CubeRules(as_money=True))
     assert decision.no_double == pytest.approx(0.9 - 0.4)
     assert decision.no_double != pytest.approx(decide_cube(CHANCES, MONEY).no_double, abs=0.01)
 
 
-def test_exact_equities_take_the_place_of_the_model() -> None:
+def test_exact_equities_replace_the_model() -> None:
     exact = CubeEquities(0.3, 0.4, 0.4, 1.0)
     decision = decide_cube(CHANCES, MONEY, exact=exact, accuracy="a table")
     assert decision.equities == exact
@@ -146,7 +146,7 @@ def test_exact_equities_take_the_place_of_the_model() -> None:
     assert (beavered.double_beaver, beavered.action) == (-0.2, Action.DOUBLE_BEAVER)
 
 
-def test_jump_model() -> None:
+def test_jump_model_equities_are_used() -> None:
     decision = decide_cube(CHANCES, MONEY, CubeRules(jump(0.1)))
     assert (decision.method, decision.accuracy) == (Method.JUMP, "jump model, volatility 0.1")
     assert decision.equities == tuple(column.item() for column in decide_money(jump(0.1), np.array([CHANCES]))[0])
@@ -165,7 +165,7 @@ def test_jump_model() -> None:
         ((1.2, 1.3, 1.3, 1.0), (Action.TOO_GOOD,)),
     ],
 )
-def test_actions_that_are_worth_the_same(equities: tuple[float, ...], best: tuple[Action, ...]) -> None:
+def test_ties_list_all_best_actions(equities: tuple[float, ...], best: tuple[Action, ...]) -> None:
     assert best_actions(CubeEquities(*equities)) == best
 
 
@@ -184,14 +184,14 @@ def refused() -> list[tuple[Any, Stakes, CubeRules, str]]:
 
 
 @each(("chances", "stakes", "rules", "message"), refused)
-def test_invalid_questions_are_refused(
+def test_invalid_arguments_are_refused(
     chances: tuple[float, ...], stakes: Stakes, rules: CubeRules, message: str
 ) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         decide_cube(chances, stakes, rules)
 
 
-def test_scores_that_the_table_does_not_have() -> None:
+def test_scores_beyond_the_table_are_refused() -> None:
     with pytest.raises(InvalidScoreError, match="expected at most 12 points to go, as published has, got 13-away"):
         decide_cube(CHANCES, Stakes(MatchScore(13, 3)), CubeRules(met=published_met()))
 
@@ -222,14 +222,14 @@ def stakes_and_rules() -> list[tuple[Stakes, CubeRules]]:
 
 
 @each(("stakes", "rules"), stakes_and_rules)
-def test_worths_are_those_of_single_decisions(stakes: Stakes, rules: CubeRules) -> None:
+def test_worths_match_single_decisions(stakes: Stakes, rules: CubeRules) -> None:
     unit = stakes.cube.value if isinstance(stakes.score, Money) else 1
     expected = [unit * decide_cube(chances, stakes, rules).equity for chances in random_sample().tolist()]
     assert worths(random_sample(), stakes, rules) == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_last_game_is_about_the_chance_to_win() -> None:
-    """At double match point nothing else counts, whoever has the cube."""
+def test_worth_at_double_match_point_is_the_winning_chance() -> None:
+    """At double match point gammons do not count, for any cube owner."""
     assert worths(random_sample(), Stakes(MatchScore(1, 1)), match_rules()) == pytest.approx(
         random_sample()[:, 0], abs=1e-12
     )
@@ -243,12 +243,12 @@ def test_finished_games_are_worth_their_results() -> None:
 
 
 @pytest.mark.parametrize("score", [MatchScore(15, 15), MatchScore(30, 2), MatchScore(1, 40)])
-def test_worths_at_scores_that_the_table_does_not_have(score: MatchScore) -> None:
+def test_worths_at_scores_beyond_the_table(score: MatchScore) -> None:
     with pytest.raises(InvalidScoreError, match="expected"):
         worths(random_sample(), Stakes(score), match_rules())
 
 
-def test_units() -> None:
+def test_units_of_worths() -> None:
     met = published_met()
     money, match = Stakes(Money(is_jacoby=False), Cube(4, CubeOwner.OPPONENT)), Stakes(MatchScore(5, 3))
     assert worth_of_result(-8, money, DEFAULT_RULES) == -8
@@ -263,7 +263,7 @@ def test_units() -> None:
     assert seen_by_other(random_sample()[:, 0], money).tolist() == (-random_sample()[:, 0]).tolist()
 
 
-def test_invalid_questions_about_worths_are_refused() -> None:
+def test_invalid_arguments_of_worths_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"^expected a match equity table for a match, got none$"):
         worths(random_sample(), Stakes(MatchScore(5, 3)), DEFAULT_RULES)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""The index that makes Janowski exact, margins and losses, against exact rational arithmetic."""
+"""Exact cube life indexes, margins and losses, compared with exact rational arithmetic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INDEX = Fraction(7, 10)
 
 
 class Solved(NamedTuple):
-    """Win chances and no-double equities of all small bearoffs, as fractions and as arrays."""
+    """Winning chances and no-double equities of all small bearoffs, as fractions and as arrays."""
 
     wins: list[Fraction]
     exact: list[Equities]
@@ -37,11 +37,11 @@ def solved() -> Solved:
     return Solved(wins, exact, np.array(wins, float), np.array(exact, float))
 
 
-def test_rules_of_thumb_take_the_default_index() -> None:
+def test_rules_of_thumb_use_the_default_index() -> None:
     assert float(INDEX) == DEFAULT_INDEX
 
 
-def test_there_are_bearoffs_of_all_kinds(solved: Solved) -> None:
+def test_sample_contains_bearoffs_of_all_kinds(solved: Solved) -> None:
     taken = 2 * solved.exact_array[:, 2]
     assert len(solved.wins) == 34 * 34
     assert 20 < (taken < 1).sum() < len(solved.wins)
@@ -49,13 +49,13 @@ def test_there_are_bearoffs_of_all_kinds(solved: Solved) -> None:
 
 
 @pytest.mark.parametrize("index", [0, 0.25, 0.7, 1])
-def test_model_equities(index: float) -> None:
+def test_model_equities_match_fractions(index: float) -> None:
     wins = [Fraction(n, 200) for n in range(201)]
     expected = np.array([model(win, Fraction(index)) for win in wins], float)
     assert np.abs(model_equities(np.array(wins, float), index) - expected).max() < 1e-12
 
 
-def test_indexes_make_the_model_exact(solved: Solved) -> None:
+def test_exact_indexes_reproduce_the_equities(solved: Solved) -> None:
     found = cube_life_indexes(solved.win_array, solved.exact_array, BOUND)
     reasons = set()
     for row, (win, exact) in enumerate(zip(solved.wins, solved.exact, strict=True)):
@@ -73,8 +73,8 @@ def test_indexes_make_the_model_exact(solved: Solved) -> None:
     assert len(reasons) > 100
 
 
-def test_index_is_uncertain_where_the_error_bound_decides() -> None:
-    """Live and dead cubes of a centered cube meet at half the games won."""
+def test_index_is_uncertain_where_errors_decide() -> None:
+    """Live and dead equities of a centered cube are equal where half of the games are won."""
     wins = np.array([0.5, 0.5 + 1e-5, 0.6])
     exact = 0.3 * (2 * wins - 1) + 0.7 * (wins - 0.5) / 0.3
     for bound, certain in ((1e-9, [False, True, True]), (1e-6, [False, False, True]), (1e-3, [False, False, False])):
@@ -83,8 +83,8 @@ def test_index_is_uncertain_where_the_error_bound_decides() -> None:
         assert index[certain] == pytest.approx(0.7, abs=1e-6)
 
 
-def test_errors_within_the_bound_move_no_index_by_more_than_is_said(solved: Solved) -> None:
-    """Equities rounded as in a table of 16-bit codes."""
+def test_index_errors_are_within_the_reported_bound(solved: Solved) -> None:
+    """With equities rounded to 16-bit codes, as in a table."""
     step, bound = 1 / 32767.5, 1 / 65535
     rounded = np.rint((solved.exact_array + 1) / step) * step - 1
     wins = (np.rint(2 * solved.win_array / step) * step) / 2
@@ -98,7 +98,7 @@ def test_errors_within_the_bound_move_no_index_by_more_than_is_said(solved: Solv
     assert np.abs(after - expected)[known].max() < CERTAINTY
 
 
-def test_margins_and_losses(solved: Solved) -> None:
+def test_margins_and_losses_match_fractions(solved: Solved) -> None:
     found = margins(solved.exact_array)
     losses = decision_losses(solved.win_array, found)
     for row, (win, exact) in enumerate(zip(solved.wins, solved.exact, strict=True)):
@@ -116,13 +116,13 @@ def test_margins_and_losses(solved: Solved) -> None:
     assert (losses > 0.01).any(axis=0).all()
 
 
-def test_an_index_that_is_exact_everywhere_loses_nothing() -> None:
+def test_exact_indexes_have_no_loss() -> None:
     wins = np.linspace(0, 1, 1001)
     assert decision_losses(wins, margins(model_equities(wins, 0.7)), 0.7).max() < 1e-9
     assert decision_losses(wins, margins(model_equities(wins, 0.7)), 0.2).max() > 0.01
 
 
-def test_the_closest_takes_of_the_atlas(small_root: Path) -> None:
+def test_closest_takes_of_the_table(small_root: Path) -> None:
     with bgdata.open_warehouse(small_root).connect() as connection:
         rows = connection.sql(
             "select on_roll_points::integer[], opponent_points::integer[], take_margin, centered_action "
@@ -143,7 +143,7 @@ def test_the_closest_takes_of_the_atlas(small_root: Path) -> None:
         assert margin == pytest.approx(float(1 - 2 * exact[3]), abs=1e-5)
 
 
-def test_classes_of_length_hold_every_pair(small_root: Path) -> None:
+def test_length_classes_contain_every_pair(small_root: Path) -> None:
     with bgdata.open_warehouse(small_root).connect() as connection:
         rows = connection.sql("from cube_life_by_length").fetchall()
         columns = connection.sql("from cube_life_by_length").columns

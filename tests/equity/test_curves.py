@@ -1,4 +1,4 @@
-"""Janowski's model against its twin, closed forms and hand-made values."""
+"""Janowski's model compared with a slow reference, closed formulas and values calculated by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRID = np.linspace(0, 1, 41)
 
 
 @pytest.mark.parametrize(("mean_win", "mean_loss"), MEANS)
-def test_live_points_are_where_they_should_be(mean_win: float, mean_loss: float) -> None:
+def test_live_points_match_the_formulas(mean_win: float, mean_loss: float) -> None:
     assert live_points(mean_win, mean_loss) == pytest.approx(twin.live_points(mean_win, mean_loss), abs=1e-8)
 
 
@@ -31,7 +31,7 @@ INDEXES = ((0.0, 0.0), (0.7, 0.7), (1.0, 1.0), (0.2, 0.9))
 
 
 @each(("owner", "is_jacoby", "indexes"), [*product(CubeOwner, (False, True), INDEXES)])
-def test_equities(owner: CubeOwner, is_jacoby: bool, indexes: tuple[float, float]) -> None:
+def test_equities_match_the_reference(owner: CubeOwner, is_jacoby: bool, indexes: tuple[float, float]) -> None:
     for mean_win, mean_loss in MEANS:
         found = janowski_equities(
             GRID,
@@ -46,7 +46,7 @@ def test_equities(owner: CubeOwner, is_jacoby: bool, indexes: tuple[float, float
         assert found == pytest.approx(expected, abs=1e-8)
 
 
-def test_the_opponent_sees_the_opposite() -> None:
+def test_opponents_equity_is_the_opposite() -> None:
     for owner in CubeOwner:
         own = janowski_equities(GRID, 1.5, 1.2, owner=owner, cube_life_index=0.3, opponent_cube_life_index=0.8)
         other = janowski_equities(
@@ -64,7 +64,7 @@ def test_arrays_broadcast() -> None:
 
 
 @pytest.mark.parametrize("index", [0.0, 0.25, 0.7, 1.0])
-def test_points_are_the_closed_forms(index: float) -> None:
+def test_points_match_the_closed_formulas(index: float) -> None:
     """Take and cash points of any index (Janowski 1993)."""
     mean_win, mean_loss = np.array(MEANS).T
     points = money_points(janowski(index), mean_win, mean_loss)
@@ -74,7 +74,7 @@ def test_points_are_the_closed_forms(index: float) -> None:
 
 
 def test_points_without_gammons() -> None:
-    """The well-known ones: a dead cube, and a live one, which is doubled where it is passed."""
+    """The known values of a dead cube and of a live cube, for which the double point equals the cash point."""
     dead, redouble = (money_points(janowski(0), owner=owner) for owner in (CubeOwner.CENTERED, CubeOwner.ON_ROLL))
     assert dead == redouble == pytest.approx((0.25, 0.5, 0.75, 1.0))
     assert money_points(janowski(1)) == pytest.approx((0.2, 0.8, 0.8, 0.8))
@@ -83,7 +83,7 @@ def test_points_without_gammons() -> None:
 @pytest.mark.parametrize("owner", [CubeOwner.CENTERED, CubeOwner.ON_ROLL])
 @pytest.mark.parametrize("is_jacoby", [False, True])
 @pytest.mark.parametrize("has_beavers", [False, True])
-def test_points_are_where_the_best_action_changes(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
+def test_best_action_changes_at_the_points(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
     for mean_win, mean_loss in MEANS:
         found = money_points(
             janowski(0.6, 0.8), mean_win, mean_loss, owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers
@@ -108,8 +108,8 @@ def test_points_are_where_the_best_action_changes(owner: CubeOwner, is_jacoby: b
             assert best(points.too_good_point - small) in ("double, pass", "no double")
 
 
-def test_indexes_of_the_owner() -> None:
-    """An owned cube goes by the index of its owner, a centered one by the mean."""
+def test_owners_index_is_used() -> None:
+    """An owned cube uses the index of its owner, a centered cube the mean of both."""
     found = [
         janowski_equities(0.6, owner=owner, cube_life_index=0.2, opponent_cube_life_index=0.8).item()
         for owner in CubeOwner
@@ -151,32 +151,32 @@ def random_sample() -> NDArray[np.float64]:
 
 
 def slow_equity(win: float, mean_win: float, mean_loss: float, owner: str, index: float) -> float:
-    """Between take and cash point: a centered cube is worth what it is if either player, who is as likely to turn it as
-    the other, may do so next, 4 / (4 - x) of the mean of both owned cubes (Janowski, 1993)."""
+    """Janowski (1993). Between the take and cash points either player is equally likely to turn a centered cube next,
+    so that its equity is 4 / (4 - x) of the mean of both owned cubes."""
 
     def owned(p: float, won: float, lost: float) -> float:
         return p * (won + lost + index / 2) - lost
 
-    mine, his = owned(win, mean_win, mean_loss), -owned(1 - win, mean_loss, mean_win)
-    return {"on_roll": mine, "opponent": his, "centered": 4 / (4 - index) * (mine + his) / 2}[owner]
+    mine, theirs = owned(win, mean_win, mean_loss), -owned(1 - win, mean_loss, mean_win)
+    return {"on_roll": mine, "opponent": theirs, "centered": 4 / (4 - index) * (mine + theirs) / 2}[owner]
 
 
 def first_decision(chances: list[float], owner: str, index: float) -> str:
-    """In words: take above the take point, double where that is worth more, cash what is passed; too good only where
-    the equity without a cube exceeds 1."""
+    """The decision of the first published model: take above the take point, double where the equity rises, cash where a
+    double is passed, too good only if the equity without a cube exceeds 1."""
     win, won, lost = twin.mean_points(chances)
     taken = 2 * slow_equity(win, won, lost, "opponent", index)
-    # the opponent passes where its own doubled cube is worth no more than -1
+    # the opponent passes where its own doubled cube is worth at most -1
     if 2 * slow_equity(1 - win, lost, won, "on_roll", index) <= -1:
         return "too good" if win * (won + lost) - lost > 1 else "double, pass"
-    if 2 * slow_equity(win, won, lost, "on_roll", index) < -1:  # it would not even take itself
+    if 2 * slow_equity(win, won, lost, "on_roll", index) < -1:  # the player on roll would not take either
         return "no double"
     return "double, take" if taken >= slow_equity(win, won, lost, owner, index) else "no double"
 
 
 @pytest.mark.parametrize("index", FIRST_INDEXES)
 @pytest.mark.parametrize("owner", OWNERS)
-def test_decisions_as_first_published(index: float, owner: CubeOwner) -> None:
+def test_decisions_match_the_first_model(index: float, owner: CubeOwner) -> None:
     found, actions = decide_money(janowski_first(index), random_sample(), owner=owner)
     words = {"no double": "NO_DOUBLE", "double, take": "DOUBLE_TAKE", "double, pass": "DOUBLE_PASS"}
     words["too good"] = "TOO_GOOD"
@@ -187,7 +187,7 @@ def test_decisions_as_first_published(index: float, owner: CubeOwner) -> None:
     assert len(set(expected)) >= (3 if index == 1 else 4)
 
 
-def test_an_opponents_cube_as_first_published_is_ours_seen_from_the_other_side() -> None:
+def test_opponents_cube_is_the_mirrored_own_cube() -> None:
     for win, won, lost in ((0.1, 1.3, 1.2), (0.45, 1.1, 1.4), (0.77, 1.25, 1.25), (0.95, 1.2, 1.0)):
         for index in FIRST_INDEXES:
             for owner, other in ((0, 0), (1, 2), (2, 1)):
@@ -197,8 +197,8 @@ def test_an_opponents_cube_as_first_published_is_ours_seen_from_the_other_side()
 
 @pytest.mark.parametrize("index", FIRST_INDEXES)
 @pytest.mark.parametrize("owner", OWNERS)
-def test_points_as_first_published_are_where_decisions_change(index: float, owner: CubeOwner) -> None:
-    """By halving, for W = 1.4 and L = 1.2."""
+def test_decisions_change_at_the_points_of_the_first_model(index: float, owner: CubeOwner) -> None:
+    """By bisection, for W = 1.4 and L = 1.2."""
 
     def first(holds: Callable[[str], bool]) -> float:
         low, high = 0.3, 0.999
@@ -219,15 +219,15 @@ def test_points_as_first_published_are_where_decisions_change(index: float, owne
 @pytest.mark.parametrize(
     ("index", "double", "redouble"), [(0, 0.5, 0.5), (2 / 3, (1 + 7 / 12) / (7 / 3), 5 / 7), (1, 0.8, 0.8)]
 )
-def test_janowskis_formulas_without_gammons(index: float, double: float, redouble: float) -> None:
-    """Initial double and redouble points of his paper, worked out by hand."""
+def test_points_match_janowskis_formulas_without_gammons(index: float, double: float, redouble: float) -> None:
+    """Initial double and redouble points from the paper, calculated by hand."""
     assert float(money_points(janowski_first(index)).double_point) == pytest.approx(double)
     owned = money_points(janowski_first(index), owner=CubeOwner.ON_ROLL)
     assert float(owned.double_point) == pytest.approx(redouble)
 
 
-def test_it_is_the_later_model_where_the_source_says_so() -> None:
-    """Owned cubes below the cash point; with a dead cube whatever it is; and a live cube's window."""
+def test_first_model_agrees_with_the_later_one_in_parts() -> None:
+    """They agree for owned cubes below the cash point, for dead cubes, and on the doubling window of a live cube."""
     for owner in OWNERS:
         for index in (0.0, 1.0):
             first, later = (money_points(model(index), 1.3, 1.2, owner=owner) for model in (janowski_first, janowski))

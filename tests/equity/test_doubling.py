@@ -1,4 +1,4 @@
-"""Decisions in money play against the twin: Jacoby, beavers, ties, and chances that are none."""
+"""Decisions in money play compared with a slow reference: Jacoby, beavers, ties, and invalid chances."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def random_sample() -> NDArray[np.float64]:
     return random_chances(2000, seed=3)
 
 
-def test_mean_points() -> None:
+def test_mean_points_match_the_reference() -> None:
     for chances in random_sample():
         assert mean_points(chances) == pytest.approx(twin.mean_points(chances.tolist()))
 
 
 @pytest.mark.parametrize("owner", CubeOwner)
 @pytest.mark.parametrize(("is_jacoby", "has_beavers"), [(False, False), (True, False), (True, True)])
-def test_decisions(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
+def test_decisions_match_the_reference(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None:
     strategy, indexes = janowski(0.65, 0.75), (0.65, 0.75)
     found, actions = decide_money(
         strategy, random_sample()[:150], owner=owner, is_jacoby=is_jacoby, has_beavers=has_beavers
@@ -71,7 +71,7 @@ def test_decisions(owner: CubeOwner, is_jacoby: bool, has_beavers: bool) -> None
             assert actions[row] == WORDS[twin.decision(now, taken, 1.0, 2 * taken if has_beavers else None)]
 
 
-def test_every_action_is_met() -> None:
+def test_sample_contains_every_action() -> None:
     chances = np.concatenate([random_sample(), random_chances(2000, seed=4) * [1, 1, 1, 0, 0]])
     _, actions = decide_money(janowski(0.7), chances, is_jacoby=False)
     assert set(actions) == {Action.NO_DOUBLE, Action.DOUBLE_TAKE, Action.DOUBLE_PASS, Action.TOO_GOOD}
@@ -79,8 +79,9 @@ def test_every_action_is_met() -> None:
     assert Action.TOO_GOOD not in actions
 
 
-def test_jacoby_may_make_a_bad_double_right_and_beavers_wrong_again() -> None:
-    """Who wins gammons only by doubling may double as an underdog with a taken cube below 0 (Kauder's paradox)."""
+def test_jacoby_and_beavers_change_the_decision() -> None:
+    """With the Jacoby rule a player wins gammons only after a double, so that an underdog may double although the
+    equity after a take is below 0 (Kauder's paradox)."""
     chances = np.array([[0.42, 0.42, 0.0, 0.0, 0.0]])
     plain = decide_money(janowski(0.0), chances, is_jacoby=True)
     assert plain[0].no_double.item() == pytest.approx(-0.16)
@@ -101,8 +102,8 @@ def test_jacoby_may_make_a_bad_double_right_and_beavers_wrong_again() -> None:
 @pytest.mark.parametrize(
     ("equities", "action", "worth"),
     [
-        ((0.2, 0.2, 0.2, 1.0), Action.DOUBLE_TAKE, 0.2),  # who is indifferent doubles
-        ((0.9, 1.0, 1.0, 1.0), Action.DOUBLE_PASS, 1.0),  # and passes
+        ((0.2, 0.2, 0.2, 1.0), Action.DOUBLE_TAKE, 0.2),  # equal equities: double
+        ((0.9, 1.0, 1.0, 1.0), Action.DOUBLE_PASS, 1.0),  # and pass
         ((1.0, 1.4, 1.4, 1.0), Action.DOUBLE_PASS, 1.0),
         ((1.1, 1.4, 1.4, 1.0), Action.TOO_GOOD, 1.1),
         ((1.1, 0.9, 0.9, 1.0), Action.NO_DOUBLE, 1.1),
@@ -110,18 +111,18 @@ def test_jacoby_may_make_a_bad_double_right_and_beavers_wrong_again() -> None:
         ((0.5, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED), Action.NO_DOUBLE, 0.5),
     ],
 )
-def test_best_actions(equities: tuple[float, ...], action: Action, worth: float) -> None:
+def test_best_action_of_ties(equities: tuple[float, ...], action: Action, worth: float) -> None:
     assert best_action(CubeEquities(*equities)) == action
     assert best_equity(CubeEquities(*equities)) == worth
 
 
-def test_strategies_turn_with_the_board() -> None:
+def test_turned_strategy_exchanges_the_indexes() -> None:
     assert turned_strategy(janowski(0.2, 0.9)) == janowski(0.9, 0.2)
     assert turned_strategy(jump(0.1)) == jump(0.1)
     assert janowski(0.4) == Strategy(0, 0.4, 0.4)
 
 
-def test_invalid_chances_models_and_owners_are_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     rows: list[tuple[Any, str]] = [
         ([[0.5, 0.6, 0, 0, 0]], "expected win >= win_gammon >= win_backgammon and .*, got 0.5, 0.6, 0, 0, 0"),
         ([[0.5, 0.1, 0.2, 0, 0]], "got 0.5, 0.1, 0.2, 0, 0"),
@@ -144,4 +145,4 @@ def test_invalid_chances_models_and_owners_are_refused() -> None:
             (partial(janowski, 0.5, 2), "expected a cube life index from 0 to 1, got 2"),
         ],
     )
-    decide_money(first, one, owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count by now
+    decide_money(first, one, owner=CubeOwner.ON_ROLL, is_jacoby=True)  # gammons count once the cube was turned

@@ -1,4 +1,4 @@
-"""The 330 positions in which a trailer can first double, when PubEval's choices are played."""
+"""The 330 positions in which the trailer can first double after PubEval's plays."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ def pips(boards: Boards) -> np.ndarray:
     return (np.maximum(boards, 0) * np.arange(26)).sum(axis=1)
 
 
-class Teller(PubEval):
-    """Plays as PubEval, and says of a position its pips, which are no chances but can be recognised."""
+class PipEvaluator(PubEval):
+    """Plays like PubEval, but returns pip counts instead of chances, so that a test can recognise the positions."""
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         return Evaluations(np.tile(pips(boards)[:, None], (1, 5)).astype(np.float32), np.zeros(len(boards), np.int8))
 
 
-def test_first_doubles() -> None:
-    """Each is the chosen play of its roll, or of two, with the trailer on roll, and as frequent as these."""
-    player: Any = Teller()
+def test_first_doubles_follow_the_chosen_plays() -> None:
+    """Each position follows from the chosen play of one roll, or of two, with the trailer on roll, and has the weight
+    of these rolls."""
+    player: Any = PipEvaluator()
     boards, weights, chances = (first_doubles(player)[name] for name in STATES)
     assert (len(boards), weights.sum()) == (330, pytest.approx(1))
     assert (chances[:, 0] == pips(boards)).all()

@@ -1,4 +1,4 @@
-"""The jump model: published check values to four digits, its limits, and the formulas as they were published."""
+"""The jump model: published values to four digits, its limits, and the published formulas."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_published_linear_points(
 
 @pytest.mark.parametrize("mean_win", [1.0, 1.3, 2.0])
 @pytest.mark.parametrize("mean_loss", [1.0, 1.25, 1.8])
-def test_published_formulas(mean_win: float, mean_loss: float) -> None:
-    """The closed forms of the take and cash points, and the slopes and turning equities of the curves."""
+def test_curves_match_the_published_formulas(mean_win: float, mean_loss: float) -> None:
+    """Closed formulas of take and cash points, slopes, and equities at which the cube is turned."""
     won, lost, a = mean_win, mean_loss, 0.09
     width = won + lost + 0.5
     take, cash = (lost - 0.5) / width, (lost + 1) / width
@@ -70,7 +70,7 @@ def test_published_formulas(mean_win: float, mean_loss: float) -> None:
     assert curve_equity(centered, take) == pytest.approx(a / 6 * width * (lost + 1) / (lost - 0.5) - 1)
 
 
-def test_without_jumps_the_cube_is_live() -> None:
+def test_model_without_jumps_has_a_live_cube() -> None:
     for owner in (CubeOwner.CENTERED, CubeOwner.ON_ROLL):
         for is_jacoby in (False, True):
             still, live = (
@@ -80,7 +80,7 @@ def test_without_jumps_the_cube_is_live() -> None:
 
 
 @pytest.mark.parametrize("is_jacoby", [False, True])
-def test_curves_rise_from_sure_loss_to_sure_win(is_jacoby: bool) -> None:
+def test_curves_rise_from_loss_to_win(is_jacoby: bool) -> None:
     means = [1.0, 1.2, 1.6, 3.0]
     for volatility in (0.113, MOST_VOLATILITY):
         for mean_win in means:
@@ -96,7 +96,7 @@ def test_curves_rise_from_sure_loss_to_sure_win(is_jacoby: bool) -> None:
 
 
 @pytest.mark.parametrize("jumps", JUMPS)
-def test_the_formulas_are_near_the_solution(jumps: str) -> None:
+def test_formulas_are_near_the_solution(jumps: str) -> None:
     solved = solve_jumps(1.25, 1.1, 0.1, jumps=jumps)
     for owner, equities in enumerate((solved.centered, solved.owned, solved.opponent_owned)):
         linear = [curve_equity(jump_curve(1.25, 1.1, owner, 0.1, 0.1), p) for p in solved.chances.tolist()]
@@ -106,9 +106,9 @@ def test_the_formulas_are_near_the_solution(jumps: str) -> None:
 
 @pytest.mark.parametrize("jumps", JUMPS)
 @pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.0, 1.0), (1.25, 1.25), (1.5, 1.2), (1.2, 1.5)])
-def test_the_jacoby_rule_against_the_solution(mean_win: float, mean_loss: float, jumps: str) -> None:
-    """Of the centered cube, and of the winning chance from which it is turned. Without the rule equities are up to
-    0.04 off; the formulas of the one rule are far off by the other where gammons occur."""
+def test_jacoby_formulas_are_near_the_solution(mean_win: float, mean_loss: float, jumps: str) -> None:
+    """Compares the equity of a centered cube and its double point. Without the rule equities differ by up to 0.04. With
+    gammons the formulas of one rule differ much from the solution of the other."""
     solved = solve_jumps(mean_win, mean_loss, 0.113, jumps=jumps, is_jacoby=True)
     far, near = (
         np.array([curve_equity(jump_curve(mean_win, mean_loss, 0, 0.113, 0.113, rule), p) for p in GRID.tolist()])
@@ -122,7 +122,7 @@ def test_the_jacoby_rule_against_the_solution(mean_win: float, mean_loss: float,
     assert points.double_point == pytest.approx(solved.points().double_point, abs=0.04)
 
 
-def test_the_jacoby_rule_without_gammons_changes_nothing() -> None:
+def test_jacoby_changes_nothing_without_gammons() -> None:
     for owner in OWNERS:
         plain, jacoby = (jump_curve(1.0, 1.0, owner, 0.1, 0.15, rule) for rule in (False, True))
         assert jacoby == pytest.approx(plain)
@@ -151,24 +151,24 @@ GAME_CHANCES = np.array([0.5, 0.13, 0.0, 0.13, 0.0])
 SCORES = [(9, 9, 1, 0), (5, 7, 1, 0), (7, 4, 2, 1), (3, 5, 1, 0), (4, 4, 2, 2)]
 
 
-def seen(curve: Curve, chance: float, size: float) -> float:
-    """The mean over two jumps of the same size, up and down: their mean absolute size is that size."""
+def mean_after_jump(curve: Curve, chance: float, size: float) -> float:
+    """Mean equity after a jump of `size` up or down, which is also the mean absolute jump."""
     return (curve_equity(curve, chance - size) + curve_equity(curve, chance + size)) / 2
 
 
 @pytest.mark.parametrize(("away", "opponent_away"), [(9, 9), (5, 7), (3, 4), (7, 5)])
-def test_a_jump_at_a_bend_costs_what_the_mean_says(away: int, opponent_away: int) -> None:
+def test_equity_at_a_bend_is_the_mean_after_jumps(away: int, opponent_away: int) -> None:
     live = model_curves(janowski(1), published_met().cells, MatchGame(away, opponent_away), 1, shares_of(GAME_CHANCES))
     size = 0.06
     found = centered_jump_curve(live.centered, size)
-    assert found.at_high == pytest.approx(seen(live.centered, live.centered.high, size), abs=1e-12)
-    assert found.at_low == pytest.approx(seen(live.centered, live.centered.low, size), abs=1e-12)
+    assert found.at_high == pytest.approx(mean_after_jump(live.centered, live.centered.high, size), abs=1e-12)
+    assert found.at_low == pytest.approx(mean_after_jump(live.centered, live.centered.low, size), abs=1e-12)
     owned = owned_jump_curve(live.owned, live.owned.high, size)
-    assert owned.at_high == pytest.approx(seen(live.owned, live.owned.high, size), abs=1e-12)
+    assert owned.at_high == pytest.approx(mean_after_jump(live.owned, live.owned.high, size), abs=1e-12)
 
 
 @pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.0, 1.0), (1.25, 1.25), (1.4, 1.1), (1.1, 1.8)])
-def test_the_published_formulas_for_money_are_the_same(mean_win: float, mean_loss: float) -> None:
+def test_match_curves_agree_with_published_money_formulas(mean_win: float, mean_loss: float) -> None:
     for local in (0.0, 0.06, 0.113):
         for owner in (0, 1, 2):
             money, live = (jump_curve(mean_win, mean_loss, owner, 0.1, size) for size in (local, 0.0))
@@ -183,7 +183,7 @@ def test_the_published_formulas_for_money_are_the_same(mean_win: float, mean_los
             assert found == pytest.approx(money)
 
 
-def test_without_jumps_the_cube_of_a_match_is_live() -> None:
+def test_match_without_jumps_has_a_live_cube() -> None:
     for row in random_chances(20, seed=5):
         for away, opponent_away, cube, owner in SCORES:
             game = MatchGame(away, opponent_away)
@@ -193,8 +193,8 @@ def test_without_jumps_the_cube_of_a_match_is_live() -> None:
             assert still == pytest.approx(live, abs=1e-12)
 
 
-def test_a_long_match_is_money() -> None:
-    """Where mwc is straight in the points, but for cubes that end the match."""
+def test_long_match_agrees_with_money() -> None:
+    """For mwc that is linear in the points, apart from cubes that end the match."""
     cells = decided_cells(64)
     points = np.arange(65)
     cells[:, 1:, 1:] = (0.5 + 0.005 * (points[None, :] - points[:, None]))[1:, 1:]
@@ -205,8 +205,8 @@ def test_a_long_match_is_money() -> None:
 
 
 @pytest.mark.parametrize(("away", "opponent_away", "cube", "owner"), SCORES)
-def test_the_formulas_for_matches_are_near_the_solution(away: int, opponent_away: int, cube: int, owner: int) -> None:
-    """Within some thousandths of mwc on average, and twice as near as a cube without jumps."""
+def test_match_formulas_are_near_the_solution(away: int, opponent_away: int, cube: int, owner: int) -> None:
+    """The mean error is a few thousandths of mwc, half of the error without jumps."""
     twin, game = match_twin(away, opponent_away, [0.26, 0, 0.26, 0]), MatchGame(away, opponent_away)
     exact = solved_match(twin, cube, 0.1, 100)[owner]
     shares, gaps = shares_of(GAME_CHANCES), []
@@ -219,7 +219,7 @@ def test_the_formulas_for_matches_are_near_the_solution(away: int, opponent_away
     assert gaps[0] < 0.5 * gaps[1]
 
 
-def test_curves_of_matches_rise() -> None:
+def test_match_curves_rise() -> None:
     for away in range(2, 13):
         for opponent_away in range(2, 13):
             for cube in (1, 2, 4):
@@ -231,8 +231,8 @@ def test_curves_of_matches_rise() -> None:
                     assert 0 <= curve.low <= curve.high <= 1
 
 
-def test_local_jumps_change_doubles_and_nothing_else() -> None:
-    """The more chances jump here, the earlier a double; take and cash points go by the mean volatility."""
+def test_local_jumps_change_only_double_points() -> None:
+    """A larger local volatility gives earlier doubles. Take and cash points depend on the mean volatility."""
     for points_of in (
         lambda model: match_points(model, published_met().cells, MatchGame(7, 9), 1, 0, GAME_CHANCES),
         lambda model: money_points(model, 1.26, 1.26),

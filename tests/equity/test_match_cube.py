@@ -1,4 +1,4 @@
-"""The cube in a match against its twin, money play and the rules."""
+"""Cube equities in a match compared with a slow reference, money play and the rules."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def random_sample() -> NDArray[np.float64]:
 
 
 def shares(chances: list[float]) -> list[float]:
-    """Shares of gammons and backgammons of wins and of losses."""
+    """Shares of gammons and backgammons in wins and losses."""
     win, *gammons = chances
     whole = (win, win, 1 - win, 1 - win)
     return [part / total if total else 0.0 for part, total in zip(gammons, whole, strict=True)]
 
 
 @each(("away", "opponent_away", "cube", "owner"), STAKES)
-def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
+def test_equities_match_the_reference(away: int, opponent_away: int, cube: int, owner: int) -> None:
     indexes = 0.6, 0.8
     for row in random_sample():
         slow, win = match_twin(away, opponent_away, shares(row.tolist())), float(row[0])
@@ -45,7 +45,7 @@ def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
             janowski(*indexes), published_met().cells, MatchGame(away, opponent_away), cube, owner, row
         )
         if owner == 0 and (away <= cube or opponent_away <= cube):
-            index = indexes[1] if away <= cube else indexes[0]  # the other has no use for the cube
+            index = indexes[1] if away <= cube else indexes[0]  # the other side gains nothing from the cube
         else:
             index = (sum(indexes) / 2, *indexes)[owner]
         now = index * slow.live(cube, OWNERS[owner], win) + (1 - index) * slow.dead(cube, win)
@@ -58,7 +58,7 @@ def test_equities(away: int, opponent_away: int, cube: int, owner: int) -> None:
         assert found.double_pass == slow.after(cube)
 
 
-def test_a_live_cube_at_every_score() -> None:
+def test_live_cube_matches_the_reference_at_every_score() -> None:
     for away, opponent_away in product(range(1, 13), repeat=2):
         chances = random_sample()[(away + opponent_away) % len(random_sample())]
         game, twin = MatchGame(away, opponent_away), match_twin(away, opponent_away, shares(chances.tolist()))
@@ -68,7 +68,7 @@ def test_a_live_cube_at_every_score() -> None:
             assert found.no_double == pytest.approx(expected, abs=1e-9)
 
 
-def test_points_are_where_equities_meet() -> None:
+def test_equities_are_equal_at_the_points() -> None:
     strategy, row = janowski(0.7), np.array([0.5, 0.12, 0.01, 0.13, 0.0])
     for away, opponent_away, cube, owner in ((9, 9, 1, 0), (5, 7, 2, 1), (4, 3, 1, 0), (7, 9, 1, 0)):
         game = MatchGame(away, opponent_away)
@@ -90,8 +90,8 @@ def test_points_are_where_equities_meet() -> None:
         assert turned.double_take == pytest.approx(turned.double_pass, abs=1e-9)
 
 
-def test_long_matches_are_like_money() -> None:
-    """mwc that grows by as much for every point: equities are those of money play, and so are actions."""
+def test_long_matches_agree_with_money() -> None:
+    """For mwc that is linear in the points, equities and actions are those of money play."""
     length = 512
     cells = np.full((2, length + 1, length + 1), np.nan)
     points = np.arange(length + 1)
@@ -106,7 +106,7 @@ def test_long_matches_are_like_money() -> None:
                 assert (found.double_take - 0.5) / cube * 1e5 == pytest.approx(money.double_take, abs=0.03)
 
 
-def test_rules_of_the_match() -> None:
+def test_crawford_and_last_games_follow_the_rules() -> None:
     row = np.array([0.3, 0.05, 0.0, 0.1, 0.0])
     crawford = match_equities(janowski(), published_met().cells, MatchGame(4, 1, True), 1, 0, row)
     assert crawford[1:] == (NOT_ALLOWED,) * 3
@@ -115,7 +115,7 @@ def test_rules_of_the_match() -> None:
         1 - published_met().mwc(1, 2, is_post_crawford=True)
     )
     assert crawford.no_double == pytest.approx(expected)
-    # after the crawford game the trailer doubles at once, whatever his chances
+    # after the Crawford game the trailer doubles immediately at any winning chance
     for win in (0.1, 0.3, 0.5):
         chances = np.array([win, 0.2 * win, 0, 0, 0])
         trailer = match_equities(janowski(), published_met().cells, MatchGame(4, 1), 1, 0, chances)
@@ -125,7 +125,7 @@ def test_rules_of_the_match() -> None:
     assert last.double_take == NOT_ALLOWED
 
 
-def test_mwc_after_games() -> None:
+def test_mwc_after_games_matches_the_table() -> None:
     for away in range(1, 13):
         for opponent_away in range(1, 13):
             for points in (-24, -3, -2, -1, 1, 2, 6):
@@ -135,8 +135,8 @@ def test_mwc_after_games() -> None:
                     assert found == published_met().after(score, points)
 
 
-def test_a_double_that_is_never_right() -> None:
-    """A gammon wins the match with the cube as it is, and no more with a higher one."""
+def test_double_that_is_never_right_has_no_point() -> None:
+    """A gammon wins the match even without a double."""
     chances = np.array([0.5, 0.45, 0.0, 0.1, 0.0])
     points = match_points(janowski(0), published_met().cells, MatchGame(2, 5), 1, 0, chances)
     assert points.double_point == NEVER

@@ -1,4 +1,4 @@
-"""Match equity tables as objects: scores, games, take points, sides; and what is none."""
+"""The match equity table class: scores, results of games, take points, sides, and invalid tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MET = MatchEquity.of("hand", BEFORE, POST)
 FAVOURITE = MatchEquity.of("favourite", BEFORE + 0.02, [0.51, 0.5, 0.34, 0.33], [0.49, 0.47, 0.3, 0.29])
 
 
-def test_scores() -> None:
+def test_mwc_at_scores() -> None:
     assert (MET.length, MET.post_crawford_length) == (4, 4)
     assert MET.mwc(2, 3) == 0.6
     assert MET.mwc(1, 3) == 0.75
@@ -32,7 +32,7 @@ def test_scores() -> None:
     assert repr(MET) == "MatchEquity(hand, to 4-away)"
 
 
-def test_scores_as_objects() -> None:
+def test_mwc_of_score_objects() -> None:
     assert MET.at(MatchScore(1, 3, is_crawford=True)) == 0.75
     assert MET.at(MatchScore(1, 3)) == pytest.approx(0.68)
     assert MET.at(MatchScore(2, 3)) == 0.6
@@ -46,17 +46,17 @@ def test_scores_as_objects() -> None:
         (MatchScore(2, 3), -2, 0.3),
         (MatchScore(2, 3), 2, 1.0),
         (MatchScore(2, 3), -3, 0.0),
-        (MatchScore(1, 3, is_crawford=True), -1, 0.51),  # and now it is over
+        (MatchScore(1, 3, is_crawford=True), -1, 0.51),  # after it
         (MatchScore(1, 3), -1, 0.51),
         (MatchScore(1, 3), -2, 0.5),
         (MatchScore(3, 1), 2, 0.5),
     ],
 )
-def test_scores_after_a_game(score: MatchScore, points: int, expected: float) -> None:
+def test_mwc_after_a_game(score: MatchScore, points: int, expected: float) -> None:
     assert MET.after(score, points) == expected
 
 
-def test_games() -> None:
+def test_game_worths() -> None:
     game = MET.game(MatchScore(4, 4))
     assert game == GameMwc((0.6, 0.7, 0.8), (0.4, 0.3, 0.2))
     assert game.gammon_value == pytest.approx(0.1 / 0.2)
@@ -76,7 +76,7 @@ def test_take_points() -> None:
     assert MET.take_point(MatchScore(2, 1)) == pytest.approx(0.0)
 
 
-def test_sides() -> None:
+def test_sides_are_symmetric() -> None:
     assert MET.asymmetry == pytest.approx(0, abs=1e-15)
     assert FAVOURITE.asymmetry == pytest.approx(0.04)
     other = FAVOURITE.flip()
@@ -88,7 +88,7 @@ def test_sides() -> None:
     assert np.allclose(other.flip().cells, FAVOURITE.cells, rtol=0, atol=1e-15, equal_nan=True)
 
 
-def test_cells_are_for_kernels_to_read() -> None:
+def test_cells_have_the_layout_of_kernels() -> None:
     assert MET.cells.shape == (2, 5, 5)
     assert MET.cells.flags.c_contiguous
     with pytest.raises(ValueError, match="read-only"):
@@ -131,7 +131,7 @@ def test_invalid_tables_and_scores_are_refused() -> None:
     )
 
 
-def test_scores_beyond_a_shorter_row() -> None:
+def test_scores_beyond_a_short_row_are_refused() -> None:
     short = MatchEquity.of("short", BEFORE, POST[:3])
     assert short.post_crawford_length == 3
     assert short.mwc(3, 1, is_post_crawford=True) == 0.32
@@ -141,7 +141,7 @@ def test_scores_beyond_a_shorter_row() -> None:
 
 
 @pytest.mark.parametrize("away", [1.0, 1.5, True, "1", None, [1]])
-def test_points_to_go_are_whole_numbers(away: Any) -> None:
+def test_points_to_go_must_be_integers(away: Any) -> None:
     met = MatchEquity.of("example", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49])
     for score in ((away, 1), (1, away)):
         with pytest.raises(InvalidScoreError, match="expected points to go as integers, got"):

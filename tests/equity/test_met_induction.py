@@ -1,4 +1,4 @@
-"""Match equity tables by induction: the published table, a literal twin, a diffusion, and other people's tables."""
+"""Induced match equity tables compared with the published table, a slow reference, a diffusion, and other tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def table() -> MatchEquity:
 
 
 def installed(name: str) -> MetTable:
-    """A table that gnubg comes with. Skips where it does not."""
+    """A table that is installed with gnubg. Skips the test if it is missing."""
     path = INSTALLED / name
     if not path.is_file():
         pytest.skip(f"no {path} (Debian package gnubg-data)")
@@ -40,7 +40,7 @@ def installed(name: str) -> MetTable:
 
 
 def random_states(seed: int) -> OpeningStates:
-    """States with chances about as in the opening."""
+    """States with chances similar to those of the opening."""
     generator = np.random.default_rng(seed)
     weights = generator.random(330)
     win = 0.5 + 0.06 * generator.standard_normal(330)
@@ -50,7 +50,7 @@ def random_states(seed: int) -> OpeningStates:
     return OpeningStates(weights / weights.sum(), chances)
 
 
-def test_all_cells_of_the_published_table(table: MatchEquity) -> None:
+def test_cells_match_the_published_table(table: MatchEquity) -> None:
     differences = [
         abs(2 * table.mwc(row + 1, row + 2 + column) - 1 - equity)
         for row, equities in enumerate(published.TABLE)
@@ -61,8 +61,9 @@ def test_all_cells_of_the_published_table(table: MatchEquity) -> None:
     assert [table.mwc(away, away) for away in range(1, 13)] == [0.5] * 12
 
 
-def test_the_published_chances_of_winning_the_match(table: MatchEquity) -> None:
-    """Printed to 0.1, so within 0.05; what they follow from is rounded too, which is 0.0002 at 3-away 11-away."""
+def test_mwc_matches_the_published_chances(table: MatchEquity) -> None:
+    """The values are printed to 0.1, so they agree within 0.05. The row they follow from is rounded too, which adds
+    0.0002 at 3-away 11-away."""
     for row, percents in enumerate(published.MWC_PERCENT):
         for column, percent in enumerate(percents):
             assert abs(100 * table.mwc(row + 1, row + 2 + column) - percent) < 0.0502
@@ -70,14 +71,14 @@ def test_the_published_chances_of_winning_the_match(table: MatchEquity) -> None:
         assert abs(100 * table.mwc(away, 1, is_post_crawford=True) - percent) < 0.0501
 
 
-def test_the_published_crawford_row() -> None:
+def test_crawford_row_matches_the_publication() -> None:
     row = (1 - np.array(published.EARLIER_POST_CRAWFORD)) / 2
     found = 2 * crawford_row(row, 2 * published.EARLIER_GAMMON_CHANCE) - 1
     assert np.abs(found - published.EARLIER_CRAWFORD).max() < 0.0005
 
 
-def test_tables_that_were_made_by_rollouts_and_by_others(table: MatchEquity) -> None:
-    """The differences that the author names, and those of the table on the web."""
+def test_differences_to_rollout_tables(table: MatchEquity) -> None:
+    """The differences stated by the author, and those of the table on the web."""
     for name, most, place in (("mec26.xml", 0.0051, (1, 3)), ("g11.xml", 0.0126, (4, 10))):
         other = installed(name).before
         assert other is not None
@@ -90,21 +91,21 @@ INDEXES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 
 def distance(name: str, index: float) -> float:
-    """The largest difference of any cell to 12-away between a table that gnubg comes with and one induced from the
-    published row with a cube that is so live."""
+    """The largest difference to 12-away between a table installed with gnubg and one induced from the published row
+    with this cube life index."""
     other = installed(name).before
     assert other is not None
     return float(np.abs(induced_table("x", ROW, RATE, index).cells[0, 1:, 1:] - other[:12, :12]).max())
 
 
 @pytest.mark.parametrize("name", ["Rockwell-Kazaross.xml", "Kazaross-XG2.xml"])
-def test_a_cube_that_is_live_by_four_fifths_is_closest_to_rollouts(name: str) -> None:
+def test_index_of_0_8_is_closest_to_rollout_tables(name: str) -> None:
     assert min(INDEXES, key=lambda index: distance(name, index)) == 0.8
     assert distance(name, 0.8) < 0.006 < min(distance(name, index) for index in INDEXES if index != 0.8)
 
 
-def test_a_table_that_was_induced_is_closest_to_a_live_cube() -> None:
-    """Mec26, of a gammon rate of 26 %."""
+def test_live_cube_is_closest_to_an_induced_table() -> None:
+    """For mec26, with a gammon rate of 26 %."""
     sizes = [distance("mec26.xml", index) for index in INDEXES]
     assert sizes[0] == pytest.approx(0.0051, abs=5e-5)
     assert sizes[INDEXES.index(0.8)] == pytest.approx(0.0103, abs=5e-5)
@@ -112,7 +113,7 @@ def test_a_table_that_was_induced_is_closest_to_a_live_cube() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.2, RATE, 0.6])
-def test_tables_are_those_of_the_description(rate: float) -> None:
+def test_tables_match_the_reference(rate: float) -> None:
     expected = described_table(published.POST_CRAWFORD, rate / 2)
     table = induced_table("x", ROW, rate)
     assert max(abs(2 * table.mwc(*score) - 1 - equity) for score, equity in expected.items()) < 1e-12
@@ -120,7 +121,7 @@ def test_tables_are_those_of_the_description(rate: float) -> None:
 
 
 @pytest.mark.parametrize(("rate", "index"), [(RATE, 0.8), (0.0, 0.3), (1.0, 1.0), (0.6, 0.0)])
-def test_cells_are_mixtures_of_a_live_and_a_dead_cube(rate: float, index: float) -> None:
+def test_cells_are_mixtures_of_live_and_dead_cubes(rate: float, index: float) -> None:
     table = induced_table("x", post_crawford_row(random_states(4).fair(), 14), rate, index)
     for away, opponent_away in product(range(2, 15), repeat=2):
         twin = MatchTwin(
@@ -131,8 +132,8 @@ def test_cells_are_mixtures_of_a_live_and_a_dead_cube(rate: float, index: float)
         assert table.mwc(away, opponent_away) == pytest.approx(expected, abs=1e-9)
 
 
-def test_tables_are_those_of_a_diffusion() -> None:
-    """On a grid of 1/200 the error of the diffusion is 0.0007 at most, and by twice that on one of 1/100."""
+def test_tables_match_a_diffusion() -> None:
+    """The error of the diffusion is at most 0.0007 on a grid of 1/200, and at most twice that on a grid of 1/100."""
     table = induced_table("x", ROW[:7], RATE)
     errors = []
     for grid in (100, 200):
@@ -144,8 +145,8 @@ def test_tables_are_those_of_a_diffusion() -> None:
 
 
 @pytest.mark.parametrize("index", [0.0, 0.3, 0.8])
-def test_mixtures_lie_between_a_dead_and_a_live_cube_at_2_away_3_away(index: float) -> None:
-    """Where only scores with 1-away follow, the table is linear in the index."""
+def test_mixtures_lie_between_dead_and_live_cubes(index: float) -> None:
+    """At 2-away 3-away, where only scores with 1-away can follow, the table is linear in the index."""
     found, dead, live = (induced_table("x", ROW, RATE, x).mwc(2, 3) for x in (index, 0.0, 1.0))
     assert found == pytest.approx(index * live + (1 - index) * dead, abs=1e-15)
     lost, lost_gammon, won = 1 - crawford_row(ROW, RATE)[1], 0.5, crawford_row(ROW, RATE)[2]
@@ -155,14 +156,14 @@ def test_mixtures_lie_between_a_dead_and_a_live_cube_at_2_away_3_away(index: flo
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_post_crawford_rows_are_those_of_the_description(seed: int) -> None:
+def test_post_crawford_rows_match_the_reference(seed: int) -> None:
     states = random_states(seed)
     expected = described_post_crawford(states.weights.tolist(), states.chances.tolist(), 15)
     assert np.abs((1 - np.array(expected)) / 2 - post_crawford_row(states, 15)).max() < 1e-12
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_fair_states_are_of_equal_players(seed: int) -> None:
+def test_fair_states_have_equal_players(seed: int) -> None:
     states = random_states(seed)
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = states.fair().means
     assert win == pytest.approx(0.5, abs=1e-14)
@@ -174,7 +175,7 @@ def test_fair_states_are_of_equal_players(seed: int) -> None:
     assert post_crawford_row(states.fair(), 3)[2] == pytest.approx((0.5 + states.gammon_rate / 2) / 2)
 
 
-def test_states_with_another_gammon_rate() -> None:
+def test_states_can_have_another_gammon_rate() -> None:
     states = random_states(1).fair()
     changed = states.with_gammon_rate(0.3)
     assert changed.gammon_rate == pytest.approx(0.3)
@@ -183,9 +184,9 @@ def test_states_with_another_gammon_rate() -> None:
     assert without.fair().with_gammon_rate(0.3).gammon_rate == 0
 
 
-def test_what_cells_gain_from_gammons() -> None:
-    """At 1-away 2-away a point of gammon rate costs the leader a quarter of a percent: half of the games are lost, and
-    0.5 is at stake in each gammon."""
+def test_cells_change_with_the_gammon_rate() -> None:
+    """At 1-away 2-away a percentage point of gammon rate costs the leader a quarter of a percentage point: half of the
+    games are lost, and each gammon costs 0.5."""
 
     def table(rate: float) -> MatchEquity:
         return induced_table("x", ROW, rate)
@@ -195,11 +196,11 @@ def test_what_cells_gain_from_gammons() -> None:
     assert change[0, 2, 1] == pytest.approx(0.0025)
     difference = table(RATE + 0.01).cells - table(RATE).cells
     assert np.nanmax(np.abs(difference - change)) < 2e-5
-    assert np.nanmax(np.abs(change[1])) == 0  # of the row that is given
+    assert np.nanmax(np.abs(change[1])) == 0  # the given row
     assert np.isfinite(slopes(table, 0.0)[0, 1:, 1:]).all()
 
 
-def test_the_more_points_to_go_the_worse() -> None:
+def test_mwc_falls_with_points_to_go() -> None:
     row = post_crawford_row(random_states(2).fair(), 25)
     for index in (0.0, 0.5, 1.0):
         cells = induced_table("x", row, 0.26, index).cells[0, 1:, 1:]
@@ -220,5 +221,5 @@ WRONG: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-def test_invalid_numbers_are_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     all_raise(InvalidParameterError, WRONG)

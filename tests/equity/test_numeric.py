@@ -1,4 +1,5 @@
-"""The live cube found on a grid: against its formulas, a slow twin that steps back in time, and the jump model."""
+"""The live cube computed on a grid, compared with formulas, a slow reference that steps back in time, and the jump
+model."""
 
 from __future__ import annotations
 
@@ -25,11 +26,11 @@ CHANCES = np.array([0.5, 0.138, 0.0, 0.138, 0.0])
 Sides = NDArray[np.float64]
 
 
-def stepped_back(
+def step_back_in_time(
     sides: Sides, turned: Sides | None, passed: float, dropped: float, doubles: bool, is_doubled: bool
 ) -> Sides:
-    """Step by step back in time, as the source has it: each side drifts for a moment, then both may turn the cube; in
-    money play (no `turned`) that leads to twice the equities of the moment."""
+    """Steps back in time as in the source. In each step the position drifts, then either side may double. In money play
+    (`turned` is None) a double leads to twice the current equities."""
     now = sides.copy()
     for _ in range(20_000):
         later, following = now.copy(), 2 * now if turned is None else turned
@@ -58,13 +59,13 @@ def match_formulas(game: MatchGame, cube_value: int, points: int) -> Sides:
     return np.array([[curve_equity(curve, place / points) for place in range(points + 1)] for curve in found])
 
 
-def test_without_gammons_the_formulas_come_out_exactly() -> None:
-    """The take and cash points, 1/5 and 4/5, are on the grid."""
+def test_formulas_are_exact_without_gammons() -> None:
+    """The take and cash points, 1/5 and 4/5, lie on the grid."""
     assert numeric.drifting_money(points=100) == pytest.approx(money_formulas(1, 1, 100), abs=1e-10)
 
 
 @pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.3, 1.25), (2.0, 1.0), (1.5, 2.5), (3.0, 3.0)])
-def test_the_formulas_come_out_as_the_grid_narrows(mean_win: float, mean_loss: float) -> None:
+def test_grid_converges_to_the_formulas(mean_win: float, mean_loss: float) -> None:
     for points in (50, 200, 800):
         found = numeric.drifting_money(mean_win, mean_loss, points)
         error = np.abs(found - money_formulas(mean_win, mean_loss, points)).max()
@@ -72,14 +73,14 @@ def test_the_formulas_come_out_as_the_grid_narrows(mean_win: float, mean_loss: f
 
 
 @pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.0, 1.0), (1.5, 1.2)])
-def test_money_by_steps_back_in_time(mean_win: float, mean_loss: float) -> None:
+def test_money_matches_steps_back_in_time(mean_win: float, mean_loss: float) -> None:
     start = np.linspace(-mean_loss, mean_win, 21)[None].repeat(3, 0)
-    expected = stepped_back(start, None, 1.0, -1.0, True, True)
+    expected = step_back_in_time(start, None, 1.0, -1.0, True, True)
     assert numeric.drifting_money(mean_win, mean_loss, 20) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("game", [MatchGame(3, 4), MatchGame(2, 8), MatchGame(7, 5)])
-def test_a_match_by_steps_back_in_time(game: MatchGame) -> None:
+def test_matches_match_steps_back_in_time(game: MatchGame) -> None:
     cells, shares = published_met().cells, shares_of(CHANCES)
     expected: Sides | None = None
     for value in (8, 4, 2, 1):
@@ -92,19 +93,21 @@ def test_a_match_by_steps_back_in_time(game: MatchGame) -> None:
         else:
             assert expected is not None
             passed, dropped = mwc_after(cells, game, value), mwc_after(cells, game, -value)
-            expected = stepped_back(start, expected, passed, dropped, game.away > value, game.opponent_away > value)
+            expected = step_back_in_time(
+                start, expected, passed, dropped, game.away > value, game.opponent_away > value
+            )
     assert numeric.drifting_match(cells, game, CHANCES, points=20) == pytest.approx(expected, abs=1e-9)
 
 
-def test_in_a_match_it_is_the_algorithm_of_keith() -> None:
+def test_drifting_match_agrees_with_keiths_algorithm() -> None:
     for away, opponent_away in ((2, 3), (3, 4), (4, 4), (5, 3), (9, 11)):
         game = MatchGame(away, opponent_away)
         found = numeric.drifting_match(published_met().cells, game, CHANCES, points=400)
         assert found == pytest.approx(match_formulas(game, 1, 400), abs=2 / 400)
 
 
-def test_a_player_too_good_to_double_does_not_cash() -> None:
-    """2-away, 8-away: a gammon wins the match, so that playing on is worth more than the formula's cash everywhere."""
+def test_player_too_good_to_double_does_not_cash() -> None:
+    """At 2-away 8-away a gammon wins the match, so that playing on is always worth more than cashing."""
     cells, game = published_met().cells, MatchGame(2, 8)
     found = numeric.drifting_match(cells, game, CHANCES, points=400)[OWNED]
     dead = dead_curve(cells, game, 1, shares_of(CHANCES))
@@ -112,7 +115,7 @@ def test_a_player_too_good_to_double_does_not_cash() -> None:
     assert 0.0016 < (found - match_formulas(game, 1, 400)[0]).max() < 0.0018
 
 
-def test_nobody_doubles_in_the_crawford_game() -> None:
+def test_crawford_game_has_no_doubles() -> None:
     cells, game = published_met().cells, MatchGame(1, 4, True)
     dead = dead_curve(cells, game, 1, shares_of(CHANCES))
     assert numeric.drifting_match(cells, game, CHANCES, points=10) == pytest.approx(
@@ -120,7 +123,7 @@ def test_nobody_doubles_in_the_crawford_game() -> None:
     )
 
 
-def test_jumps_that_become_smaller_lead_to_it() -> None:
+def test_small_jumps_converge_to_the_drifting_cube() -> None:
     expected = numeric.drifting_money(1.3, 1.2, 200)
     errors = []
     for volatility in (0.08, 0.04, 0.02):
@@ -153,7 +156,7 @@ NUMERIC = [
     (1, 1, 0.1, "normal", (0.2094, 0.7906, 0.7342, 0.7109, 1)),
     (1, 1, 0.1, "double-exponential", (0.2137, 0.7863, 0.7180, 0.6909, 1)),
     (1, 1, 0.4, "double-exponential", (0.2367, 0.7633, 0.5801, 0.5573, 1)),
-    # published as of volatility 0.4: that of a normal distribution with standard deviation 0.5, rounded
+    # published for volatility 0.4: that of a normal distribution with standard deviation 0.5, rounded
     (1, 1, 0.5 * sqrt(2 / pi), "normal", (0.2314, 0.7686, 0.5878, 0.5607, 1)),
 ]
 
@@ -168,16 +171,16 @@ def test_published_numeric_points(
     assert np.round(found, 4).tolist() == list(published)
 
 
-def test_the_formulas_are_not_the_limit_of_small_jumps() -> None:
-    """Small double-exponential jumps lower the slope of an owned cube half as much again as the formula says."""
+def test_formulas_differ_from_the_limit_of_small_jumps() -> None:
+    """Small double-exponential jumps reduce the slope of an owned cube by half as much again as the formula states."""
     formula = 3**2 / (4 * 0.75 * 2.25)
     solved = numeric.solve_jumps(1.25, 1.25, 0.04)
     slope = (solved.owned[25] + 1.25) / 0.25
     assert 1.35 < (3 - slope) / 0.04 / formula < 1.45
 
 
-def test_solved_equities_are_means_over_jumps() -> None:
-    """By plain summation over a fine grid of jumps, away from the ends."""
+def test_solution_is_the_mean_over_jumps() -> None:
+    """Compared with a simple sum over a fine grid of jumps, except near the ends."""
     volatility = 0.06
     solved = numeric.solve_jumps(1.2, 1.3, volatility, points=400)
     sizes = np.linspace(-0.6, 0.6, 24_001)
@@ -195,7 +198,7 @@ def test_solved_equities_are_means_over_jumps() -> None:
         )
 
 
-def test_points_that_are_never_reached() -> None:
+def test_unreachable_points_are_never() -> None:
     solved = numeric.solve_jumps(1, 1, 0.1)
     assert replace(solved, opponent_owned=solved.opponent_owned / 3).points().cash_point == NEVER
     assert replace(solved, owned=solved.owned / 3).points().take_point == 0

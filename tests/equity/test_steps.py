@@ -1,4 +1,4 @@
-"""Steps of match equity tables: one for each ply, and how far they are from the published one."""
+"""Steps of match equity tables: one table for each ply, and the distances from the published table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgdata.warehouse import Warehouse
 PLAN = MatchEquityPlan("network/tiny", (0, 1), 0.7, 4)
 
 
-def test_one_table_for_each_ply_beside_the_published_one(warehouse: Warehouse) -> None:
+def test_one_table_for_each_ply_and_the_published_one(warehouse: Warehouse) -> None:
     published, *made = recipes(warehouse, PLAN)
     assert published == PUBLISHED
     assert [(each.network, each.ply, each.cube_life_index, each.length) for each in made] == [
@@ -23,7 +23,7 @@ def test_one_table_for_each_ply_beside_the_published_one(warehouse: Warehouse) -
     ]
 
 
-def test_differences_are_those_of_the_cells(warehouse: Warehouse) -> None:
+def test_differences_match_the_cells(warehouse: Warehouse) -> None:
     tables = [build_met(warehouse, each, Silence()) for each in recipes(warehouse, PLAN)[:2]]
     one, other = (met_of_arrays(table.arrays(), met_names(table.arrays())[0]).cells for table in tables)
     (row,) = differences(warehouse, [table.name for table in tables])
@@ -33,7 +33,7 @@ def test_differences_are_those_of_the_cells(warehouse: Warehouse) -> None:
     assert row["mean"] == pytest.approx(sizes.mean(), abs=0.006)
 
 
-def test_wrong_plans(warehouse: Warehouse) -> None:
+def test_invalid_plans_are_refused(warehouse: Warehouse) -> None:
     with pytest.raises(InvalidParameterError):
         recipes(warehouse, MatchEquityPlan("network/tiny", (9,)))
     with pytest.raises(MissingTableError, match="no network/nobody in"):

@@ -1,4 +1,4 @@
-"""Run campaigns: some by name, or all; one line of progress, and one that sums up, for each."""
+"""Run campaigns by name, or all; prints a line of progress and a summary for each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CAMPAIGNS = {
 
 
 def main() -> int:
-    """Returns the exit code: 1 where a case failed."""
+    """Return the exit code: 1 if a case failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     names = parser.add_argument("names", nargs="*", metavar="CAMPAIGN", help=f"among {', '.join(CAMPAIGNS)}")
     parser.add_argument("--all", action="store_true", help="every campaign")
@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def run(campaign: Campaign, numbers: range | list[int]) -> int:
-    """Run these cases, all of them whatever fails; returns the number that failed."""
+    """Run all of these cases, and return the number of failures."""
     begin, failures, counts = time.monotonic(), 0, Counter[str]()
     with campaign:
         for done, number in enumerate(numbers, start=1):

@@ -1,4 +1,4 @@
-"""Commands of `bgdata` on a warehouse that is not to be trusted, in another process that may hang or die."""
+"""Runs commands of `bgdata` on an untrusted warehouse in another process, which may hang or die."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bgdata.cli import main
 from bgdata.process import cache_folder
 from tests.store import processes
 
-HANG_SECONDS = 90.0  # without another answer
+HANG_SECONDS = 90.0  # without a new answer
 STARTING = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "socket.connect", "socket.getaddrinfo"}
 
 
 class Answer(NamedTuple):
-    """What a command came out with; `failure` is what it raised in place of an exit, with what it started."""
+    """The result of a command; `failure` has exceptions other than an exit, and processes that it started."""
 
     arguments: list[str]
     code: int
@@ -32,15 +32,15 @@ class Answer(NamedTuple):
 
 
 def run_commands(root: Path, place: Path, commands: Sequence[Sequence[str]], told: Path) -> None:
-    """In another process: run commands from a folder, and write down each answer as soon as it is there."""
+    """In another process: run commands from a folder, and write each answer at once."""
     started: list[str] = []
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in STARTING and arguments[0] != "git":  # which a build asks for the commit of our own source
+        if event in STARTING and arguments[0] != "git":  # builds call git for the commit of the source
             started.append(f"{event} {arguments!r:.200}")
 
     os.chdir(place)
-    os.environ.setdefault("BGDATA_CACHE", str(cache_folder()))  # compiled kernels, which are nobody else's
+    os.environ.setdefault("BGDATA_CACHE", str(cache_folder()))  # the cache of compiled kernels
     os.environ["HOME"] = str(place)
     sys.addaudithook(note)
     with told.open("w") as file:
@@ -54,7 +54,7 @@ def run_commands(root: Path, place: Path, commands: Sequence[Sequence[str]], tol
 
 
 def ask(root: Path, place: Path, commands: Sequence[Sequence[str]]) -> list[Answer]:
-    """The answers, each an exit with one line of error at most; raises AssertionError for what hangs, dies or fails."""
+    """The answers; raises AssertionError for a command that hangs, dies, or prints more than one line of error."""
     told = place.parent / f"{place.name}-told"
     process = processes.start(run_commands, root, place, commands, told)
     hangs = not ends(process, told)
@@ -70,7 +70,7 @@ def ask(root: Path, place: Path, commands: Sequence[Sequence[str]]) -> list[Answ
 
 
 def ends(process: BaseProcess, told: Path) -> bool:
-    """Wait until a process ends; one that gives no more answers is killed, and False."""
+    """Wait until a process ends; kill it and return False if answers stop."""
     given, since = 0, time.monotonic()
     while process.is_alive():
         process.join(0.2)

@@ -1,4 +1,4 @@
-"""What a campaign is: numbered cases that draw faults from seeds of their own, and counts of what happened in them."""
+"""The base of campaigns: numbered cases with their own seeds, and counts of events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Campaign(ABC):
-    """Use as a context manager: a folder is there between, in memory where that can be, and what `prepare` opens."""
+    """Use as a context manager, which provides a folder (in memory if possible) and calls `prepare`."""
 
     name: ClassVar[str]
     small: ClassVar[int]  # cases in `make test-all`: some minutes for all campaigns together
@@ -40,14 +40,14 @@ class Campaign(ABC):
         self.open.close()
 
     def prepare(self) -> None:  # noqa: B027
-        """Make in `root` what all cases are compared with."""
+        """Make the data in `root` that all cases are compared with."""
 
     @abstractmethod
     def case(self, number: int, chance: random.Random, folder: Path) -> Iterable[str]:
-        """Run one case in an empty folder; returns words for what happened, to be counted. Raises AssertionError."""
+        """Run one case in an empty folder, and return words for events to count. Raises AssertionError."""
 
     def run(self, number: int) -> Counter[str]:
-        """Case `number` in a fresh folder; whatever it raises says how to run it again."""
+        """Run case `number` in a new folder; exceptions have a note on how to run it again."""
         with tempfile.TemporaryDirectory(dir=self.root, prefix=f"case-{number}-") as folder:
             try:
                 return Counter(self.case(number, random.Random(f"{self.name} {self.seed} {number}"), Path(folder)))
@@ -57,7 +57,7 @@ class Campaign(ABC):
 
 
 def shuffled(things: Iterable[T], seed: int) -> list[T]:
-    """The same things in an order that the seed chooses, so that few cases are of many sorts."""
+    """Shuffle by seed, so that few cases cover many sorts."""
     found = list(things)
     random.Random(seed).shuffle(found)
     return found

@@ -1,4 +1,4 @@
-"""Small damages to lines of text: bytes flipped, cut, doubled, exchanged, and put in that readers trip over."""
+"""Small corruptions of text lines: bytes flipped, cut, doubled, exchanged, and difficult bytes inserted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SPICE = [
 
 
 def corrupted(line: bytes, chance: random.Random) -> bytes:
-    """The line with up to three small damages; one in four stays whole."""
+    """The line with up to three corruptions; one in four is unchanged."""
     for _ in range(chance.randrange(4)):
         place, other = sorted((chance.randrange(len(line) + 1), chance.randrange(len(line) + 1)))
         line = chance.choice(
@@ -32,5 +32,5 @@ def corrupted(line: bytes, chance: random.Random) -> bytes:
 
 
 def corrupted_text(lines: list[bytes], count: int, chance: random.Random) -> bytes:
-    """At least `count` lines, each a corrupted one of these."""
+    """At least `count` lines, each a corrupted copy of one of these."""
     return b"".join(corrupted(chance.choice(lines), chance) for _ in range(count))

@@ -1,4 +1,4 @@
-"""Several processes build the same and other variants at once while others read: nobody is hurt, nobody is blocked."""
+"""Several processes build equal and different variants at once while others read, without errors or blocking."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ TOTALS = {
 
 
 class Order(NamedTuple):
-    """What one builder is to build."""
+    """A variant that one builder builds."""
 
     variant: int
     force: bool
 
 
 def build_with_others(root: Path, together: Any, orders: list[Order]) -> None:
-    """In another process: build some variants, one after the other, beginning at the same moment as others."""
+    """In another process: build some variants in turn, starting at the same moment as others."""
     together.wait()
     for order in orders:
         warehouse_of(root).build(*VARIANTS[order.variant], progress=Slow(), force=order.force)
 
 
 def read_meanwhile(root: Path, together: Any, expected: dict[tuple[str, str], Any], plain: bool, stop: Path) -> None:
-    """In another process: ask all tables for their totals until told to stop; each is whole or not there yet."""
+    """In another process: read the totals of all tables until told to stop; each is complete or missing."""
     together.wait()
     asked, seen = 0, set[tuple[str, str]]()
     while not (stop.exists() and asked):
@@ -65,7 +65,7 @@ def read_meanwhile(root: Path, together: Any, expected: dict[tuple[str, str], An
 
 
 def read_totals(root: Path, plain: bool) -> dict[tuple[str, str], Any]:
-    """(table, variant) -> its total, through us or, `plain`, as any DuckDB client reads the catalog."""
+    """The total of each (table, variant), through bgdata or, if `plain`, by any DuckDB client."""
     warehouse = warehouse_of(root)
     with duckdb.connect(str(warehouse.catalog), read_only=True) if plain else warehouse.connect() as connection:
         return {
@@ -114,7 +114,7 @@ class Crowds(Campaign):
         return ["builders"] * len(crowd) + ["builds"] * sum(map(len, crowd)) + ["answers to readers"] * asked
 
     def check(self, root: Path, variants: set[int]) -> None:
-        """In the end: what was ordered and what that is made from, byte for byte, and nothing left over."""
+        """At the end: exactly the ordered variants and their inputs, byte for byte, and no other files."""
         wanted = set()
         for name, parameters in (VARIANTS[number] for number in variants):
             kind = self.whole.kind(name)

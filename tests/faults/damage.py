@@ -1,4 +1,4 @@
-"""Every file of a warehouse damaged in every way: `verify` names it, no query answers with less, nothing hangs."""
+"""Damages every file of a warehouse in every way: `verify` names it, no query loses rows, nothing hangs."""
 
 from __future__ import annotations
 
@@ -28,53 +28,53 @@ POSITIONS = b"4HPwATDgc/ABMA\nv90EAIC3BgAAAA\n"
 
 
 def flipped(path: Path, other: Path, chance: random.Random) -> None:  # noqa: ARG001
-    """One bit of it."""
+    """Flip one bit."""
     data = bytearray(path.read_bytes())
     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     path.write_bytes(data)
 
 
 def cut(path: Path, other: Path, chance: random.Random) -> None:  # noqa: ARG001
-    """Its end is missing."""
+    """Cut off the end."""
     os.truncate(path, chance.randrange(1, path.stat().st_size))
 
 
 def longer(path: Path, other: Path, chance: random.Random) -> None:  # noqa: ARG001
-    """Something is behind its end."""
+    """Append bytes."""
     with path.open("ab") as file:
         file.write(chance.randbytes(chance.randint(1, 100)))
 
 
 def emptied(path: Path, other: Path, chance: random.Random) -> None:  # noqa: ARG001
-    """Nothing is in it."""
+    """Make the file empty."""
     path.write_bytes(b"")
 
 
 def removed(path: Path, other: Path, chance: random.Random) -> None:  # noqa: ARG001
-    """It is not there."""
+    """Delete the file."""
     path.unlink()
 
 
 def linked(path: Path, other: Path, chance: random.Random) -> None:
-    """A symbolic link to itself, to nothing, to what never ends, or to a file like it elsewhere."""
+    """Replace it by a symbolic link to itself, a missing file, an endless device, or a similar file elsewhere."""
     path.unlink()
     path.symlink_to(chance.choice([path, path.with_name("nothing"), Path("/dev/zero"), other]))
 
 
 def piped(path: Path, other: Path, chance: random.Random) -> None:  # noqa: ARG001
-    """A pipe that nobody writes to."""
+    """Replace it by a pipe without a writer."""
     path.unlink()
     os.mkfifo(path)
 
 
 def folder(path: Path, other: Path, chance: random.Random) -> None:  # noqa: ARG001
-    """A folder."""
+    """Replace it by a folder."""
     path.unlink()
     path.mkdir()
 
 
 def swapped(path: Path, other: Path, chance: random.Random) -> None:  # noqa: ARG001
-    """The file of another version."""
+    """Replace it by the file of another version."""
     shutil.copyfile(other, path)
 
 
@@ -131,7 +131,7 @@ class Damage(Campaign):
         return [f"{name} files"]
 
     def damage_checkpoint(self, root: Path, name: str, chance: random.Random) -> None:
-        """A file that a killed build left: it is not gone on from, and the values come out as they are."""
+        """Damage a file of a killed build: the build must ignore it, and give the same values."""
         process = processes.start(perform, WORK, root, root.with_name("begun"), None, root.with_name("told"))
         wait_for_checkpoint(process.is_alive, warehouse_of(root), chance.randrange(5))
         process.kill()
@@ -144,7 +144,7 @@ class Damage(Campaign):
         check_end(root, self.unhurt)
 
     def check_verify(self, answer: Answer, file: Path, damage: str) -> None:
-        """It fails, and names the file or its version; what no warehouse needs may be missing."""
+        """Verify must fail and name the file or its version, unless the file is optional and missing."""
         if damage == "removed" and file.name in (CATALOG, LOCK_NAME, CURRENT):
             return
         said = answer.output + answer.error
@@ -153,7 +153,7 @@ class Damage(Campaign):
         assert any(name in said for name in names), f"expected verify to name {file} {damage}, found {said}"
 
     def check_count(self, answer: Answer, table: str, file: Path, damage: str) -> None:
-        """All rows, or an error that names the damaged version; that, where its file cannot be what it was."""
+        """The query must give all rows, or an error that names the damaged version."""
         said = answer.output + answer.error
         if answer.code == 0:
             assert answer.output == self.counts[table], f"expected all rows of {table}, {file} {damage}; found {said}"
@@ -166,7 +166,7 @@ class Damage(Campaign):
 
 
 def make_warehouse(folder: Path) -> Path:
-    """A warehouse with two variants of a computed and of an imported kind, and a lock; its folder."""
+    """Make a warehouse with two variants of a computed and of an imported kind, and a lock; return its folder."""
     warehouse = bgdata.open_warehouse(folder / "whole")
     for points in (2, 3):
         warehouse.build("bearoff_gammon", RaceParameters(points))
@@ -179,7 +179,7 @@ def make_warehouse(folder: Path) -> Path:
 
 
 def copy_warehouse(whole: Path, root: Path) -> Path:
-    """A copy of a warehouse that may be written."""
+    """A writable copy of a warehouse."""
     shutil.copytree(whole, root, symlinks=True)
     for path in root.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -187,7 +187,7 @@ def copy_warehouse(whole: Path, root: Path) -> Path:
 
 
 def other_version(file: Path, root: Path) -> Path:
-    """The same file of another version of the kind, itself where there is none; lock and catalog for each other."""
+    """The same file of another version of the kind, if any; for the lock the catalog, and the reverse."""
     if len(file.parts) == 1:
         return root / (LOCK_NAME if file.name == CATALOG else CATALOG)
     pattern = "/".join([file.parts[0], *"*" * (len(file.parts) - 2), file.name])

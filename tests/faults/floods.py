@@ -1,6 +1,6 @@
-"""Floods against all that listens: lines and bytes without end, half messages, a slow drip, connections that ask
-nothing or read nothing. Each command ends by itself with one line, or goes on answering others; within its patience,
-little memory, and a log that anybody can read.
+"""Floods against all servers and clients: endless lines and bytes, half messages, slow bytes, and idle connections.
+
+Each command ends by itself with one line, or continues to answer others, in limited time, memory and log size.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from tests.store import processes
 from tests.web.reading import serving, wait_until
 
 PATIENCE_SECONDS = 1
-HANG_SECONDS = 90.0  # of a busy machine
-FLOOD_SECONDS = 3.0  # of what goes on as long as anybody sends: several times the patience
-MOST_MEMORY = 200 << 20  # bytes beyond what the command holds when it begins
-MOST_LOG = 100_000  # bytes that a command may say of a flood
+HANG_SECONDS = 90.0  # for a busy machine
+FLOOD_SECONDS = 3.0  # of endless floods: several times the patience
+MOST_MEMORY = 200 << 20  # bytes beyond those at the start
+MOST_LOG = 100_000  # bytes that a command may print about a flood
 MOST_REPLY = 2000  # bytes of the answer to one line
 OPEN_FILES = 128  # of the site: floods are of more connections
 CONNECTIONS = 100
@@ -63,7 +63,7 @@ PAGES = (b"/", b"/position/4HPwATDgc/ABMA", b"/tables", b"/tables/bearoff_gammon
 
 
 def flood_of(side: str, chance: random.Random) -> Callable[[], bytes]:
-    """A flood: what comes next of it, which may be slow to come."""
+    """A flood: a function that returns its next bytes, possibly slowly."""
     lines = LINES[side]
     text = corrupted_text(lines, 100, chance)
     half = chance.choice(lines).rstrip(b"\r\n")[: chance.randint(1, 20)]
@@ -85,13 +85,13 @@ def flood_of(side: str, chance: random.Random) -> Callable[[], bytes]:
 
 
 def dripped(data: bytes) -> bytes:
-    """One byte at a time."""
+    """The data, one byte at a time."""
     time.sleep(0.05)
     return data[:1]
 
 
 def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
-    """In another process: do some work with little memory; what it prints goes into a file."""
+    """In another process: do some work with little memory, and write its output to a file."""
     with told.open("wb") as file:
         for number in (1, 2):
             os.dup2(file.fileno(), number)
@@ -103,7 +103,7 @@ def bounded(work: Callable[[], object], told: Path, files: int = 0) -> None:
 
 
 def command(arguments: list[str], told: Path, reading: int | None = None) -> None:
-    """In another process: run a command of bgdata by a player that needs no table."""
+    """In another process: run a command of bgdata with a player that needs no tables."""
     from bgdata.__main__ import main
     from bgdata.protocols.commands import external, fibs
 
@@ -135,7 +135,7 @@ def site(root: Path, port: Path, told: Path, stop: Path) -> None:
 
 
 class Floods(Campaign):
-    """Each case is one flood, against each that listens in turn."""
+    """Each case is one flood against one of the commands, in turn."""
 
     name = "floods"
     small = 12
@@ -159,7 +159,7 @@ class Floods(Campaign):
         return [f"floods of {flood.__name__}"]
 
     def fibs(self, chance: random.Random, folder: Path) -> None:
-        """A server that floods, before the login or in a match, again when it is connected to again."""
+        """A server that floods before the login or in a match, also after reconnecting."""
         flood = flood_of("fibs", chance)
         arguments = ["fibs", USER, "--host", "localhost", "--patience", str(PATIENCE_SECONDS), "--reconnect"]
         arguments += [str(chance.randrange(2)), "--save", str(folder / "match.mat")]
@@ -188,7 +188,7 @@ class Floods(Campaign):
         check_ends(process, told, is_error=False)
 
     def ubgi(self, chance: random.Random, folder: Path) -> None:
-        """A program that floods an engine for a while, and ends; whoever asks is answered, line by line."""
+        """A program that floods an engine for a while; the engine answers line by line."""
         told = folder / "told"
         reading, writing = os.pipe()
         os.set_inheritable(reading, True)
@@ -210,7 +210,7 @@ class Floods(Campaign):
         check_words(said, is_error=process.returncode == 1)
 
     def site(self, chance: random.Random, folder: Path) -> None:  # noqa: ARG002
-        """More connections than the site has room for, of one sort; others are answered then, and after."""
+        """More connections of one sort than the site can hold; others are still answered."""
         sent = chance.choice([half_open, slow_headers, endless_header, endless_body, many_pages, unread_pages, garbage])
         before, clients = self.told.stat().st_size, list[socket.socket]()
         try:
@@ -231,7 +231,7 @@ class Floods(Campaign):
         assert b"Traceback" not in log, f"expected no traceback of {sent.__name__}, found {log!r}"
 
     def is_answered(self) -> bool:
-        """Whether the site answers somebody else."""
+        """Whether the site answers another client."""
         with (
             suppress(OSError, http.client.HTTPException),
             closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=HANG_SECONDS)) as client,
@@ -252,7 +252,7 @@ if __name__ == "__main__":
 
 @contextmanager
 def flooding(listener: socket.socket, flood: Callable[[], bytes]) -> Iterator[None]:
-    """Whoever connects is flooded."""
+    """Flood every client that connects, during the block."""
 
     def serve() -> None:
         with suppress(OSError):
@@ -285,7 +285,7 @@ def pour(client: socket.socket, flood: Callable[[], bytes], *, is_reading: bool)
 
 
 def check_ends(process: BaseProcess, told: Path, *, is_error: bool = True) -> None:
-    """A command ends by itself, with an error of one line if it is one; nothing went beyond its memory."""
+    """Check that a command ended by itself, with one line if it is an error, and within its memory."""
     process.join(HANG_SECONDS)
     is_hanging = process.exitcode is None
     process.kill()
@@ -297,7 +297,7 @@ def check_ends(process: BaseProcess, told: Path, *, is_error: bool = True) -> No
 
 
 def check_words(said: bytes, *, is_error: bool) -> None:
-    """One error in words for people where there is one, and no traceback."""
+    """Check that the output has at most one line of error, and no traceback."""
     lines = said.decode().splitlines()
     errors = [line for line in lines if line.startswith("error: ")]
     assert len(errors) <= 1, f"expected one line of error, found {errors}"
@@ -310,7 +310,7 @@ def check_words(said: bytes, *, is_error: bool) -> None:
 
 
 def is_closed(client: socket.socket) -> bool:
-    """Whether the other side has closed a connection; what it has sent is read."""
+    """Whether the other side has closed a connection; reads the bytes that it sent."""
     client.settimeout(0)
     try:
         while client.recv(1 << 16):
@@ -323,7 +323,7 @@ def is_closed(client: socket.socket) -> bool:
 
 
 def send(clients: Iterable[socket.socket], data: bytes) -> None:
-    """As much of it to each as goes out at once."""
+    """Send as much of the data to each client as is possible without blocking."""
     for client in clients:
         with suppress(OSError):
             client.settimeout(0)
@@ -331,7 +331,7 @@ def send(clients: Iterable[socket.socket], data: bytes) -> None:
 
 
 def half_open(clients: list[socket.socket], chance: random.Random) -> None:
-    """Nothing."""
+    """Send nothing."""
 
 
 def slow_headers(clients: list[socket.socket], chance: random.Random) -> None:
@@ -359,19 +359,19 @@ def endless_body(clients: list[socket.socket], chance: random.Random) -> None:
 
 
 def many_pages(clients: list[socket.socket], chance: random.Random) -> None:
-    """Pages by numbers that nobody has asked for."""
+    """Requests for pages with new numbers, which are not cached."""
     for client in clients[:30]:
         send([client], b"".join(request(b"/tables/bearoff_gammon?page=%d" % chance.getrandbits(60)) for _ in range(5)))
 
 
 def unread_pages(clients: list[socket.socket], chance: random.Random) -> None:
-    """Pages one behind the other that nobody reads for a while."""
+    """Requests for several pages whose answers are not read for a while."""
     send(clients, request(chance.choice(PAGES)) * 200)
     time.sleep(FLOOD_SECONDS)
 
 
 def garbage(clients: list[socket.socket], chance: random.Random) -> None:
-    """Anything, among it what looks like a request."""
+    """Random bytes, some of them like a request."""
     lines = [
         b"GET / HTTP/1.1\r\n",
         b"host: localhost\r\n",

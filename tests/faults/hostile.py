@@ -1,6 +1,6 @@
-"""Warehouses of a stranger who means harm: nothing that stands in one runs, and nothing outside is read or written.
+"""Malicious warehouses: nothing in them is executed, and nothing outside is read or written.
 
-Whatever is put in is sealed as bgdata would: manifests have their hash, folders the names that the manifests say.
+Payloads are sealed like real data: manifests have valid hashes, and folders the names in the manifests.
 """
 
 from __future__ import annotations
@@ -89,8 +89,7 @@ COMMANDS = [
 
 
 class Hostile(Campaign):
-    """Each case is one thing put in one place of a small warehouse: a manifest, the lock, the catalog, a pointer, or a
-    name."""
+    """Each case puts one payload into a manifest, the lock, the catalog, a pointer or a name of a small warehouse."""
 
     name = "hostile"
     small = 12
@@ -141,7 +140,7 @@ class Hostile(Campaign):
 
 
 def ready(payloads: tuple[Any, ...], which: int, outside: Path) -> Any:
-    """A payload with the path of a folder of ours."""
+    """A payload with the path of our folder filled in."""
     payload = payloads[which]
     if isinstance(payload, str):
         return payload.replace("{place}", str(outside)).replace("{table}", list(QUERIES)[which % len(QUERIES)])
@@ -149,12 +148,12 @@ def ready(payloads: tuple[Any, ...], which: int, outside: Path) -> Any:
 
 
 def manifests(root: Path) -> list[Path]:
-    """Of all versions: a computed one first, which has parameters, then imported ones, which have files."""
+    """Manifests of all versions: first a computed one, which has parameters, then imported ones, which have files."""
     return sorted(root.glob(f"*/*/*/{FILE_NAME}"))
 
 
 def places_of(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Where in a JSON value something can be put: at every key or index, and a new key in every object."""
+    """The places of a JSON value where a payload fits: every key or index, and a new key of every object."""
     if place:
         yield place
     if isinstance(value, dict):
@@ -166,7 +165,7 @@ def places_of(value: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[s
 
 
 def put_in(root: Path, target: str, place: tuple[str | int, ...], payload: Any, chance: random.Random) -> None:
-    """Change a warehouse as somebody would who knows it well."""
+    """Put a payload into a warehouse, with valid hashes."""
     if target == CATALOG:
         (root / CATALOG).unlink()
         with duckdb.connect(str(root / CATALOG)) as connection:
@@ -190,7 +189,7 @@ def put_in(root: Path, target: str, place: tuple[str | int, ...], payload: Any, 
 
 
 def changed(values: Any, place: tuple[str | int, ...], payload: Any) -> Any:
-    """A JSON value with the payload at a place, or with a new key that is the payload where a text can be."""
+    """A JSON value with the payload at a place, or as a new key."""
     inner = values
     for step in place[:-1]:
         if isinstance(inner, list) and not inner:  # of another kind, which has none of these
@@ -204,12 +203,12 @@ def changed(values: Any, place: tuple[str | int, ...], payload: Any) -> Any:
 
 
 def write(path: Path, values: Any) -> None:
-    """Write JSON as bgdata does; the text `deep` becomes lists in lists."""
+    """Write JSON like bgdata; the text `deep` becomes nested lists."""
     path.write_bytes(canonical_json(values, indent=2).replace(b'"deep"', DEEP.encode()))
 
 
 def rename_as_said(version: Path, values: dict[str, Any]) -> None:
-    """The folder of a version is named as its manifest says, where a folder can be."""
+    """Rename the folder of a version to the name in its manifest, if possible."""
     names = [values.get("dataset"), values.get("variant"), f"r{values.get('revision')}-{str(values.get('digest'))[:8]}"]
     if all(isinstance(name, str) and name not in ("", ".", "..") and not set(name) & {"/", "\0"} for name in names):
         target = version.parents[2].joinpath(*map(str, names))
@@ -221,7 +220,7 @@ def rename_as_said(version: Path, values: dict[str, Any]) -> None:
 
 
 def name_folder(root: Path, target: str, payload: Any, chance: random.Random) -> None:
-    """A folder or a file with a name of ours, as far as file systems go."""
+    """Give a folder or file the payload as its name, if the file system allows it."""
     version = chance.choice(manifests(root)).parent
     place = {"folder of a kind": version.parents[1], "folder of a variant": version.parent}.get(target, version)
     name = str(payload).replace("/", "_").replace("\0", "_")[:200]
@@ -240,5 +239,5 @@ def name_folder(root: Path, target: str, payload: Any, chance: random.Random) ->
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder, and what is in it."""
+    """The content of every file in a folder."""
     return {str(path): path.read_bytes() if path.is_file() else b"" for path in sorted(folder.rglob("*"))}

@@ -1,7 +1,7 @@
-"""Work killed at any moment: nothing is half-published, what is there is proven, and the same work goes on to the end.
+"""Kills work at any moment: nothing is half-published, existing versions stay valid, and the work can be resumed.
 
-Half of the kills strike right before a change to a file that is drawn by number, the same one again for the same seed;
-the others after a time, whatever is at work then, native code too.
+Half of the kills are right before a change of a file, chosen by number and reproducible by seed; the others are after a
+random time, also inside native code.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from bgdata.store.catalog import write_catalog
 from bgdata.store.dataset import Build
 from bgdata.store.executors import open_executor
 from bgdata.store.housekeeping import rubbish, sweep
-from bgdata.store.job import compute_shards, ranges
 from bgdata.store.lockfile import read_lock, save_lock
 from bgdata.store.manifest import FILE_NAME
 from bgdata.store.names import CURRENT
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Silence
+from bgdata.store.shards import compute_shards, ranges
 from bgdata.store.storage import sha256_file
 from bgdata.warehouse import Warehouse
 from tests.faults.campaign import Campaign
@@ -42,12 +42,12 @@ from tests.store.toy import Count, Squares, problems, toy_warehouse, whole_versi
 
 KILLED = -signal.SIGKILL
 LOST_A_WORKER = 7
-MOST_KILLS = 3  # of the same work, one after the other
+MOST_KILLS = 3  # of the same work, in turn
 TRAINING_TEXT = (samples.TRAINING_ROW + b"# comment\nnonsense\n") * 500
 
 
 class Slow(Silence):
-    """Every step takes its time, so that a kill comes between any two."""
+    """Slow progress, so that kills occur between any two steps."""
 
     def advance(self, count: int) -> None:
         time.sleep(0.02 if count > 1 else 0.002)
@@ -64,13 +64,19 @@ class SharedSquares(Squares):
                 writer.write(part.start, arrays["square"])
 
 
+class SquareParts(sharing.PartedSquares):
+    """Squares in parts, beside the others."""
+
+    name = "square_parts"
+
+
 def warehouse_of(root: Path) -> Warehouse:
     """The warehouse that all work is done in."""
-    return toy_warehouse(root, squares=SharedSquares())
+    return toy_warehouse(root, squares=SharedSquares(), square_parts=SquareParts())
 
 
 def build(kind: str, parameters: Parameters, root: Path, *, force: bool = False, executor: str = "local") -> None:
-    """Build a variant, slowly; a lost worker is an exit code."""
+    """Build a variant slowly; a lost worker becomes an exit code."""
     try:
         with open_executor(executor) as opened:
             warehouse_of(root).build(kind, parameters, progress=Slow(), force=force, executor=opened)
@@ -87,7 +93,7 @@ def import_text(kind: str, text: bytes, root: Path) -> None:
 
 
 def write_again(root: Path) -> None:
-    """Write the catalog and the lock of what is there, some times over."""
+    """Rewrite the catalog and the lock several times."""
     warehouse = warehouse_of(root)
     for _ in range(3):
         write_catalog(warehouse)
@@ -95,13 +101,13 @@ def write_again(root: Path) -> None:
 
 
 def import_two(root: Path) -> None:
-    """Import two files under one name, one after the other."""
+    """Import two files under one name, in turn."""
     for text in (b"4HPwATDgc/ABMA\n", b"v90EAIC3BgAAAA\n"):
         import_text("positions", text, root)
 
 
 def use_in_turn(root: Path) -> None:
-    """Move the pointer of a variant to and fro; the last version is current in the end."""
+    """Change the current version of a variant several times; the last one is current at the end."""
     warehouse = warehouse_of(root)
     for _ in range(4):
         for table in warehouse.versions("positions"):
@@ -109,13 +115,13 @@ def use_in_turn(root: Path) -> None:
 
 
 def clean_up(root: Path) -> None:
-    """Delete what nobody needs."""
+    """Delete versions that nothing needs."""
     warehouse = warehouse_of(root)
     sweep(warehouse, rubbish(warehouse))
 
 
 class Work(NamedTuple):
-    """Something to kill: what is done, and what is done before, whole."""
+    """Work to kill, and preparations that are not killed."""
 
     do: Callable[[Path], None]
     before: Callable[[Path], None] | None = None
@@ -128,6 +134,7 @@ WORKS = {
     "rebuild": Work(partial(SUMS, force=True), SUMS),
     "shards": Work(partial(build, "squares", Count(100))),
     "processes": Work(partial(build, "squares", Count(100), executor="processes:2"), None, True),
+    "parts": Work(partial(build, "square_parts", Count(12))),
     "one-sided": Work(partial(build, "bearoff_one_sided", RaceParameters(5))),
     "two-sided": Work(partial(build, "bearoff_two_sided", TwoSidedParameters(5, 6))),
     "import": Work(partial(import_text, "gnubg_training", TRAINING_TEXT)),
@@ -138,7 +145,7 @@ WORKS = {
 
 
 def perform(name: str, root: Path, begun: Path, kill_at: int | None, told: Path) -> None:
-    """In another process: do some work, die at a change when told, or write down the changes and seconds."""
+    """In another process: do some work and die at a chosen change, or write the number of changes and seconds."""
     changes = 0
 
     def count(number: int) -> None:
@@ -158,7 +165,7 @@ def perform(name: str, root: Path, begun: Path, kill_at: int | None, told: Path)
 
 
 class Whole(NamedTuple):
-    """What some work leaves when nobody kills it, and how long it takes."""
+    """The result of complete work, and its duration."""
 
     versions: list[str]
     files: dict[str, str]
@@ -193,7 +200,7 @@ class Kills(Campaign):
 
 
 def whole_of(name: str, root: Path) -> Whole:
-    """What some work leaves in a warehouse that is not there yet."""
+    """The result of complete work in a new warehouse."""
     begin(name, root)
     told = root.parent / "told"
     assert finish(name, root, told) == 0, f"expected {name} to end"
@@ -203,19 +210,19 @@ def whole_of(name: str, root: Path) -> Whole:
 
 
 def begin(name: str, root: Path) -> None:
-    """What is there before the work."""
+    """Make the preparations of the work."""
     root.parent.mkdir(parents=True, exist_ok=True)
     if before := WORKS[name].before:
         before(root)
 
 
 def finish(name: str, root: Path, told: Path) -> int | None:
-    """The work in another process, to the end; its exit code."""
+    """Complete the work in another process, and return its exit code."""
     return processes.run(perform, name, root, root.parent / "begun", None, told)
 
 
 def kill(name: str, root: Path, whole: Whole, chance: random.Random) -> str:
-    """Do the work and kill it, or one of its workers; what happened."""
+    """Do the work, kill it or one of its workers, and return what happened."""
     begun, told = root.parent / "begun", root.parent / "told"
     begun.unlink(missing_ok=True)
     if chance.random() < 0.5:
@@ -234,7 +241,7 @@ def kill(name: str, root: Path, whole: Whole, chance: random.Random) -> str:
 
 
 def strike(pid: int, *, is_worker: bool) -> None:
-    """Kill a process, or the last of its children where it has any, none where it ended."""
+    """Kill a process, or its last child if there is one, unless it has ended."""
     try:
         victims = psutil.Process(pid).children()[-1:] if is_worker else []
         for victim in victims or [psutil.Process(pid)]:
@@ -244,7 +251,7 @@ def strike(pid: int, *, is_worker: bool) -> None:
 
 
 def check_between(root: Path, whole: Whole, there: list[str]) -> None:
-    """After a kill: what was there is there, whole; what is new is whole too; catalog and lock can be read."""
+    """Check after a kill that old and new versions are complete, and catalog and lock can be read."""
     warehouse = warehouse_of(root)
     found = whole_versions(warehouse)
     least, most = set(there) & set(whole.versions), set(there) | set(whole.versions)
@@ -260,13 +267,13 @@ def check_between(root: Path, whole: Whole, there: list[str]) -> None:
 
 
 def check_well(root: Path) -> None:
-    """Nothing is wrong with what is there."""
+    """Check that verify finds no problems."""
     found = problems(warehouse_of(root))
     assert found == [], f"expected no problems, found {found}"
 
 
 def check_end(root: Path, whole: Whole) -> None:
-    """In the end: the same versions, byte for byte, seen in the catalog, and nothing left over."""
+    """Check at the end: the same versions, byte for byte, in the catalog too, and no other files."""
     warehouse = warehouse_of(root)
     assert whole_versions(warehouse) == whole.versions
     assert hashes(root) == whole.files, "expected the same bytes as of work that nobody kills"
@@ -279,7 +286,7 @@ def check_end(root: Path, whole: Whole) -> None:
 
 
 def hashes(root: Path) -> dict[str, str]:
-    """SHA-256 of every file of every version but manifests, which tell the time, and of what names the current ones."""
+    """SHA-256 of every file of all versions, without manifests, which have times, and of the files `current`."""
     paths = [path for table in warehouse_of(root).versions() for path in table.folder.iterdir()]
     paths += root.glob(f"*/*/{CURRENT}")
     return {str(path.relative_to(root)): sha256_file(path) for path in sorted(paths) if path.name != FILE_NAME}

@@ -1,4 +1,4 @@
-"""Corrupted files through every importer: nothing stops it, every line is accounted for, and every good row is kept."""
+"""Corrupted files for every importer: imports do not stop, account for every line, and keep every good row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.reference.text_rows import lines_of
 from tests.store.toy import problems
 
 LINES_A_CASE = 2000
-# what a row has from its place in the file, not from its line
+# columns that depend on the place in the file, not on the line
 OF_PLACE = {"source", "line", "comment", "decision", "seed"}
 START = b"0 -2 0 0 0 0 5 0 3 0 0 0 -5 5 0 0 0 -3 0 -5 0 0 0 0 2 0"
 ENTRY = {
@@ -33,14 +33,14 @@ JSON_LINE = json.dumps(ENTRY).encode() + b"\n"
 
 
 class Lines(NamedTuple):
-    """A format with a row for each line: its kind, the name of a file, and lines of all sorts."""
+    """A format with a row for each line: its kind, a file name, and sample lines."""
 
     kind: str
     file: str
     whole: list[bytes]
 
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
-        """Import many of these lines, most of them corrupted; those that are whole give the rows they give alone."""
+        """Import many lines, mostly corrupted; intact lines give the same rows as alone."""
         alone = rows_of_lines(imports.text(self.kind, b"".join(self.whole), self.file), b"".join(self.whole))
         text = corrupted_text(self.whole, count, chance)
         table = imports.text(self.kind, text, self.file)
@@ -53,13 +53,13 @@ class Lines(NamedTuple):
 
 
 class Sessions(NamedTuple):
-    """A format of matches: pieces of a text that are replayed by themselves."""
+    """A format of matches: independent pieces of text."""
 
     file: str
     pieces: list[bytes]
 
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
-        """Import many of these pieces, half of them corrupted; the games of the others are as they are alone."""
+        """Import many pieces, half of them corrupted; the games of the others are the same as alone."""
         alone = {piece: games_of(imports.text("matches", piece, self.file)) for piece in self.pieces}
         expected, text = Counter[Any](), b""
         while text.count(b"\n") < count:
@@ -78,10 +78,10 @@ class Sessions(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Match equity tables: a file is read whole, or set aside whole."""
+    """Match equity tables: a file is imported or quarantined as a whole."""
 
     def check(self, imports: Imports, count: int, chance: random.Random) -> Table:
-        """Import many files, most of them corrupted; of those that are whole, every cell is there."""
+        """Import many files, mostly corrupted; intact files keep every cell."""
         (path,) = IMPORTED["met_xml"].computation.write_sample(imports.folder)
         whole = path.read_bytes()
         alone = Counter(row["mwc"] for row in rows(imports.build("met_xml", [path])))
@@ -130,7 +130,7 @@ FORMATS: dict[str, Lines | Sessions | Tables] = {
 
 
 class CorruptedLines(Campaign):
-    """Each case is a file, or some, of one format."""
+    """Each case is one or several files of one format."""
 
     name = "lines"
     small = len(FORMATS)
@@ -144,18 +144,18 @@ class CorruptedLines(Campaign):
 
 
 def facts(row: dict[str, Any]) -> dict[str, Any]:
-    """What a row has from its line."""
+    """The columns of a row that depend on its line."""
     return {name: value for name, value in row.items() if name not in OF_PLACE}
 
 
 def rows_of_lines(table: Table, text: bytes) -> dict[bytes, dict[str, Any]]:
-    """line -> what its row says, for the lines that give one."""
+    """The columns of each line's row, for lines with a row."""
     lines = lines_of(text)
     return {lines[row["line"] - 1]: facts(row) for row in rows(table)}
 
 
 def check_lines(table: Table, text: bytes) -> dict[int, dict[str, Any]]:
-    """Every line is a row, a comment or in the quarantine, with the text as it is; rows by their line."""
+    """Check that every line is a row, a comment or quarantined, and return rows by line."""
     lines, aside = lines_of(text), quarantined(table)
     check_quarantine(table, len(lines))
     for _, line, text_there, _ in aside[:200]:
@@ -168,7 +168,7 @@ def check_lines(table: Table, text: bytes) -> dict[int, dict[str, Any]]:
 
 
 def check_quarantine(table: Table, lines: int) -> None:
-    """As many lines as there are, each in the quarantine once with a reason and as text that can be printed."""
+    """Check the number of lines read, and that quarantined lines have a reason and printable text."""
     read, _, _, set_aside = counts(table)
     assert read == lines, f"expected {lines} lines read, found {read}"
     aside = quarantined(table)
@@ -177,7 +177,7 @@ def check_quarantine(table: Table, lines: int) -> None:
 
 
 def check_positions(found: list[dict[str, Any]]) -> None:
-    """Boards are legal, and what the IDs beside them say."""
+    """Check that boards are legal and equal their Position IDs."""
     for row in found[:2000]:
         assert Position(row["board"]).id == row["position_id"]
 
@@ -197,7 +197,7 @@ def games_of(table: Table) -> Counter[tuple[tuple[str, str, str], ...]]:
 
 
 def corrupted_piece(piece: bytes, chance: random.Random) -> bytes:
-    """With one to three of its lines corrupted."""
+    """The piece with one to three corrupted lines."""
     lines = piece.splitlines(keepends=True)
     for _ in range(chance.randint(1, 3)):
         place = chance.randrange(len(lines))

@@ -1,6 +1,7 @@
-"""Warehouses that are not where, or not all of what, they were: parts that are gone, copies, folders with odd names,
-links to what others have, and too little memory. Nobody answers with less, from elsewhere, or writes where it is not
-his."""
+"""Moved or incomplete warehouses: missing parts, copies, odd folder names, foreign links, and too little memory.
+
+No query loses rows or reads another warehouse, and nothing is written outside.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ WRITE = [
 
 
 class Places(Campaign):
-    """Each case is one such warehouse, of the sorts in turn."""
+    """Each case is one such warehouse, with the sorts in turn."""
 
     name = "places"
     small = 12
@@ -61,7 +62,7 @@ class Places(Campaign):
         return [f"{sort.__name__} cases"]
 
     def missing(self, chance: random.Random, folder: Path) -> None:
-        """A version, or a variant on another disk, is gone: all name it, and no query answers with fewer rows."""
+        """A version, or a variant on another disk, is missing: errors name it, and no query loses rows."""
         root = copy_warehouse(self.whole, folder / "warehouse")
         ask(root, folder / "place", [["catalog"]])
         version = chance.choice(sorted(root.glob("*/*/r*-*")))
@@ -76,7 +77,7 @@ class Places(Campaign):
         assert verified.code == 1, f"expected verify to fail with {name} {how}, found {verified.output}"
 
     def moved(self, chance: random.Random, folder: Path) -> None:
-        """A copy, or a warehouse in another place: a plain client is told, and ours answers."""
+        """A copied or moved warehouse: a plain client gets an error, and bgdata works."""
         original = copy_warehouse(self.whole, folder / "original")
         ask(original, folder / "place", [["catalog"]])
         root = folder / "copy"
@@ -93,7 +94,7 @@ class Places(Campaign):
             check_counts(ask(root, folder / "place", READ[: len(QUERIES)]), self.counts)
 
     def hive(self, chance: random.Random, folder: Path) -> None:
-        """Folders above it are named as partitions are: its columns are its own."""
+        """Parent folders have names of Hive partitions, which must not become columns."""
         parts = [f"{chance.choice(HIVE)}={chance.choice(['7', 'race', 'true', '2020-01-01', ''])}" for _ in range(2)]
         root = copy_warehouse(self.whole, folder.joinpath(*parts, "warehouse"))
         *counted, _, verified = ask(root, folder / "place", READ)
@@ -106,7 +107,7 @@ class Places(Campaign):
             assert found == expected, f"expected the same rows of {table} in {parts}"
 
     def links(self, chance: random.Random, folder: Path) -> None:
-        """A warehouse from somebody else with links to what its new owner has: nothing is written or deleted there."""
+        """A foreign warehouse with links to files outside: nothing is written or deleted there."""
         owned, root = copy_warehouse(self.whole, folder / "owned"), copy_warehouse(self.whole, folder / "warehouse")
         level = chance.choice(["bearoff_gammon", "bearoff_gammon/2x15", "bearoff_gammon/2x15/*", ".staging", "build"])
         if level == "build":
@@ -126,7 +127,7 @@ class Places(Campaign):
         assert after == before, f"expected nothing to be written by a link {level}, found {set(before) ^ set(after)}"
 
     def memory(self, chance: random.Random, folder: Path) -> None:
-        """A repair with too little memory: whatever becomes of it, every version is there, and right."""
+        """A repair with too little memory: every version stays valid, even if it fails."""
         root = copy_warehouse(self.whole, folder / "warehouse")
         names = whole_versions(bgdata.open_warehouse(root))
         told = folder / "told"
@@ -140,31 +141,31 @@ class Places(Campaign):
 
 
 def read_of(version: Path) -> set[str]:
-    """The tables that have rows of a version: imports have a quarantine, too."""
+    """The tables with rows of a version; imports have a quarantine too."""
     kind = version.parts[-3]
     return {kind, "quarantine"} if bgdata.all_kinds()[kind].takes_files else {kind}
 
 
 def check_count(answer: Answer, count: str, name: str, *, is_read: bool) -> None:
-    """All rows, or an error that names what is gone; that, where the table has rows of it."""
+    """Check for all rows, or, if the table has rows of the missing version, an error that names it."""
     assert (answer.code != 0) == is_read, f"expected an error where {name} is read alone, found {answer}"
     assert answer.output == count if not is_read else name in answer.error, f"expected {name} named, found {answer}"
 
 
 def check_counts(answers: Iterable[Answer], counts: Iterable[str]) -> None:
-    """The same rows as in the whole warehouse."""
+    """Check that answers have the same counts as in the complete warehouse."""
     for answer, count in zip(answers, counts, strict=True):
         assert (answer.code, answer.output) == (0, count), f"expected {count}, found {answer}"
 
 
 def check_refused(client: duckdb.DuckDBPyConnection, table: str, place: Path) -> None:
-    """A plain client gets an error that names a folder."""
+    """Check that a plain client gets an error that names a folder."""
     with pytest.raises(duckdb.Error, match=re.escape(str(place))):
         client.sql(f"select count(*) from {table}").fetchall()
 
 
 def state_of(root: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Every file below a folder: what it is, when it was changed, and what is in it."""
+    """(mode, time of change, content) of every file below a folder."""
     return {
         str(path): (path.lstat().st_mode, path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
         for path in root.rglob("*")
@@ -172,7 +173,7 @@ def state_of(root: Path) -> dict[str, tuple[int, int, bytes]]:
 
 
 def starve(root: Path, place: Path, commands: list[list[str]], told: Path, more: int) -> None:
-    """In another process: run commands with so many more bytes of memory than it has."""
+    """In another process: run commands with `more` bytes of additional memory."""
     most = data_segment_bytes() + more
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     run_commands(root, place, commands, told)

@@ -1,5 +1,4 @@
-"""Work that was stopped, and what it left damaged by hand: whatever goes on from it comes to the same values, or says
-one line."""
+"""Stopped work with damaged checkpoints: resuming gives the same values, or an error of one line."""
 
 from __future__ import annotations
 
@@ -31,12 +30,12 @@ from tests.faults.damage import DAMAGES
 from tests.kept import PACKAGE, kept_folder, link
 from tests.store import processes
 
-MOMENTS = (1, 2, 3, 5, 8, 13, 21, 34)  # reports of progress after which the state is taken
+MOMENTS = (1, 2, 3, 5, 8, 13, 21, 34)  # reports of progress after which the state is copied
 Words = Counter[str]
 
 
 class Moments(Silence):
-    """Takes copies of a staging folder as builds go on: each is what a build that is killed then leaves."""
+    """Copies a staging folder during a build, as a killed build would leave it."""
 
     def __init__(self, staging: Path, place: Path) -> None:
         self.staging, self.place, self.reports = staging, place, 0
@@ -44,22 +43,22 @@ class Moments(Silence):
         self.notes: list[str] = []
 
     def start(self, label: str, total: int, unit: str) -> None:  # noqa: ARG002
-        """Where values are finished, and Parquet is written."""
+        """Copy when values are complete and Parquet is written."""
         if "Parquet" in label:
             self.take()
 
     def advance(self, count: int) -> None:  # noqa: ARG002
-        """At some of the reports."""
+        """Copy at some of the reports."""
         self.reports += 1
         if self.reports in MOMENTS:
             self.take()
 
     def note(self, text: str) -> None:
-        """Keep it."""
+        """Store the note."""
         self.notes.append(text)
 
     def take(self) -> None:
-        """Copy what is there, unless a thread changes it right now."""
+        """Copy the folder, unless a thread is changing it."""
         target = self.place / str(len(self.taken))
         with suppress(OSError):
             shutil.copytree(self.staging, target, ignore=shutil.ignore_patterns("*.lock"))
@@ -70,12 +69,12 @@ class Moments(Silence):
 
 
 def parts_in(folder: Path) -> list[Path]:
-    """The files that work has left, in which there is something."""
+    """The files that are not empty in a folder of stopped work."""
     return sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
 
 
 def damaged(folder: Path, others: Iterable[Path], name: str, chance: random.Random) -> Path:
-    """Damage one of the files of a folder, by one of others of its name where it is swapped; returns it."""
+    """Damage one file of a folder and return it; swapping uses a file of the same name from `others`."""
     parts = parts_in(folder)
     part = chance.choice(parts)
     same = [each for each in others if each.name == part.name and each.read_bytes() != part.read_bytes()]
@@ -85,7 +84,7 @@ def damaged(folder: Path, others: Iterable[Path], name: str, chance: random.Rand
 
 
 def outcome(go_on: Callable[[], bool]) -> str:
-    """Whether work that goes on came to what is right; one line of error is right, too."""
+    """Words for the result of resumed work, which must be correct or one line of error."""
     try:
         is_right = go_on()
     except BgdataError as error:
@@ -98,7 +97,7 @@ def outcome(go_on: Callable[[], bool]) -> str:
 
 
 def builds(kind: str, small: Path, folder: Path, chance: random.Random) -> Words:
-    """Builds of the smallest variant of a kind, each from a moment of the first, with one file damaged."""
+    """Resume builds of the smallest variant of a kind from copies, each with one damaged file."""
     job.CHECKPOINT_SECONDS = 0.0
     warehouse = bgdata.open_warehouse(link(small, folder / "warehouse"))
     declared = warehouse.kind(kind)
@@ -132,7 +131,7 @@ def builds(kind: str, small: Path, folder: Path, chance: random.Random) -> Words
 
 
 def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noqa: ARG001
-    """The first part of a file."""
+    """Resume downloads from a damaged first part of a file."""
     import bz2
     import hashlib
 
@@ -163,7 +162,7 @@ def downloads(small: Path, folder: Path, chance: random.Random) -> Words:  # noq
 
 
 def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
-    """Blocks of trials."""
+    """Resume rollouts from damaged blocks of trials."""
     kernels, cache = kernel_cache(), folder / "cache"
     cache.mkdir()
     (cache / kernels.name).symlink_to(kernels)
@@ -192,7 +191,7 @@ def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
 
 
 def parquet_parts(small: Path, folder: Path, chance: random.Random) -> Words:
-    """Parts of a table as Parquet."""
+    """Resume the export of Parquet parts from damaged ones."""
     table = TwoSidedTable(bgdata.open_warehouse(small).open("bearoff_two_sided", "3x3"))
     whole = folder / "whole"
     write_parts(table, whole, Silence())
@@ -212,7 +211,7 @@ def parquet_parts(small: Path, folder: Path, chance: random.Random) -> Words:
     return found
 
 
-# whatever says what is kept when it is stopped, by its module: the first has all kinds
+# work that can be resumed, by its module: the first has all kinds
 KEEPERS: dict[str, Callable[[Path, Path, random.Random], Words] | None] = {
     "store/build.py": None,
     "store/download.py": downloads,
@@ -232,14 +231,14 @@ def modules_that_keep() -> set[str]:
 
 
 def perform(name: str, small: Path, folder: Path, seed: str, told: Path) -> None:
-    """In another process: damage what one of them keeps, in every way."""
+    """In another process: damage the checkpoints of one work in every way."""
     keeper, chance = KEEPERS.get(name), random.Random(seed)
     found = keeper(small, folder, chance) if keeper else builds(name, small, folder, chance)
     told.write_text(json.dumps(found))
 
 
 class Resuming(Campaign):
-    """Each case is one kind, or other work that can be stopped, with every damage to what it keeps."""
+    """Each case is one kind, or other work that can be resumed, with every damage to its checkpoints."""
 
     name = "resuming"
     small = 8
@@ -249,7 +248,7 @@ class Resuming(Campaign):
         samples = self.root / "samples"
         samples.mkdir()
         with pytest.MonkeyPatch.context() as patch:  # one at the end is enough, and takes as long as all builds
-            patch.setattr(catalog, "write_catalog", lambda _: None)
+            patch.setattr(catalog, "refresh_catalog", lambda _, **__: None)
             self.whole = kept_folder("small", lambda folder: build_small(samples, folder), goes_on=True) / "warehouse"
         others = [name for name, keeper in KEEPERS.items() if keeper]
         self.names = shuffled([*bgdata.all_kinds(), *others], self.seed)

@@ -1,4 +1,4 @@
-"""The same bytes from 1, 2 and 8 threads, and from a processor without anything special: arrays and Parquet files."""
+"""Arrays and Parquet files are identical with 1, 2 and 8 threads, and on a generic processor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bgdata.kernel import config
 from tests.conftest import sample_files
 from tests.faults.campaign import Campaign
 
-# in the order in which they are built: quick ones first, then what needs most kernels
+# in order of builds: quick ones first, then those with the most kernels
 CHEAP = ("bearoff_one_sided", "bearoff_gammon", "bearoff_two_sided", "positions")
 CACHE = Path(
     os.environ.get("BGDATA_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bgdata"
@@ -34,7 +34,7 @@ SETTINGS: dict[str, Mapping[str, str]] = {
 
 
 def kinds_in_order() -> list[str]:
-    """Cheap kinds first, then the other imported ones, which computed ones may be made from, then those."""
+    """Cheap kinds first, then other imported ones, then computed ones, which may depend on these."""
     kinds = bgdata.all_kinds()
     return sorted(
         kinds, key=lambda name: (CHEAP.index(name) if name in CHEAP else len(CHEAP), not kinds[name].takes_files)
@@ -42,7 +42,7 @@ def kinds_in_order() -> list[str]:
 
 
 def begin(variables: Mapping[str, str]) -> None:
-    """In a new process: nothing that depends on the variables is loaded yet, or the comparison would be of nothing."""
+    """In a new process: set the variables before anything that depends on them is loaded."""
 
     wanted = int(variables.get("NUMBA_NUM_THREADS", config.NUMBA_NUM_THREADS))
     assert (config.NUMBA_NUM_THREADS, config.CPU_NAME or "") == (
@@ -52,7 +52,7 @@ def begin(variables: Mapping[str, str]) -> None:
 
 
 def build(root: Path, name: str) -> dict[str, str]:
-    """The smallest variant of a kind: SHA-256 of each of its files but the manifest, which tells the time."""
+    """Build the smallest variant of a kind; SHA-256 of its files without the manifest, which has times."""
     warehouse = bgdata.open_warehouse(root)
     kind = warehouse.kind(name)
     folder = root.parent / f"{root.name}-files"
@@ -62,7 +62,7 @@ def build(root: Path, name: str) -> dict[str, str]:
 
 
 class SameBytes(Campaign):
-    """Each case is a kind of dataset, built in a process of each setting; the processes and their tables stay."""
+    """Each case is a kind of dataset, built in a process of each setting; processes and tables are reused."""
 
     name = "same-bytes"
     small = len(CHEAP)

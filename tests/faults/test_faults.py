@@ -1,4 +1,4 @@
-"""Every campaign at a small size; the full size is `python -m tests.faults --all`."""
+"""Tests of every campaign at a small size; `python -m tests.faults --all` has the full size."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SEED = 1
 
 
 @pytest.mark.parametrize("name", CAMPAIGNS)
-def test_campaign(name: str) -> None:
+def test_campaign_passes(name: str) -> None:
     with CAMPAIGNS[name](SEED) as campaign:
         for number in range(campaign.small):
             assert campaign.run(number), "expected words for what happened in the case"
 
 
-def test_whatever_keeps_parts_has_them_damaged() -> None:
-    """All kinds are in the campaign by themselves; other work that can be stopped is in its table."""
+def test_all_resumable_work_is_in_the_campaign() -> None:
+    """Kinds are found automatically; other work is listed in a table."""
     assert modules_that_keep() == set(KEEPERS)

@@ -1,4 +1,4 @@
-"""Attacks on readers of XML: each ends as a file set aside with a reason, in little memory, and opens nothing else."""
+"""Attacks on XML readers: each file is quarantined with a reason, in little memory, without opening other files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.formats import test_met_files
 from tests.imports.importing import Imports, quarantined, rows
 from tests.store import processes
 
-MOST_MEMORY_BYTES = 600_000_000  # above what the process has when it begins; files have up to 10 MB
+MOST_MEMORY_BYTES = 600_000_000  # above that at the start of the process; files have up to 10 MB
 SECRET = "the-secret-of-another-file"
-BODY = test_met_files.text(head="").decode().replace("by hand", "{}")  # a table that is well but for the attack
+BODY = test_met_files.text(head="").decode().replace("by hand", "{}")  # a valid table except for the attack
 
 
 def laughs(chance: random.Random, _: Path) -> str:
@@ -38,7 +38,7 @@ def quadratic(chance: random.Random, _: Path) -> str:
 
 
 def parameter_laughs(chance: random.Random, _: Path) -> str:
-    """The same with entities of the document type."""
+    """Parameter entities of parameter entities."""
     width = chance.randint(10, 30)
     declared = ["<!ENTITY % p0 'ha'>"] + [f"<!ENTITY % p{n} '{f'&#37;p{n - 1};' * width}'>" for n in range(1, 12)]
     return doctype("".join(declared) + "%p11;", "x")
@@ -63,7 +63,7 @@ def other_type(chance: random.Random, secret: Path) -> str:
 
 
 def other_declarations(_: random.Random, secret: Path) -> str:
-    """Declarations in another file, and a way to send what is in a third."""
+    """Declarations in another file, and at an address."""
     declared = f'<!ENTITY % f SYSTEM "{secret.as_uri()}"><!ENTITY % d SYSTEM "http://127.0.0.1:9/x.dtd">%d;%f;'
     return doctype(declared, "x")
 
@@ -104,21 +104,21 @@ def default_attributes(chance: random.Random, _: Path) -> str:
 
 
 def large_remark(chance: random.Random, _: Path) -> str:
-    """A comment, instruction or section of megabytes, that ends or does not."""
+    """A comment, instruction or section of megabytes, closed or not."""
     begin, end = chance.choice([("<!--", "-->"), ("<?x ", "?>"), ("<![CDATA[", "]]>"), ("<!DOCTYPE met [", "]>")])
     text = "x" * chance.randint(1_000_000, 10_000_000)
     return f"{begin}{text}{chance.choice([end, ''])}" + BODY.format("y")
 
 
 def bad_letters(chance: random.Random, _: Path) -> str:
-    """Letters that XML forbids, as they are and by number."""
+    """Characters that XML forbids, literally and by number."""
     return BODY.format(
         chance.choice(["\0", "\x01", "&#0;", "&#1;", "&#xD800;", "&#x110000;", "&#" + "9" * 100_000 + ";"])
     )
 
 
 def lies_about_letters(chance: random.Random, _: Path) -> str:
-    """An encoding that is none, or that it is not."""
+    """An unknown or wrong encoding."""
     name = chance.choice(
         ["utf-16", "utf-7", "rot13", "zlib", "unicode_escape", "idna", "x" * 10_000, "../../x", "punycode"]
     )
@@ -131,7 +131,7 @@ def doctype(declared: str, text: str) -> str:
 
 
 def fifo(secret: Path) -> Path:
-    """A pipe that nobody writes to: whoever opens it hangs."""
+    """A pipe without a writer, which blocks readers."""
     path = secret.with_name("pipe")
     if not path.exists():
         os.mkfifo(path)
@@ -147,7 +147,7 @@ ATTACKS: dict[str, Attack] = {
         large_attribute, many_attributes, default_attributes, large_remark, bad_letters, lies_about_letters,
     )
 }  # fmt: skip
-# what may be read as the table that it is beside: large, but nothing that readers follow
+# attacks that may be read as a valid table: large, but without references
 HARMLESS = {
     "inclusion", "wide", "large attribute", "many attributes", "default attributes", "large remark",
     "lies about letters",
@@ -157,7 +157,7 @@ ENCODINGS = ("utf-8", "utf-8", "utf-8-sig", "utf-16", "utf-16-be")
 
 
 def import_alone(folder: Path) -> None:
-    """In another process: import a file in little memory, opening nothing but that file and the warehouse's."""
+    """In another process: import a file in little memory, opening only that file and those of the warehouse."""
     imports = Imports(folder)
     imports.sample("met_xml")  # loads all that is needed
     limit = memory_bytes() + MOST_MEMORY_BYTES
@@ -186,7 +186,7 @@ def import_alone(folder: Path) -> None:
 
 
 def memory_bytes() -> int:
-    """Addresses that this process uses now."""
+    """Size of the address space of this process."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 

@@ -94,7 +94,7 @@ def test_small_files_with_gigabytes_of_content_are_refused(
     assert size < 20_000
     message = (
         rf"expected at most 200 times as much content as file in {path}, found 1[67],\d\d\d,\d\d\d bytes and more "
-        rf"in {size:,}; if that is meant, set {RATIO_VARIABLE} to how many times it may be"
+        rf"in {size:,}; to allow it, set {RATIO_VARIABLE} to a larger number"
     )
     with pytest.raises(TooLargeError, match=f"^{message}$"):
         read_content(path)
@@ -122,7 +122,7 @@ def test_size_of_content_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv(BYTES_VARIABLE, "1000")
     assert len(read_bytes(path)) == 1000
     monkeypatch.setenv(BYTES_VARIABLE, "999")
-    message = f"expected at most 999 bytes of content in {path}, found more; if that is meant, set {BYTES_VARIABLE} "
+    message = f"expected at most 999 bytes of content in {path}, found more; to allow it, set {BYTES_VARIABLE} "
     with pytest.raises(TooLargeError, match=message):
         read_bytes(path)
 

@@ -11,7 +11,7 @@ from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.selfplay.training_games import Start
 from tests.random_games import random_game_positions
 from tests.reference.themes import theme
-from tests.selfplay.test_training_games import begun
+from tests.selfplay.test_training_games import start_boards
 from tests.together import each
 
 HOMEWARD = {8: 3, 6: 4, 5: 4, 4: 4}  # the opponent coming home, by its own points
@@ -76,7 +76,7 @@ def board_of(own: dict[int, int], opponent: dict[int, int]) -> Boards:
 @pytest.fixture(scope="module")
 def boards() -> Boards:
     """Positions of many kinds: random games, and all starts of training games."""
-    starts = [begun(start, 300) for start in Start]
+    starts = [start_boards(start, 300) for start in Start]
     return np.concatenate([random_game_positions(300, seed=4).boards, *starts])
 
 

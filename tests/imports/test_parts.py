@@ -19,8 +19,9 @@ from bgdata.game.position import START
 from bgdata.imports.kinds import positions_compute
 from bgdata.imports.kinds.shared.imports import PositionImport
 from bgdata.store.dataset import Build, Computed
-from bgdata.store.job import Job, ranges
+from bgdata.store.job import Job
 from bgdata.store.progress import Silence
+from bgdata.store.shards import ranges
 from bgdata.store.table import Table
 from bgdata.store.verify import Status, verify
 from bgdata.warehouse.commands.export import write_text

@@ -1,4 +1,4 @@
-"""Games of the cube for tests of their analysis."""
+"""Games with the cube, for tests of their analysis."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def analyst(ply: int = 0, rules: CubeRules | None = None) -> Analyst:
 
 
 def judged(by: Analyst, game: RecordedGame) -> JudgedGame:
-    """A whole game judged."""
+    """Judge a whole game."""
     return whole_game(by, game, list(judge_game(by, game)))
 
 
 @lru_cache
 def played(length: int, count: int = 3, *, is_jacoby: bool = False) -> tuple[RecordedGame, ...]:
-    """The games of matches to some length, or money games, that another network played badly, cube included."""
+    """Games of matches, or money games (length 0), that a weak network played with the cube."""
     rules = CubefulRules(length, is_jacoby, published_met() if length else None)
     sides = CubeSide(janowski(0.0)), CubeSide(janowski(1.0), as_money=True)
     corpus = cubeful_self_play(random_player(0).chooser, sides, rules, count, 5)
@@ -41,7 +41,7 @@ def played(length: int, count: int = 3, *, is_jacoby: bool = False) -> tuple[Rec
 
 
 def game_of(corpus: CubefulCorpus, number: int, rules: CubefulRules) -> RecordedGame:
-    """A game of a corpus as it is judged."""
+    """A game of a corpus, to be judged."""
     score_0, score_1, is_crawford, winner, points, *_ = corpus.results.games[number].tolist()
     rows = slice(*corpus.first_turns[number : number + 2].tolist())
 

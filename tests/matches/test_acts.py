@@ -1,4 +1,4 @@
-"""Sums, ratings and marks, from judged acts of which every number is known."""
+"""Tests of sums, ratings and marks of judged acts with known numbers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ACTS = [
 ]
 
 
-def test_scores() -> None:
+def test_score_sums_the_acts_of_a_player() -> None:
     first, second = score_of(ACTS, 0), score_of(ACTS, 1)
     assert (first.rolls, first.unforced_plays, first.cube_decisions, first.doubles) == (2, 2, 1, 1)
     assert (second.rolls, second.unforced_plays, second.cube_decisions, second.takes) == (2, 1, 0, 0)
@@ -60,14 +60,14 @@ def test_scores() -> None:
     assert first.marked == {"doubtful": 0, "bad": 1, "very bad": 1}
 
 
-def test_answers_to_doubles() -> None:
-    """Who beavers has taken."""
+def test_beavers_count_as_takes() -> None:
+    """A beaver is a take."""
     kinds = (ActKind.TAKE, ActKind.BEAVER, ActKind.PASS)
     answers = [replace(doubled(0, 0.0), act=Act(kind, 0, 1, BOARD, MONEY)) for kind in kinds]
     assert (score_of(answers, 0).takes, score_of(answers, 0).passes, score_of(answers, 0).doubles) == (2, 1, 0)
 
 
-def test_totals() -> None:
+def test_totals_sum_games() -> None:
     ended, open_game = JudgedGame(ACTS, 0, 2, 0.4), JudgedGame(ACTS, 0, None, None)
     found = totals_of([ended])
     assert (found.net_luck, found.net_skill) == pytest.approx((0.9, -0.62))
@@ -88,9 +88,9 @@ def test_totals() -> None:
         *((-0.29, "", ""), (-0.3, "", "unlucky"), (-2, "", "very unlucky")),
     ],
 )
-def test_marks_of_errors_and_luck(size: float, error: str, luck: str) -> None:
+def test_error_and_luck_marks(size: float, error: str, luck: str) -> None:
     assert (error_mark(size), luck_mark(size)) == (error, luck)
 
 
-def test_no_decisions_have_no_rating() -> None:
+def test_rating_without_decisions_is_zero() -> None:
     assert (rating(0.5, 0), rating(0.5, 100)) == (0, 5)

@@ -1,5 +1,4 @@
-"""What rolls, plays and cube actions are worth, and games judged: beside a twin and exact tables; luck, losses and
-drift add up to the result; luck averages to zero; the best loses nothing; answers, beavers and the Crawford game."""
+"""Tests of judging games, against a twin and exact tables: worths, sums of luck, losses and drift, and cube answers."""
 
 from __future__ import annotations
 
@@ -60,7 +59,7 @@ def evaluate(board: Board) -> list[float]:
 
 
 @in_parts(("stakes", "rules"), cubes)
-def test_rolls_are_worth_what_the_twin_says(stakes: Stakes, rules: CubeRules) -> None:
+def test_worths_of_rolls_equal_the_twin(stakes: Stakes, rules: CubeRules) -> None:
     by = analyst(rules=rules)
     for board in some_boards():
         found = by.rolls(board, stakes)
@@ -70,7 +69,7 @@ def test_rolls_are_worth_what_the_twin_says(stakes: Stakes, rules: CubeRules) ->
             assert worth == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_double_is_worth_what_rolling_is_with_the_cube_on_the_other_side() -> None:
+def test_double_take_equals_rolling_with_the_opponents_cube() -> None:
     for board in some_boards():
         cube = analyst().cube(board, SCORE)
         doubled = Stakes(SCORE.score, Cube(2, CubeOwner.OPPONENT))
@@ -80,8 +79,8 @@ def test_a_double_is_worth_what_rolling_is_with_the_cube_on_the_other_side() -> 
         assert cube.double_worth == min(cube.double_take, cube.double_pass)
 
 
-def test_exact_tables_agree_with_themselves_one_roll_later(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The mean over the rolls of what a table says is what it says before them: for every cube, doubled or not."""
+def test_exact_tables_equal_their_mean_over_rolls(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """For every cube, doubled or not."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
     exact = MoneyBearoff(table)
@@ -97,18 +96,18 @@ def test_exact_tables_agree_with_themselves_one_roll_later(tmp_path_factory: pyt
             assert found.no_double / cube.value == pytest.approx(expected.no_double, abs=1e-5)
             assert found.double_take / cube.value == pytest.approx(expected.double_take, abs=1e-5)
             n += expected.double_take > expected.no_double
-    assert n > 1, "the cube matters"
+    assert n > 1, "the cube makes a difference"
 
 
-def test_a_dead_cube_is_the_chance_to_win() -> None:
-    """At double match point, 1-ply chances are those of the player that looks ahead twice as far."""
+def test_worth_of_a_dead_cube_is_the_winning_chance() -> None:
+    """At double match point, worths at 1-ply are the winning chances of a player that looks 1 roll further."""
     stakes = Stakes(MatchScore(1, 1))
     board = bearoff_board([0, 0, 0, 0, 2, 2], [0, 0, 0, 2, 2])
     look_ahead = evaluate_ahead(pips_player(), board[None], 1).chances[0, 0]
     assert analyst().rolls(board, stakes).mean() == pytest.approx(look_ahead, abs=1e-6)
 
 
-def test_looking_ahead_values_the_play_that_is_best_at_0_ply() -> None:
+def test_looking_ahead_evaluates_the_best_play_at_0_ply() -> None:
     by, static = analyst(1), analyst()
     board = np.array(START.board, np.int8)
     plays, found = by.plays(board), by.rolls(board, MONEY)
@@ -128,8 +127,8 @@ def sample(length: int, ply: int) -> list[RecordedGame]:
 
 
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (3, 0), (5, 0), (0, 1), (5, 1)])
-def test_luck_losses_and_drift_add_up(length: int, ply: int) -> None:
-    """By act, and by game: result less beginning = net luck + net skill + net drift, to rounding."""
+def test_luck_losses_and_drift_sum_to_the_result(length: int, ply: int) -> None:
+    """By act and by game, within rounding."""
     by = analyst(ply, CubeRules(met=published_met() if length else None))
     kinds: set[ActKind] = set()
     for game in sample(length, ply):
@@ -152,8 +151,8 @@ def test_luck_losses_and_drift_add_up(length: int, ply: int) -> None:
     assert {ActKind.ROLL, ActKind.DOUBLE} <= kinds or ply
 
 
-def test_a_match_goes_from_evens_to_its_end() -> None:
-    """The games of a match follow one another: initial worths are the results of the games before."""
+def test_worths_of_consecutive_games_are_continuous() -> None:
+    """The initial worth of a game is the result of the previous one."""
     games = [judged(analyst(), game) for game in played(5, 1)]
     assert games[0].initial == pytest.approx(0.5)
     for before, after in pairwise(games):
@@ -165,8 +164,8 @@ def test_a_match_goes_from_evens_to_its_end() -> None:
     assert abs(sums.luck_adjusted) > 1e-3
 
 
-def test_exact_worths_leave_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Bearoffs that a table has solved for every cube, played and doubled by chance."""
+def test_exact_worths_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Random plays and doubles in bearoffs that a table has solved with the cube."""
     table = bgdata.open_warehouse(tmp_path_factory.mktemp("exact")).build("bearoff_two_sided", TwoSidedParameters(5, 3))
     player = NetworkPlayer(pips_networks(), map_tables(table, None, None))
     by = Analyst(LookaheadPlayer(player, cubes=[MoneyBearoff(table)]), CubeRules())
@@ -185,7 +184,7 @@ def test_exact_worths_leave_no_drift(tmp_path_factory: pytest.TempPathFactory) -
 
 
 def random_bearoff(generator: np.random.Generator) -> RecordedGame:
-    """Up to three checkers a side; plays, doubles and answers by chance."""
+    """A game of up to three checkers a side with random plays, doubles and answers."""
     board = np.zeros(26, np.int8)
     np.add.at(board, generator.integers(1, 6, 3), 1)
     np.add.at(board, 25 - generator.integers(1, 6, 3), -1)
@@ -212,7 +211,7 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
 
 @pytest.mark.parametrize(("ply", "stakes"), [(0, MATCH), (1, MATCH), (0, MONEY)])
 def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
-    """Over the rolls of a position; and over both players and the rolls with which each may begin."""
+    """Over the rolls of a position, and over both players and their first rolls."""
     by = analyst(ply, CubeRules(met=published_met() if stakes is MATCH else None))
     board = played(5)[0].acts[12].board
 
@@ -234,7 +233,7 @@ def test_luck_averages_to_zero(ply: int, stakes: Stakes) -> None:
 
 
 @pytest.mark.parametrize("ply", [0, 1])
-def test_the_best_play_loses_nothing(ply: int) -> None:
+def test_best_play_loses_nothing(ply: int) -> None:
     by = analyst(ply)
     acts = [act for act in played(5)[0].acts if act.kind is ActKind.ROLL][4:9]
     lost = 0
@@ -248,12 +247,12 @@ def test_the_best_play_loses_nothing(ply: int) -> None:
         best = replace(act, after_play=found.roll.candidates[0].after_play)
         (again,) = judge_game(by, RecordedGame(MATCH, [best], None))
         assert again.play_loss == 0
-        assert again.luck == found.luck, "luck is the roll's, not the play's"
+        assert again.luck == found.luck, "luck does not depend on the play"
     assert lost
 
 
-def test_where_the_opponent_cashes_after_every_play_the_best_without_a_cube_are_looked_into() -> None:
-    """All are worth the same at 0-ply; the first in the list of plays are not better than others."""
+def test_plays_before_a_cash_are_ordered_by_cubeless_equity() -> None:
+    """All have the same worth at 0-ply."""
     by = Analyst(LookaheadPlayer(NearlyWon(), 1), CubeRules())
     board, dice = np.array(START.board, np.int8), (6, 1)
     plays, place = by.plays(board), roll_place(*dice)
@@ -271,7 +270,7 @@ def test_where_the_opponent_cashes_after_every_play_the_best_without_a_cube_are_
     assert found == {plays.after[row].tobytes() for row in {*best.tolist(), int(made)}}
 
 
-def test_answers_lose_what_the_other_answer_would_have_saved() -> None:
+def test_wrong_answers_lose_the_difference_to_the_right_one() -> None:
     board = bearoff_board([1, 1], [0, 0, 0, 0, 2, 3])  # the doubler bears off at once
     by = analyst()
     double = Act(ActKind.DOUBLE, 0, 0, board, MATCH)
@@ -290,7 +289,7 @@ def test_answers_lose_what_the_other_answer_would_have_saved() -> None:
     }
 
 
-def test_beavers_and_raccoons_are_worth_twice_as_much_each() -> None:
+def test_beavers_and_raccoons_double_the_worths() -> None:
     board = played(0)[0].acts[10].board
     by = analyst(rules=CubeRules(has_beavers=True))
     acts = [Act(ActKind.DOUBLE, 0, 0, board, MONEY), Act(ActKind.BEAVER, 1, 0, board, MONEY)]
@@ -305,8 +304,8 @@ def test_beavers_and_raccoons_are_worth_twice_as_much_each() -> None:
     )
 
 
-def test_acts_without_a_cube_decision() -> None:
-    """The first roll, the Crawford game, the opponent's cube, and a cube that already wins the match."""
+def test_rolls_without_a_cube_decision() -> None:
+    """First roll, Crawford game, opponent's cube, and a cube that already wins the match."""
     board = played(5)[0].acts[12].board
     stakes = [
         Stakes(MatchScore(1, 3, is_crawford=True)),

@@ -1,4 +1,4 @@
-"""What plays of a game lost, beside the ranking of all plays; cube actions and missed doubles, beside decisions."""
+"""Tests of the losses of plays, cube actions and missed doubles that pages of games show."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def turns_of(warehouse: bgdata.Warehouse, game: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("game", [0, 3])
-def test_losses_are_those_of_ranked_plays(small_root: Path, game: int) -> None:
-    """PubEval errs, so that not all of them are 0."""
+def test_play_losses_equal_those_of_ranked_plays(small_root: Path, game: int) -> None:
+    """PubEval makes errors, so not all losses are 0."""
     warehouse = bgdata.open_warehouse(small_root)
     player, turns = map_player(warehouse), turns_of(warehouse, game)
     losses = play_losses(player.evaluator, turns)
@@ -39,8 +39,8 @@ def test_losses_are_those_of_ranked_plays(small_root: Path, game: int) -> None:
     assert max(loss for loss in losses if loss is not None) > 0.02
 
 
-def test_turns_without_a_judgement(small_root: Path) -> None:
-    """No play, a play that the rules do not know, and one whose board the record does not have."""
+def test_turns_without_a_readable_play_have_no_loss(small_root: Path) -> None:
+    """No play, an illegal play, and a play whose resulting board is missing."""
     warehouse = bgdata.open_warehouse(small_root)
     evaluator, turns = map_player(warehouse).evaluator, turns_of(warehouse, 3)
     double = turns[0] | {"action": "double", "die1": None, "die2": None, "play": None}
@@ -49,11 +49,11 @@ def test_turns_without_a_judgement(small_root: Path) -> None:
     other = turns[1] | {"board": turns[5]["board"]}
     assert play_losses(evaluator, [turns[0], other])[0] is None
     assert play_losses(evaluator, []) == []
-    assert play_losses(evaluator, turns[:1]) == play_losses(evaluator, turns)[:1]  # a last play is read from its text
+    assert play_losses(evaluator, turns[:1]) == play_losses(evaluator, turns)[:1]  # the last play is read from its text
 
 
 def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The first game of the corpus with the cube in which somebody doubles."""
+    """(game, turns) of the first game with a double in the cubeful corpus."""
     where = "where dataset = 'cubeful_selfplay'"
     (first,) = warehouse.rows(f"select min(game) as game from turns {where} and action = 'double'")
     (game,) = warehouse.rows(f"from games {where} and game = $game", first)
@@ -61,8 +61,8 @@ def game_with_cube(warehouse: bgdata.Warehouse) -> tuple[dict[str, Any], list[di
     return {**game, "is_jacoby": False}, turns
 
 
-def test_verdicts_are_those_of_cube_decisions(small_root: Path) -> None:
-    """One by one, what the player decides at the stakes of the turn; what it does not decide is not judged."""
+def test_verdicts_equal_cube_decisions(small_root: Path) -> None:
+    """Compared turn by turn at the stakes of the turn."""
     warehouse = bgdata.open_warehouse(small_root)
     player, (game, turns), rules = map_player(warehouse), game_with_cube(warehouse), CubeRules(met=published_met())
     verdicts = cube_verdicts(player, rules, game, turns)
@@ -85,8 +85,8 @@ def test_verdicts_are_those_of_cube_decisions(small_root: Path) -> None:
     assert cube_verdicts(player, rules, game, []) == []
 
 
-def test_a_money_game_is_judged_in_points(small_root: Path) -> None:
-    """The same turns for money, at a cube of 4: a loss is per unit cube, which is its size."""
+def test_money_game_is_judged_in_points(small_root: Path) -> None:
+    """Losses are per unit cube, also at a cube of 4."""
     warehouse = bgdata.open_warehouse(small_root)
     player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
     money = game | {"match_length": 0, "score_0": 0, "score_1": 0}
@@ -102,9 +102,8 @@ def test_a_money_game_is_judged_in_points(small_root: Path) -> None:
     assert cube_verdicts(player, CubeRules(), money, [turns[0], theirs]) == [None, None]
 
 
-def test_turns_without_a_cube_decision(small_root: Path) -> None:
-    """A double that could gain nothing lost nothing; a score that there is not, and a match without a match equity
-    table, are refused."""
+def test_turns_without_a_cube_decision_or_score(small_root: Path) -> None:
+    """A double that could not gain has no loss; an invalid score, and a missing match equity table, raise."""
     warehouse = bgdata.open_warehouse(small_root)
     player, (game, turns) = map_player(warehouse), game_with_cube(warehouse)
     double = next(row for row in turns if row["action"] == "double") | {"cube_value": 1, "cube_owner": "centered"}
@@ -127,7 +126,7 @@ def test_turns_without_a_cube_decision(small_root: Path) -> None:
     ],
     ids=["found", "both", "recorded", "begun after it"],
 )
-def test_the_crawford_game_of_a_match(
+def test_crawford_game_of_a_match_is_found(
     scores: list[tuple[int, int]], recorded: list[bool | None], doubled: list[bool], expected: list[bool]
 ) -> None:
     rows = [

@@ -1,4 +1,4 @@
-"""Recorded matches as acts: scores, the Crawford game, beavers, resignations, and what cannot be."""
+"""Tests of the acts of recorded matches: scores, the Crawford game, beavers, resignations and errors."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ CUT = """\
 
 
 def session() -> Match:
-    """Seven games for money."""
+    """A session of seven money games."""
     return parse_mat(MAT.replace("$", "").encode()).matches[0]
 
 
 def test_acts_of_a_session() -> None:
-    """Answers keep the cube from before the double, whatever beavers do; rolls have the cube as it is."""
+    """Answers have the cube before the double, also after beavers; rolls have the current cube."""
     found = situations([session()], "session")
     assert [each.record.result for each in found] == [8, -8, -2, 4, 8, -1, *(each.record.result for each in found[6:])]
     kinds = [act.kind for act in found[3].record.acts]
@@ -56,15 +56,15 @@ def test_acts_of_a_session() -> None:
     ("is_said", "asked", "is_jacoby"),
     [(False, None, False), (True, None, True), (True, False, False), (False, True, True)],
 )
-def test_the_jacoby_rule_is_that_of_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
-    """Unless somebody asks for another."""
+def test_jacoby_rule_is_taken_from_the_record(is_said: bool, asked: bool | None, is_jacoby: bool) -> None:
+    """An explicit choice overrides it."""
     told = replace(session(), info=(JACOBY,) * is_said)
     for each in situations([told], "session", is_jacoby=asked):
         assert each.record.stakes == Stakes(Money(is_jacoby))
         assert {act.stakes.score for act in each.record.acts} == {Money(is_jacoby)}
 
 
-def test_the_crawford_game_is_the_first_at_one_point() -> None:
+def test_crawford_game_is_the_first_at_one_point() -> None:
     scores = [(0, 0), (4, 2), (4, 3), (4, 4)]
     match = Match(("a", "b"), 5, tuple(Game(number, score) for number, score in enumerate(scores, 1)))
     assert [game.is_crawford for game in with_crawford(match).games] == [False, True, False, False]
@@ -73,8 +73,8 @@ def test_the_crawford_game_is_the_first_at_one_point() -> None:
     assert not any(game.is_crawford for game in with_crawford(replace(match, length=0)).games)
 
 
-def test_a_game_with_a_double_is_not_the_crawford_game() -> None:
-    """A record may begin after it; where the file says which game it is, that holds."""
+def test_game_with_a_double_is_not_the_crawford_game() -> None:
+    """A record may begin after it; a mark in the file takes precedence."""
     (match,) = parse_mat(CUT.encode()).matches
     assert situations([match], "cut")[0].record.stakes == Stakes(MatchScore(3, 1))
     later = replace(match.games[0], number=2, turns=match.games[0].turns[:2])
@@ -102,12 +102,12 @@ def test_stakes_are_seen_by_the_player_on_roll() -> None:
         ((" Game 1", ""), "expected recorded games in cut, found none"),
     ],
 )
-def test_bad_records(change: tuple[str, str], message: str) -> None:
+def test_invalid_records_are_refused(change: tuple[str, str], message: str) -> None:
     with pytest.raises(InvalidGameError, match=f"^{message}$"):
         situations(list(parse_mat(CUT.replace(*change).encode()).matches), "cut")
 
 
-def test_judging_needs_a_table_that_fits() -> None:
+def test_judging_without_a_fitting_met_raises() -> None:
     player = LookaheadPlayer(pips_player())
     match = list(parse_mat(CUT.replace("right : 2", "right : 1").encode()).matches)
     (judged,) = judge_all(player, CubeRules(met=published_met()), situations(match, "cut"), Silence())
@@ -119,7 +119,7 @@ def test_judging_needs_a_table_that_fits() -> None:
         judge_all(player, CubeRules(met=published_met()), situations(long, "cut"), Silence())
 
 
-def test_a_money_session_is_judged_with_beavers() -> None:
+def test_money_session_is_judged_with_beavers() -> None:
     player = LookaheadPlayer(pips_player())
     games = judge_all(player, CubeRules(has_beavers=True), situations([session()], "session"), Silence())
     assert [game.judged.result for game in games] == [each.record.result for each in situations([session()], "session")]

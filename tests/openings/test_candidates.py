@@ -1,4 +1,4 @@
-"""Candidates of a decision: which they are, rolled out with the same dice, and when they need no more games."""
+"""Candidates of a decision: their choice, rollouts with the same dice, and when they stop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bgdata.kernel import threads
 from bgdata.openings.candidates import (
     Objective,
     RolledPlays,
-    Wanted,
+    RolloutTarget,
     candidates_of,
     is_known,
     roll_out_candidates,
@@ -30,7 +30,7 @@ SHORT = RolloutSettings("end", 3)
 ROUND = Limits(72)
 
 
-def rolled(wanted: Wanted, objective: Objective = Objective.MONEY, item: int = 3, k: int = 5) -> RolledPlays:
+def roll_out(wanted: RolloutTarget, objective: Objective = Objective.MONEY, item: int = 3, k: int = 5) -> RolledPlays:
     chooser = objective.chooser(random_player(4).chooser)
     boards, _ = candidates_of(BOARD, (4, 1), chooser, objective, 9.0, k)
     return roll_out_candidates(boards, chooser, objective, wanted, SHORT, 7, item)
@@ -57,9 +57,9 @@ def test_candidates_are_near_the_best_one_roll_ahead(objective: Objective) -> No
         candidates_of(BOARD, (7, 1), chooser, objective, within, 3)
 
 
-def test_one_round_is_a_rolled_out_decision() -> None:
+def test_one_round_matches_roll_out_decision() -> None:
     expected = roll_out_decision(BOARD, (4, 1), random_player(4).chooser, 7, SHORT, Window(9.0, 2, 40), ROUND)
-    found = rolled(Wanted(ROUND, 9.0), item=0, k=30)
+    found = roll_out(RolloutTarget(ROUND, 9.0), item=0, k=30)
     assert np.array_equal(found.boards, expected.boards)
     for values, others in zip(found.result, expected.result, strict=True):
         assert values == pytest.approx(others, abs=1e-12)
@@ -67,21 +67,21 @@ def test_one_round_is_a_rolled_out_decision() -> None:
     assert found.loss_standard_errors == pytest.approx(expected.loss_standard_errors, abs=1e-12)
 
 
-def test_equity_of_a_game_alone_is_of_wins() -> None:
-    result = rolled(Wanted(ROUND, 9.0), Objective.GAME).result
+def test_game_equity_counts_wins_only() -> None:
+    result = roll_out(RolloutTarget(ROUND, 9.0), Objective.GAME).result
     assert result.equities == pytest.approx(2 * result.chances[:, 0] - 1, abs=1e-12)
     assert result.equity_standard_errors == pytest.approx(2 * result.standard_errors[:, 0], abs=1e-12)
-    assert not np.array_equal(result.chances, rolled(Wanted(ROUND, 9.0)).result.chances)
+    assert not np.array_equal(result.chances, roll_out(RolloutTarget(ROUND, 9.0)).result.chances)
 
 
-def test_each_candidate_is_played_until_it_is_known() -> None:
-    first = rolled(Wanted(ROUND, 9.0))
+def test_candidates_are_rolled_out_until_known() -> None:
+    first = roll_out(RolloutTarget(ROUND, 9.0))
     until = float(np.median(first.result.equity_standard_errors))
-    found = rolled(Wanted(Limits(72, until, 288), 9.0))
+    found = roll_out(RolloutTarget(Limits(72, until, 288), 9.0))
     result, places = found.result, {board.tobytes(): row for row, board in enumerate(first.boards)}
     assert len(set(result.trials.tolist())) > 1
     assert (result.trials[result.equity_standard_errors > until] == 288).all()
-    for row in np.flatnonzero(result.trials == 72).tolist():  # those that were known at once stay as they were
+    for row in np.flatnonzero(result.trials == 72).tolist():  # candidates known after the first round are unchanged
         before = places[found.boards[row].tobytes()]
         assert result.equity_standard_errors[row] == first.result.equity_standard_errors[before]
         assert result.equities[row] == first.result.equities[before]
@@ -90,35 +90,35 @@ def test_each_candidate_is_played_until_it_is_known() -> None:
 
 
 def test_clear_losers_get_no_more_games() -> None:
-    limits, first = Limits(72, 1e-9, 288), rolled(Wanted(ROUND, 9.0))
-    assert rolled(Wanted(limits, 9.0)).result.trials.tolist() == [288] * 5
+    limits, first = Limits(72, 1e-9, 288), roll_out(RolloutTarget(ROUND, 9.0))
+    assert roll_out(RolloutTarget(limits, 9.0)).result.trials.tolist() == [288] * 5
     sure = first.losses - 3 * first.loss_standard_errors
     within = float(sure.max()) / 2
     assert within > 0
-    found = rolled(Wanted(limits, within))
+    found = roll_out(RolloutTarget(limits, within))
     out = {board.tobytes() for board in first.boards[sure > within]}
     assert {board.tobytes() for board in found.boards[found.result.trials == 72]} == out
     assert found.result.trials[0] == 288
 
 
-def test_is_known() -> None:
+def test_is_known_by_error_or_loss() -> None:
     errors, losses, loss_errors = (np.array(values) for values in ((0.1, 0.3, 0.3), (0.0, 0.5, 0.5), (0.0, 0.1, 0.2)))
-    assert is_known(errors, losses, loss_errors, Wanted(Limits(72, 0.1), 0.15)).tolist() == [True, True, False]
+    assert is_known(errors, losses, loss_errors, RolloutTarget(Limits(72, 0.1), 0.15)).tolist() == [True, True, False]
 
 
-def test_results_depend_on_seed_and_item_and_not_on_threads() -> None:
-    wanted = Wanted(Limits(72, 1e-9, 144), 9.0)
-    expected = rolled(wanted)
+def test_results_depend_on_seed_and_item_only() -> None:
+    wanted = RolloutTarget(Limits(72, 1e-9, 144), 9.0)
+    expected = roll_out(wanted)
     with threads(1):
-        found = rolled(wanted)
+        found = roll_out(wanted)
     assert np.array_equal(found.losses, expected.losses)
     for one, two in zip(found.result, expected.result, strict=True):
         assert np.array_equal(one, two)
-    assert not np.array_equal(rolled(wanted, item=4).result.equities, expected.result.equities)
+    assert not np.array_equal(roll_out(wanted, item=4).result.equities, expected.result.equities)
 
 
-def test_wrong_numbers() -> None:
+def test_invalid_limits_are_refused() -> None:
     with pytest.raises(UsageError, match="expected a multiple of 36 trials"):
-        rolled(Wanted(Limits(100), 9.0))
+        roll_out(RolloutTarget(Limits(100), 9.0))
     with pytest.raises(UsageError, match="expected a standard error above 0, got -1"):
-        rolled(Wanted(Limits(72, -1.0), 9.0))
+        roll_out(RolloutTarget(Limits(72, -1.0), 9.0))

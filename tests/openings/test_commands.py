@@ -1,4 +1,4 @@
-"""`bgdata openings`: the book, a roll, a reply, what others say, a picture, and one line for what is wrong."""
+"""`bgdata openings`: the book, a roll, a reply, comparisons, a plot, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ REPLIES = (*TINY, "--until", "9", "--sensible-plays", "1", "--reply-until", "9")
 
 
 def network_of(table: Table) -> str:
-    """The network that rolled a table out, with its version."""
+    """The network that rolled out a table, with its version."""
     return table.array("network").tobytes().decode()
 
 
-def test_the_book(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_book_lists_first_rolls(warehouse: Warehouse, tmp_path: Path) -> None:
     picture = tmp_path / "openings.svg"
     title, heads, *rows = succeeds(warehouse.root, *FEW, "--plot", picture).splitlines()
     tables = [warehouse.open("openings", f"money-by-tiny-seed-0-{roll}") for roll in ("31", "21")]
@@ -50,22 +50,22 @@ def test_the_book(warehouse: Warehouse, tmp_path: Path) -> None:
     assert {title, "31", "21", "best play", expected[0]["play"]} <= texts(picture)
 
 
-def test_the_book_that_comes_with_bgdata(tmp_path: Path) -> None:
-    """It is what a bare command shows, without a game: the usual recipe, by the network that plays."""
+def test_shipped_book_is_shown_without_rollouts(tmp_path: Path) -> None:
+    """A bare command shows it: the default recipe with the default network."""
     shipped = published_openings()
     usual = OpeningParameters(network=DEFAULT_NETWORK)
     expected = {replace(usual, objective=each, first_roll=roll) for each in OBJECTIVES for roll in FIRST_ROLLS}
     assert set(shipped) == expected
     result = run(tmp_path / "warehouse", "openings", "31")
-    *_, told = result.stderr.splitlines()
-    assert told.startswith(f"openings/money-by-{DEFAULT_NETWORK}-seed-0-31: comes with the package (r")
+    *_, note = result.stderr.splitlines()
+    assert note.startswith(f"openings/money-by-{DEFAULT_NETWORK}-seed-0-31: comes with the package (r")
     first, _, best, *_ = result.stdout.splitlines()
     assert first.startswith(f"first roll 31, money, rolled out by network/{DEFAULT_NETWORK}/")
     assert best.split()[1:3] == ["8/5", "6/5"]
 
 
-def test_the_book_that_is_shown_is_current(warehouse: Warehouse) -> None:
-    """And so is what SQL has of it."""
+def test_shown_book_becomes_current(warehouse: Warehouse) -> None:
+    """SQL then shows it too."""
     succeeds(warehouse.root, *FEW, "31")
     first = warehouse.open("openings", "money-by-tiny-seed-0-31")
     succeeds(warehouse.root, *FEW, "31", "--trials", "108")
@@ -76,7 +76,7 @@ def test_the_book_that_is_shown_is_current(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.slow
-def test_a_roll_and_a_reply(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_roll_and_reply_show_candidates(warehouse: Warehouse, tmp_path: Path) -> None:
     rows = json.loads(succeeds(warehouse.root, *REPLIES, "13", "--format", "json"))
     assert {row["first_roll"] for row in rows} == {"31"}
     assert {row["reply_roll"] for row in rows} == {None}
@@ -92,7 +92,7 @@ def test_a_roll_and_a_reply(warehouse: Warehouse, tmp_path: Path) -> None:
     replies = json.loads(succeeds(warehouse.root, *REPLIES, "31", "4-6", "--format", "json"))
     assert {(row["first_play"], row["reply_roll"]) for row in replies} == {(best, "64")}
     assert {row["position_id"] for row in replies} == {rows[0]["next_position_id"]}
-    moves = " ".join(reversed(best.split()))  # the same play, written otherwise
+    moves = " ".join(reversed(best.split()))  # the same play in another order
     assert moves != best
     shown = succeeds(warehouse.root, *REPLIES, "31", "64", "--after", moves)
     assert shown == succeeds(warehouse.root, *REPLIES, "31", "64", "--after", best)
@@ -101,7 +101,7 @@ def test_a_roll_and_a_reply(warehouse: Warehouse, tmp_path: Path) -> None:
     assert (tmp_path / "reply.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_game_alone(warehouse: Warehouse) -> None:
+def test_double_match_point_counts_wins_only(warehouse: Warehouse) -> None:
     rows = json.loads(succeeds(warehouse.root, *FEW, "31", "--objective", "double-match-point", "--format", "json"))
     for row in rows:
         assert row["objective"] == "double-match-point"
@@ -117,7 +117,7 @@ def test_differences_of_players_and_published_tables(warehouse: Warehouse) -> No
     table = warehouse.open("openings", "money-by-tiny-seed-0-31")
     words = "differences of more than 3 standard errors, or unknown, in 2 decisions rolled out by"
     assert first == f"{len(rows)} {words} {network_of(table)}"
-    assert len(lines) == len(rows) + 1  # a bad network: every source says otherwise
+    assert len(lines) == len(rows) + 1  # a bad network differs from every source
     assert {"Woolsey 1995", "gnubg, as quoted"} <= {row["source"] for row in rows}
     for row, line in zip(rows, lines[1:], strict=True):
         assert line.startswith(row["source"])
@@ -126,10 +126,10 @@ def test_differences_of_players_and_published_tables(warehouse: Warehouse) -> No
     assert money == "expected --objective money beside published tables, got double-match-point"
 
 
-def test_unreached_standard_errors_are_reported(warehouse: Warehouse) -> None:
+def test_missed_standard_errors_are_reported(warehouse: Warehouse) -> None:
     given = (*TINY, "--truncate", "2", "--until", "1e-30", "--most-trials", "72", "--sensible-plays", "0")
     *_, line = succeeds(warehouse.root, *given).splitlines()
-    assert line.startswith("expected all candidates as exact as was wanted, got larger standard errors for ")
+    assert line.startswith("expected standard errors within the limits, got larger ones for ")
     assert line.endswith(" after 72 trials; try: --most-trials 288")
 
 

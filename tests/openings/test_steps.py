@@ -1,4 +1,4 @@
-"""Comparing a book with what others say: surely worse plays, equities that are off, and plays that it lacks."""
+"""Comparisons of a book with others: clearly worse plays, different equities, and plays that the book lacks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLAYS = ("24/23 13/8", "13/8 6/5", "13/7")
 
 
 def decision(roll: str, plays: tuple[str, ...], *, objective: str = "money", **changes: Any) -> list[dict[str, Any]]:
-    """Candidates of equal distance 0.02 from each other, with standard errors of 0.005 of the losses."""
+    """Candidates 0.02 apart, with standard errors of 0.005 of the losses."""
     after = {str(play): play.next_position.id for play in legal_plays(START, roll)}
     return [
         {
@@ -52,24 +52,24 @@ def published(**what: Any) -> PublishedOpenings:
     ("plays", "expected"),
     [
         (("24/23 13/8",), []),
-        (("13/7", "24/23 13/8"), []),  # about equal, says the source, and one of them is best
+        (("13/7", "24/23 13/8"), []),  # roughly equal by the source, and one of them is best
         (("13/8 6/5",), [("13/8 6/5", 0.02, 0.005)]),
         (("13/7",), [("13/7", 0.04, 0.005)]),
         (("24/18",), [("24/18", None, None)]),
     ],
 )
-def test_published_plays(plays: tuple[str, ...], expected: list[tuple[Any, ...]]) -> None:
+def test_published_plays_that_lose_are_differences(plays: tuple[str, ...], expected: list[tuple[Any, ...]]) -> None:
     found = list(published_differences([*BOOK, REPLY], published(plays={"51": plays})))
     assert [(row["play"], row["difference"], row["standard_error"]) for row in found] == expected
     assert all((row["source"], row["best_play"], row["quantity"]) == ("somebody", PLAYS[0], "loss") for row in found)
 
 
-def test_a_loss_within_three_standard_errors_is_none() -> None:
+def test_loss_within_three_standard_errors_is_no_difference() -> None:
     near = [decision("51", PLAYS, loss_standard_error=0.0067)]
     assert list(published_differences(near, published(plays={"51": ("13/8 6/5",)}))) == []
 
 
-def test_published_equities() -> None:
+def test_published_equities_that_differ_are_listed() -> None:
     """Ours are 0.01, -0.01 and -0.03, with an error of 0.002."""
     rows = (
         PublishedEquity("51", "24/23 13/8", 0.0159, 0.0001),
@@ -85,29 +85,29 @@ def test_published_equities() -> None:
     assert found[1]["difference"] is None
 
 
-class Liking:
-    """Says that the opponent's chances are lowest after one play, either to win or, winning surely, for a gammon."""
+class SampleEvaluator:
+    """Returns given chances of the opponent to win, and to win a gammon, for each play."""
 
-    def __init__(self, *likes: tuple[float, float]) -> None:
-        self.likes = likes
+    def __init__(self, *chances: tuple[float, float]) -> None:
+        self.chances = chances
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
         chances = np.zeros((len(boards), 5), np.float32)
-        chances[:, [0, 1]] = self.likes
+        chances[:, [0, 1]] = self.chances
         return Evaluations(chances, np.zeros(len(boards), np.int8))
 
 
 @pytest.mark.parametrize(("objective", "play"), [("money", "13/7"), ("double-match-point", "13/8 6/5")])
-def test_evaluators_are_asked_for_what_is_at_stake(objective: str, play: str) -> None:
+def test_evaluators_are_compared_by_the_objective(objective: str, play: str) -> None:
     book = [decision("51", PLAYS, objective=objective)]
-    likes: Any = Liking((0.5, 0.5), (0.4, 0.4), (0.45, 0.1))
-    (row,) = evaluator_differences(book, "somebody", likes)
+    differs: Any = SampleEvaluator((0.5, 0.5), (0.4, 0.4), (0.45, 0.1))
+    (row,) = evaluator_differences(book, "somebody", differs)
     assert (row["play"], row["best_play"], row["first_roll"], row["reply_roll"]) == (play, PLAYS[0], "51", None)
-    agrees: Any = Liking((0.1, 0.1), (0.4, 0.4), (0.45, 0.1))
+    agrees: Any = SampleEvaluator((0.1, 0.1), (0.4, 0.4), (0.45, 0.1))
     assert list(evaluator_differences(book, "somebody", agrees)) == []
 
 
-def test_finding_decisions() -> None:
+def test_decisions_are_found_by_roll_and_reply() -> None:
     book = [*BOOK, REPLY]
     assert first_rolls(book) == BOOK
     assert find_first_roll(book, "31") == BOOK[1]
@@ -131,15 +131,15 @@ def test_sources_are_named() -> None:
         assert source.plays or source.equities
 
 
-def test_plays_are_legal_and_written_as_ours_are() -> None:
+def test_published_plays_are_legal_and_in_our_notation() -> None:
     for source in published_sources():
-        said = [(roll, play) for roll, plays in source.plays.items() for play in plays]
-        for roll, text in said + [(each.roll, each.play) for each in source.equities]:
+        plays = [(roll, play) for roll, plays in source.plays.items() for play in plays]
+        for roll, text in plays + [(each.roll, each.play) for each in source.equities]:
             assert roll in FIRST_ROLLS
             assert str(parse_play(text, START, roll)) == text
 
 
-def test_an_equity_has_an_error() -> None:
+def test_published_equities_have_standard_errors() -> None:
     (stick,) = [source for source in published_sources() if source.name == "Stick 2006"]
     assert stick.equities[0] == PublishedEquity("51", "24/23 13/8", 0.0069, 0.0007)
     assert all(each.standard_error > 0 for source in published_sources() for each in source.equities)

@@ -1,4 +1,4 @@
-"""One run of every case of `flows`, in a process that starts from nothing."""
+"""One run of every case of `flows`, in a new process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.pipelines.flows import MARK
 from tests.pipelines.server import PrefectServer
 
 ROOT = Path(__file__).parents[2]
-# refuses whatever leaves this machine; every process of ours loads it, Prefect's server too
+# refuses connections to other machines; all our processes load it, Prefect's server too
 OFFLINE = """
 import os, sys
 from pathlib import Path
@@ -43,7 +43,7 @@ sys.addaudithook(refuse)
 
 
 class Case(NamedTuple):
-    """What one case of `flows` printed, and its result."""
+    """The output of one case of `flows`, and its result."""
 
     output: str
     errors: str
@@ -51,7 +51,7 @@ class Case(NamedTuple):
 
 
 class Run(NamedTuple):
-    """All cases of one process, the folder that it ran in, and the processes that belonged to it."""
+    """All cases of one process, its folder, and its processes."""
 
     cases: dict[str, Case]
     folder: Path
@@ -59,13 +59,13 @@ class Run(NamedTuple):
 
 
 def split(text: str) -> dict[str, str]:
-    """What stands below the mark of each case."""
+    """The text below the mark of each case."""
     parts = [part.partition("\n") for part in re.split(f"^{MARK}", text, flags=re.MULTILINE)]
     return {name: below for name, _, below in parts[1:]}
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Variables of a process that starts from nothing: no setting of Prefect, a home two levels down, offline."""
+    """Variables of a new process: no setting of Prefect, a home two levels down, offline."""
     (folder / "offline").mkdir()
     (folder / "offline" / "sitecustomize.py").write_text(OFFLINE)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
@@ -78,7 +78,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def flows(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """One run of all cases: starting Prefect's server takes seconds."""
+    """One run of all cases, because starting Prefect's server takes seconds."""
     folder = tmp_path_factory.mktemp("flows")
     done = subprocess.run(
         [sys.executable, "-m", "tests.pipelines.flows", str(folder)],

@@ -30,19 +30,19 @@ FEW = {"start": "network/tiny", "games": 20, "epochs": 1, "score-games": 4, "luc
 
 
 def case(name: str, function: Callable[[], Any]) -> None:
-    """Print the name of a case, then whatever it prints, then what it returns or the code that it exits with."""
+    """Print the name of a case, then its output, then its result or its exit code."""
     for stream in (sys.stdout, sys.stderr):
         print(f"{MARK}{name}", file=stream, flush=True)
     try:
         result = function()
     except SystemExit as error:
         result = error.code
-        process._stop.code = None  # this process goes on, and would end with the same code
+        process._stop.code = None  # this process continues, and would exit with the same code
     print(json.dumps(result), flush=True)
 
 
 def run_as_module(root: Path) -> None:
-    """What `python -m pipelines.build ROOT` does."""
+    """Run `python -m pipelines.build ROOT`."""
     sys.argv = ["pipelines.build", str(root)]
     runpy.run_module("pipelines.build", run_name="__main__", alter_sys=True)
 
@@ -58,7 +58,7 @@ def write_locks(root: Path) -> Path:
 
 
 def refused_connection() -> str:
-    """What this process gets that asks for a machine elsewhere."""
+    """The error of a connection to another machine in this process."""
     try:
         socket.getaddrinfo("example.invalid", 443)
     except OSError as error:
@@ -67,7 +67,7 @@ def refused_connection() -> str:
 
 
 def main(folder: Path) -> None:
-    """Every case, in order: later ones find what earlier ones built."""
+    """Run every case, in order: later ones use the versions of earlier ones."""
     for kind in all_kinds().values():
         if kind.defaults:
             kind.defaults, kind.more = (kind.smallest,), ()

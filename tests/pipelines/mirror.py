@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Mirror(ThreadingHTTPServer):
-    """Serves one file, the first half at once and the rest when `rest` is set; a client may ask for the rest alone."""
+    """Serves one file: the first half at once and the rest when `rest` is set. A client may request the rest alone."""
 
     daemon_threads = True
 
@@ -21,11 +21,11 @@ class Mirror(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the file lies."""
+        """The address of the file."""
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def close(self) -> None:
-        """End it, and whatever it holds back."""
+        """Stop the server, and release the rest of the file."""
         self.rest.set()
         self.shutdown()
         self.server_close()
@@ -37,7 +37,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Mirror
 
     def do_GET(self) -> None:
-        """Send the file, or what Range asks for."""
+        """Send the file, or the part in Range."""
         wanted = self.headers.get("Range", "")
         self.server.asked.append(wanted)
         if self.path != f"/{self.server.name}":
@@ -54,4 +54,4 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(content[max(first, half) :])
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""

@@ -1,4 +1,4 @@
-"""A real Prefect server with the deployments of prefect.yaml and a worker of their pool, asked over HTTP."""
+"""A real Prefect server with the deployments of prefect.yaml and a worker of their pool, over HTTP."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ import psutil
 
 ROOT = Path(__file__).parents[2]
 POOL = "bgdata-processes"
-PATIENCE_SECONDS = 400  # of a busy machine: for a server to start, a run to end
+PATIENCE_SECONDS = 400  # for a server to start or a run to end on a busy machine
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
 
 class PrefectServer:
-    """The server, its pool and worker; `close` ends them, and all that they started."""
+    """The server, its pool and worker; `close` ends them and their processes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, free_port()
         self.address = f"http://127.0.0.1:{self.port}/api"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-        self.environment = kept | {  # a server of its own, apart from all that this machine has of Prefect
+        self.environment = kept | {  # separate from any other Prefect on this machine
             "DO_NOT_TRACK": "1",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-            "PREFECT_SERVER_DATABASE_TIMEOUT": "120",  # of SQLite: the tests beside keep the disk busy
+            "PREFECT_SERVER_DATABASE_TIMEOUT": "120",  # of SQLite: other tests keep the disk busy
             "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",
             "PREFECT_API_URL": self.address,
             "PREFECT_HOME": str(folder / "home"),
@@ -42,32 +42,32 @@ class PrefectServer:
         (folder / "home").mkdir()
         self.start_server()
         self.run("work-pool", "create", POOL, "--type", "process")
-        self.start_worker()  # it takes as long to start as deploying does
+        self.start_worker()  # starts while deploying
         self.run("--no-prompt", "deploy", "--all")
 
     def start_server(self) -> None:
-        """Start the server, with what it knew before if it was killed."""
+        """Start the server, with its old database if it was killed."""
         self.server = self._start("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port))
         self.wait_for(lambda: self.asked("GET", "health") is True, "the server to answer")
 
     def kill_server(self) -> None:
-        """Kill the server, and all that it has started."""
+        """Kill the server and its processes."""
         for process in psutil.Process(self.server.pid).children(recursive=True):
             process.kill()
         self.server.kill()
         self.server.wait()
 
     def start_worker(self) -> None:
-        """Start a worker of the pool; its log goes on where that of an earlier one ended."""
+        """Start a worker of the pool; its log is appended to that of an earlier one."""
         self.worker = self._start("worker", "worker", "start", "--pool", POOL)
 
     def kill_worker(self) -> None:
-        """Kill the worker alone: its flows have processes of their own."""
+        """Kill the worker but not the processes of its flows."""
         self.worker.kill()
         self.worker.wait()
 
     def run(self, *words: str) -> str:
-        """What a command of Prefect prints."""
+        """The output of a command of Prefect."""
         done = subprocess.run(
             [sys.executable, "-m", "prefect", *words],
             capture_output=True, text=True, cwd=ROOT, env=self.environment, timeout=PATIENCE_SECONDS, check=False,
@@ -76,7 +76,7 @@ class PrefectServer:
         return done.stdout
 
     def asked(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """The JSON that the server answers; None if nobody listens yet, or its database is busy for too long. Raises
+        """The JSON of the server's response; None if it is not running, or its database is busy for too long. Raises
         AssertionError for a refusal."""
         try:
             answer = httpx.request(method, f"{self.address}/{path}", json=body, timeout=PATIENCE_SECONDS)
@@ -88,7 +88,7 @@ class PrefectServer:
         return answer.json()
 
     def answered(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """The JSON that the server answers, once it does."""
+        """The JSON of the server's response, once there is one."""
         found: list[Any] = []
 
         def is_answered() -> bool:
@@ -103,17 +103,17 @@ class PrefectServer:
         return self.answered("GET", f"deployments/name/{flow}/default")
 
     def begin(self, flow: str, **parameters: Any) -> str:
-        """Ask for a run of a deployment; returns its id."""
+        """Request a run of a deployment; returns its id."""
         deployed = self.deployment(flow)["id"]
         address = f"deployments/{deployed}/create_flow_run"
         return str(self.answered("POST", address, {"parameters": parameters})["id"])
 
     def state(self, run: str) -> str:
-        """What the server believes of a run."""
+        """The state of a run by the server."""
         return str(self.answered("GET", f"flow_runs/{run}")["state_type"])
 
     def ended(self, run: str) -> Any:
-        """A run once it has ended."""
+        """A run, once it has ended."""
         self.wait_for(lambda: self.state(run) in ENDED, f"run {run} to end")
         return self.answered("GET", f"flow_runs/{run}")
 
@@ -123,30 +123,30 @@ class PrefectServer:
         return {each["key"]: each for each in found}
 
     def process(self, run: str) -> psutil.Process:
-        """The process in which the worker has a run."""
+        """The process of a run."""
         children = psutil.Process(self.worker.pid).children()
         (found,) = (child for child in children if child.environ().get("PREFECT__FLOW_RUN_ID") == run)
         return found
 
     def task_processes(self, run: str) -> list[psutil.Process]:
-        """The processes in which a run has tasks."""
+        """The processes of a run's tasks."""
         found = self.process(run).children(recursive=True)
         return [process for process in found if "spawn_main" in " ".join(process.cmdline())]
 
     def processes(self, run: str) -> list[psutil.Process]:
-        """The process of a run, and all below it."""
+        """The process of a run and all its children."""
         flow = self.process(run)
         return [*flow.children(recursive=True), flow]
 
     def wait_for(self, is_so: Any, what: str) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         until = time.monotonic() + PATIENCE_SECONDS
         while not is_so():
             assert time.monotonic() < until, f"expected {what} within {PATIENCE_SECONDS} s\n{self.log('worker')}"
             time.sleep(0.2)
 
     def log(self, name: str) -> str:
-        """What the server or the worker has printed."""
+        """The output of the server or the worker."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def _start(self, name: str, *words: str) -> subprocess.Popen[bytes]:
@@ -173,7 +173,7 @@ class PrefectServer:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
+    """An unused port of this machine."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]

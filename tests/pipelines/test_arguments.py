@@ -1,4 +1,4 @@
-"""Command lines of the flows, and what they look at before anything runs."""
+"""Command lines of the flows, and checks before anything runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.together import each
 
 
 def test_arguments_are_fields_of_plans() -> None:
-    from pipelines import corpora, match_equity, train  # which import Prefect
+    from pipelines import corpora, match_equity, train  # they import Prefect
 
     assert train.parse_arguments(["mine"]) == ("warehouse", TrainingPlan("mine"))
     options = ["--start", "network/a", "--games", "7", "--hidden", "40-20", "--luck-adjusted-games", "0"]
@@ -38,7 +38,7 @@ def test_arguments_are_fields_of_plans() -> None:
 
 @each("arguments", [["a", "b"], ["a", "--games", "many"], ["--nothing"], ["--plies", "x"]])
 @each("flow", ["pipelines.corpora", "pipelines.match_equity", "pipelines.train"])
-def test_wrong_arguments(flow: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_arguments_are_refused(flow: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         import_module(flow).parse_arguments(arguments)
     assert raised.value.code == 2
@@ -46,7 +46,7 @@ def test_wrong_arguments(flow: str, arguments: list[str], capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("flow", ["match_equity.make_mets", "train.train_network"])
-def test_a_picture_that_cannot_be_drawn_comes_before_the_work(
+def test_missing_matplotlib_is_refused_before_the_work(
     flow: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, name = flow.split(".")
@@ -57,7 +57,7 @@ def test_a_picture_that_cannot_be_drawn_comes_before_the_work(
     assert not list(tmp_path.iterdir())
 
 
-def test_sources_of_imports(tmp_path: Path) -> None:
+def test_sources_name_kinds_and_files(tmp_path: Path) -> None:
     from pipelines import imports
 
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
@@ -76,7 +76,7 @@ def test_sources_of_imports(tmp_path: Path) -> None:
         imports.sources(warehouse, [f"network:{path}"], None)
 
 
-def test_leakage_as_a_page(small_root: Path) -> None:
+def test_leakage_is_a_table(small_root: Path) -> None:
     from pipelines import imports
 
     head, rule, *rows = imports.leakage(bgdata.open_warehouse(small_root)).splitlines()
@@ -84,8 +84,8 @@ def test_leakage_as_a_page(small_root: Path) -> None:
     assert rows
 
 
-def test_a_server_that_is_not_there_is_an_error() -> None:
-    """One line, and no traceback of Prefect's. What is wrong with a server that is there is its own to say."""
+def test_missing_server_is_one_line() -> None:
+    """Without a traceback of Prefect. A running server reports its own errors."""
     from pipelines.tasks import check_server
 
     with socket.create_server(("127.0.0.1", 0)) as closed:

@@ -1,4 +1,4 @@
-"""The Prefect flow builds what the library builds, quietly, offline, and says in one line what went wrong."""
+"""The Prefect flow builds what the library builds, quietly and offline, and reports an error in one line."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def digests(root: Path) -> dict[str, str]:
 
 
 def default_tables(root: Path) -> list[Table]:
-    """What a small default build has; the small warehouse also holds imported versions, and what networks need."""
+    """The tables of a small default build; the small warehouse also has imports, and inputs of networks."""
     warehouse = bgdata.open_warehouse(root)
     small = {f"{name}/{kind.slug(kind.smallest)}" for name, kind in warehouse.kinds.items() if kind.defaults}
     return [table for table in warehouse.current() if table.name.rpartition("/")[0] in small]
 
 
 def all_tables(flows: Run) -> list[Table]:
-    """Whatever the flow built: the default tables, and those that a network was made from."""
+    """All tables of the flow: the default tables, and the inputs of networks."""
     return list(bgdata.open_warehouse(flows.folder / "warehouse").current())
 
 
 @pytest.mark.prefect
-def test_the_flow_builds_what_the_library_builds(flows: Run, small_root: Path) -> None:
-    """All of it, or some kinds alone; the catalog is written once, when all are there."""
+def test_flow_builds_the_tables_of_the_library(flows: Run, small_root: Path) -> None:
+    """All kinds or some; the catalog is written once, at the end."""
     fresh = flows.cases["fresh"]
     assert fresh.result == 0
     assert fresh.output.splitlines()[-1] == f"{flows.folder / 'warehouse'}: built"
@@ -59,8 +59,8 @@ def test_the_flow_builds_what_the_library_builds(flows: Run, small_root: Path) -
 
 
 @pytest.mark.prefect
-def test_what_is_there_is_told_in_a_screen(flows: Run) -> None:
-    """A line for each kind with its tables, rows and size; how to look at them, and what to try."""
+def test_summary_fits_a_screen(flows: Run) -> None:
+    """One line for each kind with its tables, rows and size, and commands to look at them and to try."""
     lines = flows.cases["fresh"].output.splitlines()
     assert len(lines) <= 40
     sizes: dict[str, tuple[int, int]] = {}
@@ -76,7 +76,7 @@ def test_what_is_there_is_told_in_a_screen(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_the_report_names_every_version(flows: Run, small_root: Path) -> None:
+def test_report_names_every_version(flows: Run, small_root: Path) -> None:
     lines = flows.cases["report"].result.splitlines()[2:]
     tables = all_tables(flows)
     assert {table.name for table in tables} > {table.name for table in default_tables(small_root)}
@@ -102,7 +102,7 @@ def test_built_tables_are_compared_with_the_lock(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_slow_variants_are_built_by_all(flows: Run) -> None:
+def test_all_builds_slow_variants(flows: Run) -> None:
     line = "not built: bearoff_gammon/2x15; try: bgdata build --all"
     assert line in flows.cases["fresh"].output.splitlines()
     assert "bearoff_gammon/2x15" not in flows.cases["fresh"].errors
@@ -111,21 +111,21 @@ def test_slow_variants_are_built_by_all(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_a_failing_build_says_one_line_and_all_print_notes_of_ours_alone(flows: Run) -> None:
+def test_output_is_our_notes_and_one_line_for_an_error(flows: Run) -> None:
     failed = flows.cases["file in its place"]
     assert failed.result == 1
     assert failed.output == ""
     assert re.fullmatch(r"error: cannot .*/file/.*: part of the path is a file\n", failed.errors)
     assert (flows.folder / "file").read_text() == "not a folder"
     for name, case in flows.cases.items():
-        if name.startswith("train"):  # which `test_train` looks at
+        if name.startswith("train"):  # see `test_train`
             continue
         for line in case.errors.splitlines():
             assert re.match(OUR_NOTES, line), (name, line)
 
 
 @pytest.mark.prefect
-def test_no_process_stays_behind_and_no_machine_elsewhere_is_asked(flows: Run) -> None:
+def test_flows_leave_no_process_and_connect_to_no_machine(flows: Run) -> None:
     commands = [path.read_text() for path in (flows.folder / "offline").glob("offline-*")]
     assert len(commands) == len(flows.started) > 2
     servers = sum("uvicorn" in command for command in commands)
@@ -139,12 +139,12 @@ def test_no_process_stays_behind_and_no_machine_elsewhere_is_asked(flows: Run) -
 
 
 @pytest.mark.prefect
-def test_settings_are_known_to_prefect_and_hold(flows: Run) -> None:
-    """Prefect passes over a misspelt setting in silence. All of it stays in its home."""
+def test_settings_are_valid_and_used_by_prefect(flows: Run) -> None:
+    """Prefect ignores a misspelt setting silently. All its files are in its home."""
     settings = flows.cases["settings"].result
     expected = flows.cases["environment"].result
     assert expected.pop("DO_NOT_TRACK") == "1"
-    assert expected.pop("PREFECT_LOGGING_ROOT_LEVEL") == "CRITICAL"  # no setting, but a line of its logging.yml
+    assert expected.pop("PREFECT_LOGGING_ROOT_LEVEL") == "CRITICAL"  # not a setting, but a line of its logging.yml
     assert settings.pop("PREFECT_HOME") == str(flows.folder / "home" / "prefect")
     assert expected
     for name, value in expected.items():
@@ -156,7 +156,7 @@ def test_settings_are_known_to_prefect_and_hold(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_the_page_shows_what_a_flow_prints(flows: Run) -> None:
+def test_page_shows_the_output_of_a_flow(flows: Run) -> None:
     page = (Path(__file__).parents[2] / "docs" / "how_to" / "run_flows.md").read_text()
     case = flows.cases["page"]
     assert case.result == 0, case.errors
@@ -168,7 +168,7 @@ def test_the_page_shows_what_a_flow_prints(flows: Run) -> None:
 
 
 def run_python(folder: Path, program: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A program in a new process, in which no setting of Prefect's is set but these."""
+    """Run a program in a new process, with only these settings of Prefect."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
     kept.pop("DO_NOT_TRACK", None)
     return subprocess.run(
@@ -181,8 +181,8 @@ IMPORT = "import pipelines, os, json, sys; assert 'prefect' not in sys.modules; 
 
 
 def test_importing_pipelines_sets_prefect_quiet_local_and_offline(tmp_path: Path) -> None:
-    """It does not load Prefect, and leaves settings of the user alone. A home that cannot be written is replaced for
-    this run."""
+    """It does not import Prefect, and keeps settings of the user. A home that cannot be written is replaced for this
+    run."""
     mine = {"PREFECT_HOME": str(tmp_path / "mine" / "home"), "PREFECT_LOGGING_LEVEL": "DEBUG"}
     found = json.loads(run_python(tmp_path, IMPORT, **mine).stdout)
     assert {name: found[name] for name in mine} == mine
@@ -205,8 +205,8 @@ def test_importing_pipelines_sets_prefect_quiet_local_and_offline(tmp_path: Path
 
 
 @pytest.mark.prefect
-def test_a_library_of_prefects_prints_nothing(tmp_path: Path) -> None:
-    """As SQLAlchemy did when Prefect's server ended in the middle of a connection."""
+def test_libraries_of_prefect_print_nothing(tmp_path: Path) -> None:
+    """As SQLAlchemy did when Prefect's server ended inside a connection."""
     program = """
 import logging, pipelines
 from prefect.logging.configuration import setup_logging  # as at the beginning of a flow, and of its server

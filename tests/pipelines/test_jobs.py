@@ -1,4 +1,4 @@
-"""What the tasks of a build are, and in which order they begin."""
+"""The tasks of a build, and their order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.together import each
 
 
 @each("is_all", [False, True])
-def test_every_variant_is_built_once_behind_what_it_needs(tmp_path: Path, is_all: bool) -> None:
+def test_every_variant_is_built_once_after_its_inputs(tmp_path: Path, is_all: bool) -> None:
     from pipelines.build import Variant, default_jobs  # imports Prefect
 
     warehouse = bgdata.open_warehouse(tmp_path)
@@ -32,7 +32,7 @@ def test_every_variant_is_built_once_behind_what_it_needs(tmp_path: Path, is_all
         before.update(job.variants)
 
 
-def test_shipped_variants_are_copied_kind_by_kind_and_slow_ones_begin_first(tmp_path: Path) -> None:
+def test_shipped_kinds_are_one_task_and_slow_jobs_begin_first(tmp_path: Path) -> None:
     from pipelines.build import LONGEST, default_jobs, is_shipped
 
     warehouse = bgdata.open_warehouse(tmp_path)
@@ -57,7 +57,7 @@ def test_shipped_variants_are_copied_kind_by_kind_and_slow_ones_begin_first(tmp_
 
 
 class Task:
-    """A task that is done as soon as somebody waits for it."""
+    """A task that finishes as soon as its result is requested."""
 
     def __init__(self, job: Any) -> None:
         self.job = job
@@ -66,8 +66,8 @@ class Task:
         return list(self.job.variants)
 
 
-def test_as_many_tasks_run_as_there_are_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of those that have what they need, the first in order; the last that began is done first."""
+def test_running_tasks_are_limited_by_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first jobs whose inputs are built begin; the last to begin finishes first."""
     from pipelines import build
 
     a, b, c, d = (build.Variant("bearoff_gammon", RaceParameters(points)) for points in range(1, 5))

@@ -1,5 +1,5 @@
-"""Every flow while the server, the worker or its tasks are killed: it goes on from what is finished, to the digests
-that the library comes to."""
+"""Every flow while the server, the worker or its tasks are killed: it resumes from finished steps, with the digests of
+the library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TINY = "network/tiny"
 
 
 class Case(NamedTuple):
-    """How a flow is begun, what it has finished before the kill, and what it has to wait for meanwhile."""
+    """How a flow begins, the step that it finishes before the kill, and the step that it waits for."""
 
     parameters: dict[str, Any]
     finished: str  # kind/variant
@@ -33,7 +33,7 @@ class Case(NamedTuple):
 
 
 def cases(folder: Path) -> dict[str, Case]:
-    """By the name of the flow, the smallest work that has two steps. A flow that is not here fails a test below."""
+    """The smallest work of two steps for each flow, by name. A test below checks that every flow is here."""
     files = [folder / f"{name}.bm" for name in ("mine", "yours")]
     for path in files:
         path.write_bytes(BENCHMARK_ROWS)
@@ -59,7 +59,7 @@ def cases(folder: Path) -> dict[str, Case]:
     }
 
 
-def test_every_flow_is_in_the_table(tmp_path: Path) -> None:
+def test_every_flow_has_a_case(tmp_path: Path) -> None:
     names = [f"pipelines.{each.name}" for each in pkgutil.iter_modules([str(ROOT / "pipelines")])]
     modules = [import_module(name) for name in names]  # before Prefect, which they set quiet
 
@@ -70,21 +70,21 @@ def test_every_flow_is_in_the_table(tmp_path: Path) -> None:
 
 
 def kill_server(server: PrefectServer, _: list[str]) -> None:
-    """The server, while flows run and the worker asks for more; it comes back with what it knew."""
+    """Kill the server while flows run, and start it again with its database."""
     server.kill_server()
     server.start_server()
-    server.kill_worker()  # which gives up by itself where the server is away for long
+    server.kill_worker()  # it would exit by itself if the server is away for long
     server.start_worker()
 
 
 def kill_worker(server: PrefectServer, _: list[str]) -> None:
-    """The worker; its flows cannot say anything any more."""
+    """Kill the worker; its flows cannot report any more."""
     server.kill_worker()
     server.start_worker()
 
 
 def kill_tasks(server: PrefectServer, runs: list[str]) -> None:
-    """The processes of the tasks, that of the flow where it runs them itself."""
+    """Kill the processes of the tasks, or of a flow that runs them itself."""
     for run in runs:
         for process in server.task_processes(run) or [server.process(run)]:
             with suppress(psutil.NoSuchProcess):
@@ -99,8 +99,8 @@ VICTIMS: dict[str, Callable[[PrefectServer, list[str]], None]] = {
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
-def test_every_flow_goes_on_after_a_kill(server: PrefectServer, small_root: Path, tmp_path: Path, victim: str) -> None:
-    """All of them: each has finished a step, and waits for another one that somebody else builds, when it is killed."""
+def test_every_flow_resumes_after_a_kill(server: PrefectServer, small_root: Path, tmp_path: Path, victim: str) -> None:
+    """When it is killed, each flow has finished a step and waits for another one, which another process builds."""
     root, wanted = Path(shutil.copytree(small_root, tmp_path / "warehouse")), cases(tmp_path)
     with ExitStack() as held:
         for case in wanted.values():
@@ -117,7 +117,7 @@ def test_every_flow_goes_on_after_a_kill(server: PrefectServer, small_root: Path
         again = runs[name] if is_over else server.begin(name, root=str(root), **case.parameters)
         assert server.ended(again)["state_type"] == "COMPLETED", server.log("worker")
         assert any(root.glob(f"{case.held}/r*")), f"expected {case.held} to be built"
-    for process in running:  # of flows that nobody asks for any more
+    for process in running:  # of flows that are no longer needed
         with suppress(psutil.NoSuchProcess):
             process.kill()
     assert {path: path.stat().st_mtime_ns for path in before} == before, "what was finished is not built again"
@@ -125,7 +125,7 @@ def test_every_flow_goes_on_after_a_kill(server: PrefectServer, small_root: Path
 
 
 def check_digests(root: Path, there: set[Path], folder: Path) -> None:
-    """What flows have built is what the library builds; what comes with the package, as it comes."""
+    """Check that flows built what the library builds, and copied what is part of the package."""
     warehouse = bgdata.open_warehouse(root)
     steps = {case.finished for case in cases(folder).values()}
     old = {variant.as_posix() for variant in there} - steps

@@ -1,4 +1,4 @@
-"""The deployments on a real Prefect server: they run, go on when processes are killed, and publish what they found."""
+"""The deployments on a real Prefect server: they run, resume when processes are killed, and publish artifacts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.pipelines.server import PrefectServer
 
 pytestmark = pytest.mark.prefect
 PNG, SVG = ("image/png", b"\x89PNG\r\n\x1a\n"), ("image/svg+xml", b"<svg ")
-GAMES = 12_000  # in twelve parts: more than a fast machine plays between the first part and a kill
+GAMES = 12_000  # in twelve parts: a fast machine does not finish between the first part and a kill
 PLAN = {"player": "network/tiny", "games": 40, "seed": 3, "cubeful_games": 4, "most": 2, "trials": 72}
 SMALLEST = {"name": "mine", "start": "network/tiny", "games": 20, "epochs": 1, "score_games": 4, "decisions": 20}
 FETCHED = "crashed-train-data"
@@ -40,7 +40,7 @@ def root(small_root: Path, tmp_path: Path) -> Path:
 
 
 def picture(artifact: Any, kind: tuple[str, bytes]) -> bytes:
-    """The picture of an artifact, which is of a kind."""
+    """The content of a picture artifact of this format."""
     head, _, data = artifact["data"].partition(",")
     found = base64.b64decode(data)
     assert (head, found[: len(kind[1])]) == (f"data:{kind[0]};base64", kind[1])
@@ -71,10 +71,10 @@ def test_schedules_make_runs(server: PrefectServer) -> None:
     assert all("T03:00:00" in start for start in scheduled())
 
 
-def test_tables_and_a_network_with_figures_and_pictures(server: PrefectServer, root: Path) -> None:
-    """The flows that build and train, on one warehouse at the same time."""
+def test_build_and_train_publish_reports_and_pictures(server: PrefectServer, root: Path) -> None:
+    """Both flows run on one warehouse at the same time."""
     trained = server.begin("train-network", root=str(root), plan=SMALLEST | {"luck_adjusted_games": 0})
-    kinds = ["network", "supervised_network"]  # which come with the package
+    kinds = ["network", "supervised_network"]  # part of the package
     built = server.begin("build-warehouse", root=str(root), kinds=kinds)
     assert server.ended(built)["state_type"] == "COMPLETED", server.log("worker")
     found = server.artifacts(built)
@@ -93,9 +93,9 @@ def test_tables_and_a_network_with_figures_and_pictures(server: PrefectServer, r
     picture(found["learning-curve"], PNG)
 
 
-def test_match_equity_tables_side_by_side_though_the_worker_is_killed(server: PrefectServer, root: Path) -> None:
-    """A table is built while another one has to wait. A flow whose worker is killed cannot say anything any more, and
-    ends; tried again by hand, it finds the table."""
+def test_match_equity_tables_finish_after_the_worker_is_killed(server: PrefectServer, root: Path) -> None:
+    """One table is built while another waits. The flow of the killed worker cannot report and ends; a retry finds the
+    table."""
     plan = {"player": "network/tiny", "plies": [0, 1], "length": 5}
     tables = root / "match_equity"
     with hold_lock(root / ".staging" / "match_equity-tiny-0ply-5.lock"):
@@ -114,7 +114,7 @@ def test_match_equity_tables_side_by_side_though_the_worker_is_killed(server: Pr
     picture(found["match-equity-picture"], PNG)
 
 
-def test_a_killed_task_process_costs_its_present_part_alone(server: PrefectServer, root: Path) -> None:
+def test_killed_task_loses_only_its_present_part(server: PrefectServer, root: Path) -> None:
     plan = PLAN | {"games": GAMES, "cubeful_games": 0, "most": 0}
     run = server.begin("make-corpora", root=str(root), plan=plan)
     server.wait_for(lambda: has_part_of_games(root), "the first part of the games")
@@ -126,12 +126,12 @@ def test_a_killed_task_process_costs_its_present_part_alone(server: PrefectServe
     check_games(root)
 
 
-def test_corpora_from_games_to_rollouts_after_the_machine_went_down(server: PrefectServer, root: Path) -> None:
-    """All processes are killed: a run that is asked for before another worker is there goes on, on another executor."""
+def test_corpora_resume_after_all_processes_are_killed(server: PrefectServer, root: Path) -> None:
+    """A run requested before another worker starts resumes, on another executor."""
     plan = PLAN | {"games": GAMES, "seed": 4}
     lost = server.begin("make-corpora", root=str(root), plan=plan)
     server.wait_for(lambda: has_part_of_games(root), "the first part of the games")
-    processes = [server.process(lost), *server.task_processes(lost)]  # the tasks would play on by themselves
+    processes = [server.process(lost), *server.task_processes(lost)]  # the tasks would continue by themselves
     server.kill_worker()
     for process in processes:
         with suppress(psutil.NoSuchProcess):
@@ -156,12 +156,12 @@ def test_corpora_from_games_to_rollouts_after_the_machine_went_down(server: Pref
 
 
 def has_part_of_games(root: Path) -> bool:
-    """Whether a part of the games without the cube is saved: those with the cube are played beside them."""
+    """Whether a part of the cubeless games is saved; games with the cube are played at the same time."""
     return any(root.glob(".staging/selfplay-*/**/*.npz"))
 
 
 def check_games(root: Path, seed: int = 3) -> None:
-    """The games that a flow made are those that the library makes."""
+    """Check that a flow plays the games of the library."""
     warehouse = bgdata.open_warehouse(root)
     player = open_named_player("network/tiny", 0, warehouse)
     parameters = SelfPlayParameters("network/tiny", player.version, GAMES, seed)
@@ -171,10 +171,10 @@ def check_games(root: Path, seed: int = 3) -> None:
 
 
 class Imported(NamedTuple):
-    """A run of the flow of imports that was killed in the middle of a download, and run again."""
+    """A run of the import flow that was killed during a download, and run again."""
 
     killed: str  # state of the first run
-    asked: list[str]  # of the mirror, the header Range of each request
+    asked: list[str]  # the header Range of each request to the mirror
     log: str
     artifacts: dict[str, Any]
     rows: dict[str, Any]  # figures of each variant
@@ -182,10 +182,10 @@ class Imported(NamedTuple):
 
 @pytest.fixture(scope="module")
 def imported(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Imported:
-    """One file is fetched; others, real ones among them where there are any, are imported beside it."""
+    """One file is fetched while others, also real ones if present, are imported."""
     folder = tmp_path_factory.mktemp("imports")
     root = Path(shutil.copytree(small_root, folder / "warehouse"))
-    source = random.Random(1)  # of so many comments that the file comes in several pieces
+    source = random.Random(1)  # many random comments, so that the file has several pieces
     comments = [f"# {source.randbytes(500).hex()}\n".encode() for _ in range(2000)]
     mirror = Mirror(f"{FETCHED}.bz2", bz2.compress(b"".join([*comments, *[TRAINING_ROW] * 3])))
     partial = root / "raw" / f"{mirror.name}.partial"
@@ -206,8 +206,8 @@ def imported(server: PrefectServer, small_root: Path, tmp_path_factory: pytest.T
 
 
 def written_files(folder: Path) -> list[str]:
-    """KIND:FILE of rows of each format, and of real files where there are any: positions of wildbg, and decisions of
-    gnubg, whose lines begin with the name and line of their file."""
+    """KIND:FILE of rows of each format, and of real files if present: positions of wildbg, and decisions of gnubg,
+    whose lines begin with their file and line."""
     (folder / "mine.bm").write_bytes(BENCHMARK_ROWS)
     found = [f"gnubg_benchmark:{folder / 'mine.bm'}"]
     for kind in SAMPLES:
@@ -223,8 +223,8 @@ def written_files(folder: Path) -> list[str]:
     return found
 
 
-def test_a_killed_import_goes_on_in_the_middle_of_its_download(imported: Imported) -> None:
-    """All files are imported, checked and looked at for leaks."""
+def test_killed_import_resumes_its_download(imported: Imported) -> None:
+    """All files are imported, checked and searched for leaks."""
     assert imported.killed == "CRASHED"
     whole, rest = imported.asked
     assert whole == ""
@@ -242,7 +242,7 @@ def test_a_killed_import_goes_on_in_the_middle_of_its_download(imported: Importe
     assert all(f">{name.partition('/')[2]}<" in drawn for name in imported.rows)
 
 
-def test_real_files(imported: Imported) -> None:
+def test_real_files_are_imported(imported: Imported) -> None:
     if "positions/contact" not in imported.rows:
         pytest.skip(f"no wildbg/contact.csv and gnubg/benchmark_samples.bm in {SHARED}")
     assert imported.rows["positions/contact"]["lines_with_rows"] == 1000
@@ -251,7 +251,7 @@ def test_real_files(imported: Imported) -> None:
     assert imported.rows["gnubg_benchmark/contact-samples"]["lines_with_rows"] == contact
 
 
-def test_a_flow_that_cannot_go_on_says_why(server: PrefectServer, root: Path) -> None:
+def test_failed_flow_reports_the_error(server: PrefectServer, root: Path) -> None:
     run = server.begin("import-files", root=str(root), files=["nothing.bm"])
     ended = server.ended(run)
     assert ended["state_type"] == "FAILED"

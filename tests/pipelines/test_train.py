@@ -1,4 +1,4 @@
-"""The flow that trains: every step builds a version, and none is built twice."""
+"""The training flow: every step builds a version, and no version is built twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTES = r"[a-z_]+/[\w-]+: (built|already built) |epoch \d, |left out: (error rat
 
 
 @pytest.mark.prefect
-def test_each_step_is_a_version(flows: Run) -> None:
+def test_each_step_builds_a_version(flows: Run) -> None:
     case = flows.cases["train"]
     assert case.result == 0, case.errors
     learned, first, *rows = case.output.splitlines()
@@ -40,8 +40,8 @@ def test_each_step_is_a_version(flows: Run) -> None:
 
 
 @pytest.mark.prefect
-def test_a_step_whose_inputs_did_not_change_is_skipped(flows: Run) -> None:
-    """And nothing but our own notes is printed; a failing step says one line."""
+def test_unchanged_steps_are_skipped(flows: Run) -> None:
+    """Only our notes are printed, and a failing step prints one line."""
     again = flows.cases["train again"]
     assert (again.result, again.output) == (0, flows.cases["train"].output)
     assert ": built " not in again.errors
@@ -50,8 +50,8 @@ def test_a_step_whose_inputs_did_not_change_is_skipped(flows: Run) -> None:
         assert re.search(rf"^{step}/[\w-]+: already built ", again.errors, re.MULTILINE), step
     wrong = flows.cases["train wrong"]
     assert (wrong.result, wrong.output) == (1, "")
-    said = "error: expected a name that no network has that learned by self-play, got 'tiny'"
-    assert wrong.errors.splitlines()[-1] == said
+    message = "error: expected a name that no network has that learned by self-play, got 'tiny'"
+    assert wrong.errors.splitlines()[-1] == message
     for name in ("train", "train again"):
         for line in flows.cases[name].errors.splitlines():
             assert re.match(NOTES, line), (name, line)

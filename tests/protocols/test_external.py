@@ -276,7 +276,7 @@ class Wild(Decisions):
     """Doubles mostly whenever it may, beavers half of the doubles, and resigns games that are not lost."""
 
     def doubles(self, position: Position, stakes: Stakes) -> bool:
-        """In two of three positions, up to a cube of 8, as gnubg stops games at 128."""
+        """Doubles in two of three positions, up to a cube of 8, as gnubg stops games at 128."""
         return stakes.may_double and stakes.cube.value < 8 and position.pip_count % 3 > 0
 
     def answer(self, position: Position, stakes: Stakes, *, by_roller: bool = False) -> Answer:  # noqa: ARG002

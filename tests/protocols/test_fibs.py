@@ -223,7 +223,7 @@ def test_invalid_lines_are_skipped(decisions: Decisions, fault: str) -> None:
         player, told = played(server, decisions, Wish(OPPONENT, True, 3))
     assert player.record
     check_record(server, player.record)
-    (passed,) = (line for line in told if line.startswith("passed over: expected "))
+    (passed,) = (line for line in told if line.startswith("skipped: expected "))
     assert len(passed) < 300
     assert not server.faults
 

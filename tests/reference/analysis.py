@@ -1,4 +1,5 @@
-"""Slow, obvious twin of the outlook from a position: one play, one chance and one cube decision at a time."""
+"""Slow reference implementation of the outlook from a position: one play, one set of chances and one cube decision at a
+time."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from tests.reference.luck import seen_by_opponent
 from tests.reference.plays import boards_after
 
 Board = Sequence[int]
-Evaluate = Callable[[Board], Sequence[float]]  # a board of the player on roll -> five chances
+Evaluate = Callable[[Board], Sequence[float]]  # board of the player on roll -> five chances
 
 
 def worth_after(evaluate: Evaluate, after: Board, stakes: Stakes, rules: CubeRules) -> float:
-    """What a board after a play, seen by who moved, is worth to that player: the other one is on roll."""
+    """Worth of a board after a play to the player who moved. The opponent is on roll."""
     decision = decide_cube(evaluate(seen_by_opponent(after)), stakes.flip(), rules)
     if isinstance(stakes.score, Money):
         return -stakes.cube.value * decision.equity
@@ -22,11 +23,11 @@ def worth_after(evaluate: Evaluate, after: Board, stakes: Stakes, rules: CubeRul
 
 
 def worth_of_roll(evaluate: Evaluate, board: Board, dice: tuple[int, int], stakes: Stakes, rules: CubeRules) -> float:
-    """The worth of the best play."""
+    """Worth of the best play."""
     return max(worth_after(evaluate, after, stakes, rules) for after in boards_after(board, *dice))
 
 
 def worth_of_rolling(evaluate: Evaluate, board: Board, stakes: Stakes, rules: CubeRules) -> float:
-    """The mean over the 36 rolls."""
+    """Mean over the 36 rolls."""
     rolls = [(die, other) for die in range(1, 7) for other in range(1, 7)]
     return sum(worth_of_roll(evaluate, board, dice, stakes, rules) for dice in rolls) / 36

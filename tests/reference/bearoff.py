@@ -1,6 +1,6 @@
-"""Slow, obvious twins of the bearoff kernels, in exact rational arithmetic and straight from the rules.
+"""Slow reference implementations of the bearoff kernels, in exact rational arithmetic, directly from the rules.
 
-A layout is a tuple of checkers on points 1..P, ace point first. Nothing here is shared with the kernels.
+A layout is a tuple of checkers on points 1 to P, ace point first. No code is shared with the kernels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ Layout = tuple[int, ...]
 
 
 def layouts(points: int, checkers: int) -> list[Layout]:
-    """Every layout of at most `checkers`, in index order: by total, then most on the ace point, deuce point, ..."""
+    """Every layout of at most `checkers` checkers in index order: by total, then most on the ace point, deuce point,
+    ..."""
     found = set()
     for total in range(checkers + 1):
         for places in combinations_with_replacement(range(points), total):
@@ -23,7 +24,8 @@ def layouts(points: int, checkers: int) -> list[Layout]:
 
 
 def after_checker_moves(layout: Layout, die: int) -> set[Layout]:
-    """Layouts after one checker move: down by `die`, or off from the point of the die or from the highest point."""
+    """Layouts after one checker move: from a point down by `die`, or off from the point of the die or from the highest
+    point."""
     results = set()
     held = [point for point, count in enumerate(layout, start=1) if count]
     for point in held:
@@ -39,7 +41,7 @@ def after_checker_moves(layout: Layout, die: int) -> set[Layout]:
 
 @cache
 def after_roll(layout: Layout, roll: tuple[int, int]) -> frozenset[Layout]:
-    """Layouts after playing the whole roll; a game that is over needs no more moves."""
+    """Layouts after the whole roll. A finished game needs no more moves."""
     first, second = roll
     orders = [[first] * 4] if first == second else [[first, second], [second, first]]
     results: set[Layout] = set()
@@ -53,7 +55,8 @@ def after_roll(layout: Layout, roll: tuple[int, int]) -> frozenset[Layout]:
 
 @cache
 def race(layout: Layout, checkers_left: int) -> dict[int, Fraction]:
-    """Chance of having at most `checkers_left` checkers after exactly n rolls, playing for the fewest expected."""
+    """Chance of having at most `checkers_left` checkers after exactly n rolls, with plays for the fewest expected
+    rolls."""
     if sum(layout) <= checkers_left:
         return {0: Fraction(1)}
     total: dict[int, Fraction] = {}
@@ -65,7 +68,7 @@ def race(layout: Layout, checkers_left: int) -> dict[int, Fraction]:
 
 
 def mean_rolls(chances: dict[int, Fraction]) -> Fraction:
-    """Expected rolls of a distribution."""
+    """Expected number of rolls of a distribution."""
     return sum((n * chance for n, chance in chances.items()), Fraction(0))
 
 
@@ -95,10 +98,10 @@ def equities(on_roll: Layout, opponent: Layout) -> tuple[Fraction, Fraction, Fra
 
 
 def cube_value(no_double: Fraction, opponent_owned: Fraction) -> Fraction:
-    """Worth of having the choice to double: no double, or the cheaper for the opponent of taking and passing."""
+    """Worth with the choice to double: no double, or the opponent's better answer to a double."""
     return max(no_double, min(2 * opponent_owned, Fraction(1)))
 
 
 def one_sided_win_chance(on_roll: dict[int, Fraction], opponent: dict[int, Fraction]) -> Fraction:
-    """Chance that the player on roll is off in no more rolls than the opponent."""
+    """Chance that the player on roll needs no more rolls than the opponent."""
     return sum((p * q for (n, p), (m, q) in product(on_roll.items(), opponent.items()) if n <= m), Fraction(0))

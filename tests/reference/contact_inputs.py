@@ -1,6 +1,8 @@
-"""Slow, obvious twin of the contact inputs, from their meanings: checkers are moved one by one, nothing is a bit mask.
+"""Slow reference implementation of the contact inputs from their definitions: checkers are moved one by one, without
+bit masks.
 
-A side is (own, other): checkers of either side by its OWN points 1 to 24 and bar 25; point p is the other's 25 - p.
+A side is (own, other): checkers of both sides by the OWN points 1 to 24 and bar 25 of each; point p is the other side's
+25 - p.
 """
 
 from __future__ import annotations
@@ -19,20 +21,20 @@ def sides(board: Sequence[int]) -> tuple[Row, Row]:
 
 
 def chance(rolls: int) -> int:
-    """Rolls of 36 in units of 1/64, rounded."""
+    """Chance of `rolls` rolls of 36 in units of 1/64, rounded."""
     return round(rolls * 64 / 36)
 
 
 def is_open(point: int, other: Row) -> bool:
-    """Whether a side may land on its point, 1 to 24."""
+    """Whether a side may land on its own point, 1 to 24."""
     return 1 <= point <= 24 and other[25 - point] < 2
 
 
-# -- shots: all that can be reached by moving checkers, whether the whole roll is used or not
+# -- shots: all boards reachable by checker moves, even if the roll is not played in full
 
 
 def reached(own: Row, other: Row, dice: Sequence[int]) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """All (own, other) after playing the first die, the first two, and so on; nobody is borne off."""
+    """All (own, other) after the first die, the first two dice, and so on, without bearing off."""
     found, last = set(), {(tuple(own), tuple(other))}
     for die in dice:
         step = set()
@@ -41,34 +43,34 @@ def reached(own: Row, other: Row, dice: Sequence[int]) -> set[tuple[tuple[int, .
             for start in starts:
                 end = start - die
                 if is_open(end, list(before_other)):
-                    mine, his = list(before), list(before_other)
+                    mine, theirs = list(before), list(before_other)
                     mine[start] -= 1
                     mine[end] += 1
-                    if his[25 - end] == 1:
-                        his[25 - end], his[25] = 0, his[25] + 1
-                    step.add((tuple(mine), tuple(his)))
+                    if theirs[25 - end] == 1:
+                        theirs[25 - end], theirs[25] = 0, theirs[25] + 1
+                    step.add((tuple(mine), tuple(theirs)))
         found |= step
         last = step
     return found
 
 
 def shots(own: Row, other: Row) -> tuple[int, int, int]:
-    """(rolls that can hit, rolls that can hit two, pips lost to the best hit over all rolls)."""
+    """(rolls that can hit, rolls that can hit two, pips lost to the best hit, summed over all rolls)."""
     hitting, hitting_two, pips = 0, 0, 0
     for die, other_die in ROLLS:
         if die == other_die:
             ends = reached(own, other, [die] * 4)
         else:
             ends = reached(own, other, [die, other_die]) | reached(own, other, [other_die, die])
-        hits = [his for _, his in ends if his[25] > other[25]]
+        hits = [theirs for _, theirs in ends if theirs[25] > other[25]]
         hitting += bool(hits)
-        hitting_two += any(his[25] > other[25] + 1 for his in hits)
-        pips += max((25 - p for his in hits for p in range(1, 25) if his[p] < other[p]), default=0)
+        hitting_two += any(theirs[25] > other[25] + 1 for theirs in hits)
+        pips += max((25 - p for theirs in hits for p in range(1, 25) if theirs[p] < other[p]), default=0)
     return hitting, hitting_two, pips
 
 
 def points_made(own: Row, other: Row) -> tuple[int, int]:
-    """(rolls that make a new point from 1 to 7, rolls that make one on a blot), nobody being on the bar."""
+    """(rolls that make a new point from 1 to 7, rolls that make one on a blot), with no checker on the bar."""
     if own[25]:
         return 0, 0
     making, on_blot = 0, 0
@@ -84,7 +86,7 @@ def points_made(own: Row, other: Row) -> tuple[int, int]:
 
 
 def can_make(own: Row, other: Row, point: int, die: int, other_die: int) -> bool:
-    """Whether two checkers can come together on an open point without breaking another one from 1 to 7."""
+    """Whether two checkers can meet on an open point without breaking another point from 1 to 7."""
 
     def is_source(start: int) -> bool:
         return start <= 24 and own[start] > 0 and not (start <= 7 and own[start] == 2)
@@ -102,7 +104,7 @@ def can_make(own: Row, other: Row, point: int, die: int, other_die: int) -> bool
 
 
 def escapes(blocked: Sequence[int]) -> int:
-    """Rolls of 36 that bring a checker beyond the farthest blocked distance up to 7; distances from 13 on are open."""
+    """Rolls of 36 that move a checker beyond the farthest blocked distance up to 7. Distances from 13 on are open."""
     end = max((distance for distance in blocked if distance <= 7), default=0)
 
     def can_escape(dice: Sequence[int]) -> bool:
@@ -129,7 +131,7 @@ def escapes_of(point: int, other: Row) -> int:
 
 
 def fewest_escapes(start: int, own: Row) -> int:
-    """Fewest rolls with which the OTHER side escapes over our made points, from its points `start` down to 10."""
+    """Fewest rolls with which the OTHER side escapes over our points, from its points `start` down to 10."""
     squares = [point for point in range(10, start + 1) if point == 25 or own[25 - point] < 2]
     return min((escapes_of(point, own) for point in squares), default=36)
 
@@ -141,7 +143,7 @@ def mean_escapes(own: Row, other: Row, first: int) -> int:
 
 
 def longest_run(points: Sequence[int]) -> int:
-    """Most neighbouring points of those given."""
+    """Length of the longest run of adjacent points."""
     return max((n for n in range(1, 25) for p in points if all(p + step in points for step in range(n))), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of self-play with luck: one game at a time, every roll tried, in plain Python."""
+"""Slow reference implementation of self-play with luck: one game at a time, every roll tried, in plain Python."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import flipped
 
 Board = list[int]
-Equities = Callable[[Sequence[Board]], list[float]]  # of whoever is on roll on each board
+Equities = Callable[[Sequence[Board]], list[float]]  # of the player on roll on each board
 
 
 class SelfPlayed(NamedTuple):
     """One game."""
 
-    outcome: int  # points to player 0
-    begins: int  # who rolls first
+    outcome: int  # points for player 0
+    begins: int  # player who rolls first
     boards: list[Board]  # before the roll, seen by the player on roll
     dice: list[tuple[int, int]]
     after_play: list[Board]  # seen by the player who moved
 
 
 def self_played(choose: PlayChooser, seed: int, game: int) -> SelfPlayed:
-    """Game `game` of a seed; the higher die of the first roll says who begins, player 0 being the first die's."""
+    """Game `game` of a seed. The higher die of the first roll decides who begins; player 0 rolled the first die."""
     board: Board = list(START.board)
     boards: list[Board] = []
     dice: list[tuple[int, int]] = []
@@ -48,7 +48,7 @@ def self_played(choose: PlayChooser, seed: int, game: int) -> SelfPlayed:
 
 
 def best_chooser(equities: Equities) -> PlayChooser:
-    """Who leaves the opponent least, the first of equals."""
+    """A chooser of the play that leaves the opponent the lowest equity. The first one is chosen among equal plays."""
 
     def choose(_before: Board, after: Sequence[Board], _game: int, _turn: int) -> Board:
         found = equities([flipped(board) for board in after])
@@ -58,8 +58,8 @@ def best_chooser(equities: Equities) -> PlayChooser:
 
 
 def roll_equities(equities: Equities, board: Board, likely: int) -> dict[tuple[int, int], float]:
-    """What each of the 36 ordered rolls is worth to the player on roll: the equity after his best play of the `likely`
-    ones, of all if this is 0."""
+    """Equity of the player on roll for each of the 36 ordered rolls, after the best of the `likely` plays
+    (0: of all plays)."""
     worth = {}
     for roll in ROLLS:
         after = [list(play.after_play.board) for play in legal_plays(Position(board), roll)]
@@ -69,7 +69,7 @@ def roll_equities(equities: Equities, board: Board, likely: int) -> dict[tuple[i
 
 
 def luck(equities: Equities, board: Board, dice: tuple[int, int], is_opening: bool, likely: int = 0) -> float:
-    """What a roll is worth more than the average of those that could have been rolled."""
+    """The equity of a roll minus the average equity of all possible rolls."""
     worth = roll_equities(equities, board, likely)
     possible = [value for (die, other), value in worth.items() if not (is_opening and die == other)]
     return worth[dice] - sum(possible) / len(possible)

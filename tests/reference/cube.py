@@ -1,7 +1,7 @@
-"""Slow, obvious twins of the cube models: straight pieces between points, and decisions by comparing equities.
+"""Slow reference implementations of the cube models: piecewise linear equities, and decisions from comparisons.
 
-The live cube is found from what defines it, without closed forms: at the take point a doubled cube of one's own is
-worth just what a pass costs, and at the cash point the opponent's is worth just what his pass gives.
+The live cube is found from its definition, without closed formulas: at the take point the doubled cube of the taker is
+worth the same as a pass, and at the cash point the opponent's doubled cube is worth the same as a pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Chances = Sequence[float]
 
 
 def on_pieces(pieces: Pieces, chance: float) -> float:
-    """The equity at a winning chance, straight between points (chance, equity) that ascend."""
+    """The equity at a winning chance, linear between ascending points (chance, equity)."""
     for (start, at_start), (end, at_end) in pairwise(pieces):
         if chance <= end and end > start:
             return at_start + (at_end - at_start) * (chance - start) / (end - start)
@@ -23,7 +23,7 @@ def on_pieces(pieces: Pieces, chance: float) -> float:
 
 
 def crossing(rising: Callable[[float], float], level: float) -> float:
-    """Where a rising function of a winning chance reaches a level, by halving; 0 or 1 where it does not in between."""
+    """The winning chance at which a rising function reaches a level, by bisection; 0 or 1 if it does not."""
     low, high = 0.0, 1.0
     if rising(low) >= level:
         return low
@@ -35,9 +35,9 @@ def crossing(rising: Callable[[float], float], level: float) -> float:
 
 @cache
 def live_points(mean_win: float, mean_loss: float) -> tuple[float, float]:
-    """Take and cash point of the live cube, each from the other until both stand still."""
+    """Take and cash points of the live cube, computed from each other until both converge."""
     take, cash = 0.2, 0.8
-    for _ in range(40):  # each round leaves four tenths of what is missing, or less
+    for _ in range(40):  # each round reduces the remaining error to four tenths or less
         own: Pieces = [(0, -mean_loss), (cash, 1), (1, mean_win)]
         take = crossing(lambda p, own=own: 2 * on_pieces(own, p), -1)  # type: ignore[misc]
         other: Pieces = [(0, -mean_loss), (take, -1), (1, mean_win)]
@@ -48,7 +48,7 @@ def live_points(mean_win: float, mean_loss: float) -> tuple[float, float]:
 def janowski_equity(
     win: float, mean_win: float, mean_loss: float, owner: str, indexes: tuple[float, float], is_jacoby: bool = False
 ) -> float:
-    """The equity of who does not double now; `indexes` of the player on roll and of the opponent."""
+    """The equity of the player on roll without a double; `indexes` of the player on roll and of the opponent."""
     take, cash = live_points(mean_win, mean_loss)
     lose, top = -mean_loss, mean_win
     if owner == "centered":
@@ -64,7 +64,7 @@ def janowski_equity(
 
 
 def mean_points(chances: Chances) -> tuple[float, float, float]:
-    """Winning chance, mean points of a win and of a loss; 1 where there are none."""
+    """Winning chance, mean points of a win and of a loss; 1 if there are none."""
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
     mean_win = (win + win_gammon + win_backgammon) / win if win else 1.0
     mean_loss = (1 - win + lose_gammon + lose_backgammon) / (1 - win) if win < 1 else 1.0
@@ -72,7 +72,7 @@ def mean_points(chances: Chances) -> tuple[float, float, float]:
 
 
 def decision(no_double: float, taken: float, passed: float, beavered: float | None = None) -> str:
-    """The best action in words; who is indifferent doubles, and passes."""
+    """The best action in words. With equal equities the player doubles and the opponent passes."""
     answers = {"pass": passed, "take": taken}
     if beavered is not None and beavered < taken:
         answers["beaver"] = beavered
@@ -83,8 +83,8 @@ def decision(no_double: float, taken: float, passed: float, beavered: float | No
 
 
 class MatchTwin:
-    """The live cube of a match from what defines it: mwc by (away, opponent_away, whether the next game is past the
-    Crawford game), and shares of gammons and backgammons of wins and of losses."""
+    """The live cube in a match from its definition: mwc by (away, opponent_away, whether the next game is after the
+    Crawford game), and shares of gammons and backgammons in wins and losses."""
 
     def __init__(
         self, mwc: Callable[[int, int, bool], float], away: int, opponent_away: int, shares: Sequence[float]
@@ -93,14 +93,14 @@ class MatchTwin:
         self.turning = lru_cache(self._turning)
 
     def after(self, points: int) -> float:
-        """mwc once the player has won points (below 0: lost)."""
+        """mwc after the player wins `points` (negative: loses)."""
         away, opponent_away = self.away - max(points, 0), self.opponent_away + min(points, 0)
         if away <= 0 or opponent_away <= 0:
             return float(away <= 0)
         return self.mwc(away, opponent_away, 1 in (self.away, self.opponent_away))
 
     def ends(self, cube: int) -> tuple[float, float]:
-        """mwc where the player is sure to lose, and to win."""
+        """mwc where the player is certain to lose, and to win."""
         wins = [self.after(points * cube) for points in (1, 2, 3)]
         losses = [self.after(-points * cube) for points in (1, 2, 3)]
         gammon, backgammon, lost_gammon, lost_backgammon = self.shares
@@ -109,7 +109,8 @@ class MatchTwin:
         return lose, win
 
     def _turning(self, cube: int, owner: str) -> tuple[float, float] | None:
-        """Where the owner turns a live cube, and what a pass is then worth; None if a higher one wins him nothing."""
+        """The winning chance at which the owner turns a live cube, and the worth of a pass there; None if a higher cube
+        does not help the owner."""
         if owner == "on_roll":
             passed = self.after(cube)
             if self.away <= cube:
@@ -121,13 +122,13 @@ class MatchTwin:
         return crossing(lambda p: self.live(2 * cube, "on_roll", p), dropped), dropped
 
     def live(self, cube: int, owner: str, win: float) -> float:
-        """mwc of a live cube."""
+        """mwc with a live cube."""
         lose, top = self.ends(cube)
         who = ("opponent", "on_roll") if owner == "centered" else (owner,)
         turns = [turn for turn in (self.turning(cube, each) for each in who) if turn is not None]
         return on_pieces([(0.0, lose), *turns, (1.0, top)], win)
 
     def dead(self, cube: int, win: float) -> float:
-        """mwc of a cube that is never turned."""
+        """mwc with a cube that is never turned."""
         lose, top = self.ends(cube)
         return lose + win * (top - lose)

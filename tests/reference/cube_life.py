@@ -1,6 +1,6 @@
-"""Slow, obvious twin of the cube-life atlas: one position at a time, in exact rational arithmetic, from the model.
+"""Slow reference implementation of cube life: one position at a time, in exact rational arithmetic, from the model.
 
-With single wins only the live cube's take point is 1/5 and its cash point 4/5 (Janowski 1993).
+With single wins only, the live cube's take point is 1/5 and its cash point 4/5 (Janowski 1993).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ TAKE_POINT, CASH_POINT = Fraction(1, 5), Fraction(4, 5)
 
 
 class Equities(NamedTuple):
-    """Of the player on roll who does not double now, per unit cube."""
+    """Equities of the player on roll without a double, per unit cube."""
 
     centered: Fraction
     owned: Fraction
@@ -20,19 +20,19 @@ class Equities(NamedTuple):
 
 
 def between(win: Fraction, low: Fraction, high: Fraction) -> Fraction:
-    """-1 up to `low`, 1 from `high` on, straight between them."""
+    """-1 up to `low`, 1 from `high` on, linear between them."""
     return min(max(2 * (win - low) / (high - low) - 1, Fraction(-1)), Fraction(1))
 
 
 def model(win: Fraction, index: Fraction) -> Equities:
-    """Equities by the model."""
+    """Equities of the model."""
     zero, one = Fraction(0), Fraction(1)
     lives = (between(win, TAKE_POINT, CASH_POINT), between(win, zero, CASH_POINT), between(win, TAKE_POINT, one))
     return Equities(*(index * live + (1 - index) * (2 * win - 1) for live in lives))
 
 
 def exact_indexes(win: Fraction, exact: Equities) -> list[Fraction | None]:
-    """Index that makes the model exact for each cube; None where any would, or none."""
+    """The index that makes the model exact for each cube owner; None if every index or no index does."""
     live, dead = model(win, Fraction(1)), 2 * win - 1
     return [
         (equity - dead) / (alive - dead) if alive != dead else None for equity, alive in zip(exact, live, strict=True)
@@ -40,12 +40,12 @@ def exact_indexes(win: Fraction, exact: Equities) -> list[Fraction | None]:
 
 
 def loss_of_double(no_double: Fraction, taken: Fraction, model_no_double: Fraction, model_taken: Fraction) -> Fraction:
-    """What doubling, or not, by the model loses when the opponent then answers rightly."""
+    """Loss from the model's decision to double or not, if the opponent answers correctly."""
     doubled = min(taken, Fraction(1))
     best = max(no_double, doubled)
     return best - (doubled if min(model_taken, Fraction(1)) >= model_no_double else no_double)
 
 
 def loss_of_take(taken: Fraction, model_taken: Fraction) -> Fraction:
-    """What taking, or passing, by the model costs the opponent of who doubled."""
+    """Cost to the opponent of the model's decision to take or pass."""
     return (taken if model_taken < 1 else Fraction(1)) - min(taken, Fraction(1))

@@ -1,7 +1,7 @@
-"""Slow, obvious twin of looking ahead with the cube: plain recursion over rolls, plays and cube actions.
+"""Slow reference implementation of lookahead with the cube: plain recursion over rolls, plays and cube actions.
 
-A judge says of a board, seen by the player on roll, five chances and whether the game is over; a model what a position
-is worth to him who does not double now.
+A judge returns five chances of a board seen by the player on roll, and whether the game is over. A model returns the
+worth of a position to the player on roll without a double.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Situation:
 
 @dataclass(frozen=True)
 class Tree:
-    """What positions are worth by a judge and a model, in points per unit of the cube as it stands, or in mwc."""
+    """Worths of positions by a judge and a model, in points per unit of the current cube, or in mwc."""
 
     judge: Judge
     model: Model
 
     def no_double(self, board: Board, now: Situation, as_it_stands: Situation, ply: int) -> float:
-        """What a position is worth to the player on roll who does not double; replies are chosen by the cube as it
-        stands before anybody turns it."""
+        """Worth of a position to the player on roll without a double. Replies are chosen with the cube in its present
+        state."""
         chances, is_over = self.judge(board)
         if ply == 0 or is_over:
             return self.model(chances, now.cube, now.owner, now.score)[0]
@@ -55,7 +55,7 @@ class Tree:
         return total / 36
 
     def decided(self, board: Board, now: Situation, as_it_stands: Situation, ply: int) -> float:
-        """The same with the best cube actions of both."""
+        """The same with the best cube actions of both sides."""
         value = self.no_double(board, now, as_it_stands, ply)
         if now.owner == "opponent" or now.score.is_crawford or 0 < now.score.away <= now.cube:
             return value
@@ -65,5 +65,5 @@ class Tree:
         return max(value, min(taken, passed))
 
     def cubeless(self, board: Board) -> float:
-        """Cubeless equity, which decides between equals."""
+        """Cubeless equity, which decides ties."""
         return cubeless([], self.judge(board)[0], 1, "centered", Score(0, 0, False))

@@ -1,4 +1,5 @@
-"""Slow, obvious twin of games with the cube: one turn after the other, in plain Python, by the rules as written."""
+"""Slow reference implementation of games with the cube: one turn after the other, in plain Python, directly from the
+rules."""
 
 from __future__ import annotations
 
@@ -19,23 +20,23 @@ TURNED = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}
 
 
 class Score(NamedTuple):
-    """Points that the player on roll and his opponent need; 0 in money play."""
+    """Points that the player on roll and the opponent need; 0 in money play."""
 
     away: int
     opponent_away: int
     is_crawford: bool
 
 
-# (chances, cube, owner as seen by the player on roll, score) -> what no double, a take and a pass are worth to him
+# (chances, cube, owner as seen by the player on roll, score) -> worths of no double, a take and a pass to that player
 Model = Callable[[Chances, int, str, Score], tuple[float, float, float]]
-# (board, chances, cube, owner as seen by the player on roll, score) -> what it is worth to him before the roll
+# (board, chances, cube, owner as seen by the player on roll, score) -> worth to that player before the roll
 Value = Callable[[Board, Chances, int, str, Score], float]
-# (player, board, roll, cube, owner and score as he sees them) -> the board after his play, still seen by him
+# (player, board, roll, cube, owner and score as the player sees them) -> board after the play, still seen by the player
 Chooser = Callable[[int, Board, Roll, int, str, Score], Board]
 
 
 class Turn(NamedTuple):
-    """A play or a cube action, with what was there before it."""
+    """A play or a cube action, and the state before it."""
 
     player: int
     action: str
@@ -60,7 +61,7 @@ class Game(NamedTuple):
 
 
 def janowski(index: float, *, is_jacoby: bool = False) -> Model:
-    """The money model, whatever the score."""
+    """The money model for any score."""
 
     def model(chances: Chances, _cube: int, owner: str, _score: Score) -> tuple[float, float, float]:
         situation = mean_points(chances)
@@ -71,7 +72,7 @@ def janowski(index: float, *, is_jacoby: bool = False) -> Model:
 
 
 def match_janowski(index: float, mwc: Callable[[int, int, bool], float]) -> Model:
-    """The model by the score; mwc before a game by (away, opponent_away, whether it is past the Crawford game)."""
+    """The match model; mwc before a game by (away, opponent_away, whether it is after the Crawford game)."""
 
     def model(chances: Chances, cube: int, owner: str, score: Score) -> tuple[float, float, float]:
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
@@ -85,7 +86,7 @@ def match_janowski(index: float, mwc: Callable[[int, int, bool], float]) -> Mode
         def mixed(value: int, whose: str) -> float:
             return index * twin.live(value, whose, win) + (1 - index) * twin.dead(value, win)
 
-        if score.away <= cube:  # a higher cube could only lose him more
+        if score.away <= cube:  # a higher cube could only cost the player more
             return mixed(cube, owner), -1.0, 1.0
         return mixed(cube, owner), mixed(2 * cube, "opponent"), twin.after(cube)
 
@@ -93,14 +94,14 @@ def match_janowski(index: float, mwc: Callable[[int, int, bool], float]) -> Mode
 
 
 def cubeless(_board: Board, chances: Chances, _cube: int, _owner: str, _score: Score) -> float:
-    """The value of who chooses plays without a thought of the cube."""
+    """Value for a player who ignores the cube when choosing plays."""
     win, mean_win, mean_loss = mean_points(chances)
     return win * mean_win - (1 - win) * mean_loss
 
 
 def cubeful(model: Model, dead: Model | None = None) -> Value:
-    """The value by a model if both turn the cube as is best; in the Crawford game nobody does, and a dead cube counts,
-    if it is known, else none."""
+    """Value by a model with the best cube actions of both sides. In the Crawford game, where nobody doubles, the dead
+    cube is used if given, else none."""
 
     def value(board: Board, chances: Chances, cube: int, owner: str, score: Score) -> float:
         if score.is_crawford:
@@ -122,8 +123,8 @@ def play_match(
     values: tuple[Value | None, Value | None] = (None, None),
     choose: Chooser | None = None,
 ) -> list[Game]:
-    """The games of a match, or one money game; models of player 0 and of player 1, and what they choose plays by, None
-    for cubeless equity. A chooser chooses them instead."""
+    """The games of a match, or one money game. Each player has a model and a value for choosing plays (None: cubeless
+    equity). A chooser, if given, chooses the plays instead."""
     games: list[Game] = []
     scores = [0, 0]
     while True:
@@ -149,7 +150,7 @@ def play_game(
     values: tuple[Value | None, Value | None],
     choose: Chooser | None,
 ) -> Game:
-    """One game; `score` as player 0 sees it, and its place: seed, match, number in the match."""
+    """One game; `score` as player 0 sees it; `place` is (seed, match, number in the match)."""
     seed, match, number = place
     board, cube, owner, turns = list(START.board), 1, -1, list[Turn]()
     player, rolls = 0, 0
@@ -189,8 +190,8 @@ def play_game(
 def best_play(
     evaluate: Evaluator, value: Value | None, board: Board, roll: Roll, cube: tuple[int, str], score: Score
 ) -> Board:
-    """The board after the play whose reply is worth least, of equals the one of the lowest equity; the owner of the
-    cube as the opponent sees it, the score as the player does."""
+    """The board after the play with the lowest worth for the opponent; ties go to the lowest equity. The owner of the
+    cube is as the opponent sees it, the score as the player does."""
     plays = [list(play.after_play.board) for play in legal_plays(Position(board), roll)]
     replies = [flipped(play) for play in plays]
     found, equities = evaluate(replies)

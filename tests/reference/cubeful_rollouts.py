@@ -1,4 +1,4 @@
-"""Slow, obvious twin of rollouts with the cube in play: one trial, in plain Python, by the rules as written."""
+"""Slow reference implementation of rollouts with the cube: one trial, in plain Python, directly from the rules."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def turned_score(score: Score) -> Score:
 
 @dataclass(frozen=True)
 class Trials:
-    """What is played, and how: `score` as player 0, first on roll, sees it; `won` is what points are worth to who wins
-    them, at his score, and `worth` what luck is measured by."""
+    """Settings of the trials: `score` as player 0, who is first on roll, sees it; `won` is the worth of points to their
+    winner at the winner's score, and `worth` the value used to measure luck."""
 
     evaluate: Evaluator
     model: Model
-    value: Value  # what plays are chosen by
+    value: Value  # for choosing plays
     worth: Value
     won: Callable[[int, Score], float]
     score: Score
@@ -37,8 +37,8 @@ class Trials:
     choose: Callable[[Board, Roll, int, str, Score], Board] | None = None
 
     def trial(self, board: Board, start: tuple[int, int, bool], place_of: Callable[[int], int]) -> tuple[float, float]:
-        """(value, luck) of player 0; `start` is the cube, its owner and whether player 0 may double at once, `place_of`
-        a turn the place of its roll among all 36."""
+        """(value, luck) of player 0. `start` is the cube, its owner and whether player 0 may double at once; `place_of`
+        gives for each turn the index of its roll among all 36."""
         cube, owner, may_double = start
         player, turn, luck = 0, 0, 0.0
         while True:

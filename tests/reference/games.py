@@ -1,4 +1,5 @@
-"""Slow, obvious twin of whole games: dice by splitmix64 in plain integers, plays in the order of `legal_plays`."""
+"""Slow reference implementation of whole games: dice by splitmix64 with Python integers, plays in the order of
+`legal_plays`."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ PlayChooser = Callable[[Board, Sequence[Board], int, int], Board]
 
 
 def splitmix(seed: int, number: int) -> int:
-    """The output of the generator after `number` others, by its published steps."""
+    """Output `number` of the generator, from 0, by the published steps."""
     mixed = (seed + (number + 1) * 0x9E3779B97F4A7C15) & MASK
     mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB & MASK
@@ -29,14 +30,14 @@ def stream_bits(seed: int, item: int, counter: int) -> int:
 
 
 def dice(seed: int, game: int, turn: int) -> tuple[int, int]:
-    """One of all 36 rolls, or of the 30 that are no doubles for the first turn, in order; pairs of games share them."""
+    """One of all 36 rolls, or of the 30 non-doubles on the first turn, in order. Pairs of games share them."""
     rolls = [(a, b) for a in range(1, 7) for b in range(1, 7) if turn or a != b]
     upper = stream_bits(seed, game // 2, turn) >> 32
     return rolls[upper * len(rolls) >> 32]
 
 
 def random_chooser(seed: int) -> PlayChooser:
-    """Who plays at random."""
+    """A chooser of random plays."""
 
     def choose(_before: Board, after: Sequence[Board], game: int, turn: int) -> Board:
         lower = stream_bits(seed, game, turn) & 0xFFFFFFFF
@@ -46,12 +47,12 @@ def random_chooser(seed: int) -> PlayChooser:
 
 
 def pubeval_chooser(contact: Sequence[int], race: Sequence[int]) -> PlayChooser:
-    """PubEval with integer weights: the first of the best."""
+    """A chooser of PubEval's plays with integer weights. The first of equal plays is chosen."""
     return lambda before, after, _game, _turn: list(best_plays(before, after, contact, race)[0])
 
 
 def play_game(choosers: tuple[PlayChooser, PlayChooser], seed: int, game: int) -> tuple[int, int]:
-    """(points to the player named first, turns of both). He begins games with an even number."""
+    """(points for the first player, number of turns). The first player begins games with even numbers."""
     turns = list(played_turns(choosers, seed, game))
     board, last = turns[-1][0], len(turns) - 1
     points = points_lost(chosen_board(choosers, board, seed, game, last))
@@ -79,7 +80,7 @@ def chosen_board(choosers: tuple[PlayChooser, PlayChooser], board: Board, seed: 
 
 
 def points_lost(board: Board) -> int:
-    """By the opponent, when we have borne off our last checker."""
+    """Points that the opponent loses when we have borne off our last checker."""
     left = board[0] - sum(count for count in board[1:25] if count < 0)
     if left < 15:
         return 1

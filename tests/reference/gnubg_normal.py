@@ -1,9 +1,10 @@
-"""Slow, obvious twin of `makebearoff -n`: a recursion of its own over mean and s.d., every step rounded to float32.
+"""Slow reference implementation of `makebearoff -n`: a separate recursion over mean and standard deviation, with every
+step rounded to float32.
 
-The moments are not those of the integer distributions of `makebearoff -o` (they differ by up to 2e-4). For each of
-the 21 rolls (a, b), a = 1..6, b = 1..a, take the play with the smallest stored mean, the first one among equals;
-with x = mean + 1 and weight w = 1 or 2: sum w * x and w * (sd * sd + x * x) in that order; multiply by the reciprocal
-1/36; s.d. = sqrt(second moment - mean * mean), the population's. Likewise for the first of 15 checkers, separately.
+The moments are not those of the integer distributions of `makebearoff -o` (they differ by up to 2e-4). For each of the
+21 rolls (a, b), a = 1..6, b = 1..a, take the play with the smallest stored mean, the first one among equals; with x =
+mean + 1 and weight w = 1 or 2: sum w * x and w * (sd * sd + x * x) in that order; multiply by the reciprocal 1/36; s.d.
+= sqrt(second moment - mean * mean), the population's. Likewise for the first of 15 checkers, separately.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def after_checker_moves(layout: Layout, die: int) -> list[Layout]:
 
 
 def after_roll(layout: Layout, first: int, second: int) -> dict[Layout, None]:
-    """Layouts after a whole roll, in the order in which they are found, larger die first."""
+    """Layouts after a whole roll in the order in which they are found, larger die first."""
     results: dict[Layout, None] = {}
     for dice in [[first] * 4] if first == second else [[first, second], [second, first]]:
         reached = {layout: None}
@@ -52,7 +53,7 @@ def after_roll(layout: Layout, first: int, second: int) -> dict[Layout, None]:
 
 
 def normal_moments(points: int) -> NDArray[np.float32]:
-    """float32[positions, 4]: what `makebearoff -o POINTS -n` writes after its header."""
+    """float32[positions, 4]: the data that `makebearoff -o POINTS -n` writes after its header."""
     layouts = all_layouts(points)
     index_of = {layout: index for index, layout in enumerate(layouts)}
     moments = np.zeros((len(layouts), 4), np.float32)

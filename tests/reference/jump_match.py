@@ -1,4 +1,4 @@
-"""The jump model at a match score solved on a grid, cube by cube, without its approximation."""
+"""The jump model at a match score, solved on a grid for each cube, without its approximation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Curve = NDArray[np.float64]
 
 
 class Solved(NamedTuple):
-    """mwc at winning chances 0, 1/N, ..., 1, of the player on roll."""
+    """mwc of the player on roll at winning chances 0, 1/N, ..., 1."""
 
     centered: Curve
     owned: Curve
@@ -22,9 +22,9 @@ class Solved(NamedTuple):
 
 
 def solved_match(twin: MatchTwin, cube: int, volatility: float, points: int) -> Solved:
-    """With double-exponential jumps: mwc at a chance is the mean over jumps of mwc after the jump, where whoever may
-    turn the cube does so if that is worth more, and the other passes what is worse."""
-    # second integral of the density exp(-|x| / v) / (2 v), so that means over straight pieces are its differences
+    """With double-exponential jumps: mwc at a chance is the mean of mwc after the jump. A player with access to the
+    cube turns it if that gives more, and the opponent takes or passes, whichever is better."""
+    # second integral of the density exp(-|x| / v) / (2 v), so that means over linear pieces are its differences
     mean = mean_over_jumps(points, lambda x: max(x, 0.0) + volatility / 2 * float(np.exp(-abs(x) / volatility)))
     chances = np.linspace(0.0, 1.0, points + 1)
     lose, win = twin.ends(cube)

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of learning: gradients by finite differences of the loss, in double precision."""
+"""Slow reference implementation of learning: gradients by finite differences of the loss, in double precision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STEP = 1e-5
 
 
 def outputs(layers: Layers, values: Sequence[float]) -> list[float]:
-    """What a network of floats gives for inputs."""
+    """Outputs of a network of floats for inputs."""
     sums = [
         bias + sum(value * row[unit] for value, row in zip(values, layers.first, strict=True) if value)
         for unit, bias in enumerate(layers.biases[0])
@@ -29,7 +29,7 @@ def outputs(layers: Layers, values: Sequence[float]) -> list[float]:
 def loss(
     layers: Layers, values: Sequence[float], allowed: Sequence[bool], target: Sequence[float], squared: bool
 ) -> float:
-    """Cross-entropy of each chance that the rules leave, or half its squared error."""
+    """Cross-entropy of each chance that the rules allow, or half its squared error."""
     total = 0.0
     for chance, wanted, counts in zip(outputs(layers, values), target, allowed, strict=True):
         if counts:
@@ -48,7 +48,7 @@ def learned(layers: Layers, board: Sequence[int], target: Sequence[float], rate:
     after, probe = deepcopy(layers), deepcopy(layers)
     values, allowed = [value / 64 for value in inputs(layers.input_set, board)], possible(board)
     used = [value != 0 for value in values]
-    used += [True] * (len(numbers(layers)) - len(used))  # a weight of an input of 0 has no say
+    used += [True] * (len(numbers(layers)) - len(used))  # a weight of an input of 0 has no effect
     for row, changed, is_used in zip(numbers(probe), numbers(after), used, strict=True):
         for item in range(len(row) if is_used else 0):
             before, slope = row[item], 0.0

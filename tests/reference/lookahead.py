@@ -1,6 +1,6 @@
-"""Slow, obvious twin of looking ahead: plain recursion over `legal_plays`, in exact fractions.
+"""Slow reference implementation of lookahead: plain recursion over `legal_plays`, in exact fractions.
 
-A judge says of a board, seen by the player on roll, five chances and whether they are final.
+A judge returns five chances of a board seen by the player on roll, and whether they are final.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ def turned(chances: Chances) -> Chances:
 
 
 def equity(chances: Chances) -> Fraction:
-    """Points a game."""
+    """Equity in points per game."""
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
     return win - (1 - win) + win_gammon + win_backgammon - lose_gammon - lose_backgammon
 
 
 def boards_after(board: Board, die: int, other_die: int) -> list[Board]:
-    """Boards after every play, the opponent on roll."""
+    """Boards after every play, seen by the opponent on roll."""
     return [play.next_position.board for play in legal_plays(Position(board), roll_of(die, other_die))]
 
 
 def chances_ahead(judge: Judge, board: Board, ply: int) -> Chances:
-    """Chances of the player on roll, all 36 rolls played to the reply that the judge likes best."""
+    """Chances of the player on roll after all 36 rolls, with the replies that the judge prefers."""
     chances, is_final = judge(board)
     if ply == 0 or is_final:
         return chances
     total = [Fraction(0)] * 5
     for die in range(1, 7):
         for other_die in range(1, 7):
-            # the opponent's worst, the first of equals
+            # the lowest equity of the opponent; the first of equal plays
             reply = min(boards_after(board, die, other_die), key=lambda after: equity(judge(after)[0]))
             own = turned(chances_ahead(judge, reply, ply - 1))
             total = [before + chance / 36 for before, chance in zip(total, own, strict=True)]
@@ -52,7 +52,7 @@ def chances_ahead(judge: Judge, board: Board, ply: int) -> Chances:
 
 @dataclass
 class Seen:
-    """A play, what it is worth to the player who moves as far as it was looked into, and how far that is."""
+    """A play, its worth to the player who moves at the deepest ply evaluated, and that ply."""
 
     board: Board
     chances: Chances
@@ -67,7 +67,8 @@ class Seen:
 def ranked(
     judge: Judge, board: Board, dice: tuple[int, int], ply: int, filters: Sequence[tuple[int, float]]
 ) -> list[Seen]:
-    """Every play in the order of `legal_plays`; `filters` hold (how many, how far behind) for ply 1, 2, ..."""
+    """Every play in the order of `legal_plays`; `filters` hold (number of plays, largest difference) for ply 1, 2,
+    ..."""
     plays = [Seen(after, turned(judge(after)[0])) for after in boards_after(board, *dice)]
     candidates = plays
     for depth in range(ply + 1):

@@ -1,4 +1,4 @@
-"""Slow, obvious twins of luck and of truth in place of luck, from the definitions and for any evaluator."""
+"""Slow reference implementations of luck and of labels corrected for luck, from the definitions, for any evaluator."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from tests.reference.networks import Chances, turned
 from tests.reference.plays import boards_after
 
 Board = Sequence[int]
-Equities = Callable[[Sequence[Board]], list[float]]  # boards of a player on roll -> his equities
+Equities = Callable[[Sequence[Board]], list[float]]  # boards of a player on roll -> equities of that player
 
 
 def seen_by_opponent(board: Board) -> list[int]:
-    """The board turned around."""
+    """The board seen by the other player."""
     return [board[25], *(-count for count in board[24:0:-1]), board[0]]
 
 
 def values_of_turn(equities: Equities, board: Board, dice: tuple[int, int], after: Board) -> tuple[float, float, float]:
-    """Of the player on roll: the mean over the 36 rolls of the value after the best play, that value for the roll
-    made, and the value after the play made."""
+    """Three values of the player on roll: the mean over the 36 rolls of the value after the best play, that value for
+    the roll made, and the value after the play made."""
 
     def best(die: int, other_die: int) -> float:
         plays = [seen_by_opponent(play) for play in boards_after(board, die, other_die)]
@@ -29,8 +29,8 @@ def values_of_turn(equities: Equities, board: Board, dice: tuple[int, int], afte
 
 
 def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], outcome: Chances) -> list[Chances]:
-    """What each position of one game is labelled with: solved chances of the first solved one from there on, else the
-    outcome, given as the player on roll in the last position sees it; each seen by the player on roll."""
+    """Labels of the positions of one game: the chances of the first solved position from there on, else the outcome as
+    seen by the player on roll in the last position. Each is seen by the player on roll."""
     solved = [solve(board) for board in boards]
     labels = []
     for turn in range(len(boards)):
@@ -41,9 +41,9 @@ def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], 
 
 
 def luck_adjusted(solved: Sequence[float | None], lucks: Sequence[float], outcome: float) -> list[float]:
-    """What each position of one game is worth to the player on roll, seen from the first solved one from there on, else
-    from the outcome, given as the player on roll in the last position sees it: less the luck of the rolls before that,
-    his own counting for him and those of the other against."""
+    """Worths of the positions of one game to the player on roll: the first solved worth from there on, else the outcome
+    as seen by the player on roll in the last position, minus the luck of the rolls in between, where the opponent's
+    luck has the opposite sign."""
     worths = []
     for turn in range(len(lucks)):
         signs = [1 if (n - turn) % 2 == 0 else -1 for n in range(len(lucks))]

@@ -1,7 +1,7 @@
-"""Slow, obvious twin of the match bearoff solver: exact rational MWC, straight from the rules of match play.
+"""Slow reference implementation of the match bearoff solver: exact rational MWC, directly from the rules of match play.
 
-Nothing here is shared with the kernels, and no cube is called dead: whoever the rules let may double, until the cube
-decides the match for both.
+No code is shared with the kernels, and no cube counts as dead: any player whom the rules allow may double until the
+cube decides the match for both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Mwc = Callable[[MatchScore], Fraction]
 
 
 class MatchGame:
-    """One match equity table, seen by one of the players: what positions are worth to him when he is on roll."""
+    """Worths of positions with one match equity table, seen by the player on roll."""
 
     def __init__(self, mwc: Mwc, other: MatchGame | None = None) -> None:
         self.mwc = mwc
@@ -25,12 +25,12 @@ class MatchGame:
         self.no_double = cache(self._no_double)
 
     def after(self, score: MatchScore, points: int) -> Fraction:
-        """MWC after winning `points` (negative: losing them)."""
+        """MWC after winning `points` (negative: after losing them)."""
         following = score.after_game(points)
         return Fraction(points > 0) if following is None else self.mwc(following)
 
     def _no_double(self, on_roll: Layout, opponent: Layout, stakes: Stakes) -> Fraction:
-        """MWC of the player on roll who does not double now."""
+        """MWC of the player on roll without a double."""
         score, value = stakes.score, stakes.cube.value
         assert isinstance(score, MatchScore)
         if not any(on_roll):
@@ -44,7 +44,7 @@ class MatchGame:
         return total / 36
 
     def decided(self, on_roll: Layout, opponent: Layout, stakes: Stakes) -> Fraction:
-        """MWC of the player on roll who may double now; a game that is over is over."""
+        """MWC of the player on roll, who may double. A finished game stays finished."""
         worth = self.no_double(on_roll, opponent, stakes)
         score, value = stakes.score, stakes.cube.value
         assert isinstance(score, MatchScore)
@@ -54,7 +54,7 @@ class MatchGame:
         return max(worth, min(self.double_take(on_roll, opponent, stakes), self.after(score, value)))
 
     def double_take(self, on_roll: Layout, opponent: Layout, stakes: Stakes) -> Fraction:
-        """MWC of the player on roll whose double was taken."""
+        """MWC of the player on roll after a double and a take."""
         return self.no_double(on_roll, opponent, stakes.after_take())
 
     def cubeless(self, on_roll: Layout, opponent: Layout, score: MatchScore, value: int) -> Fraction:

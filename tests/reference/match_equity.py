@@ -1,8 +1,8 @@
-"""Slow, obvious twins of match equity: as the published description has it, from -1 to 1, and as a diffusion.
+"""Slow reference implementations of match equity from -1 to 1: by the published description, and as a diffusion.
 
-`described_table` is Tom Keith's algorithm told by the author of the published table (14 March 2012): functions of the
-winning chance that call each other, take and cash points found by bisection. `diffusion_table` knows neither: the
-winning chance diffuses, each side doubles whenever that is better for it, and the equations are solved on a grid.
+`described_table` is Tom Keith's algorithm as described by the author of the published table (14 March 2012): functions
+of the winning chance that call each other, with take and cash points found by bisection. `diffusion_table` uses neither
+point: the winning chance diffuses, each side doubles whenever it gains, and the equations are solved on a grid.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ Table = dict[tuple[int, int], float]  # equity, -1 to 1, of the player n-away ag
 
 
 def described_post_crawford(weights: Sequence[float], chances: Sequence[Sequence[float]], length: int) -> list[float]:
-    """Equities of the leader, 1-away against 1- to `length`-away after the Crawford game. Chances are his."""
+    """Equities of the leader, 1-away against 1- to `length`-away after the Crawford game. The chances are the
+    leader's."""
     found = [0.0]
     for away in range(2, length + 1):
 
@@ -35,8 +36,8 @@ def described_post_crawford(weights: Sequence[float], chances: Sequence[Sequence
 
 
 def described_table(leader: Sequence[float], gammon_chance: float) -> Table:
-    """Every score up to len(leader)-away, from the leader's equities after the Crawford game and the chance of
-    winning a gammon."""
+    """Every score up to len(leader)-away, from the leader's equities after the Crawford game and the chance to win a
+    gammon."""
     length, g = len(leader), gammon_chance
     post = dict(enumerate(leader, start=1)) | dict.fromkeys(range(-3, 1), -1.0)
     table: Table = {(1, 1): 0.0}
@@ -52,7 +53,7 @@ def described_table(leader: Sequence[float], gammon_chance: float) -> Table:
 
 
 def pre_crawford_equity(table: Mapping[tuple[int, int], float], n: int, m: int, gammons: float) -> float:
-    """Equity of the player n-away against m-away, from those of scores with fewer points to go."""
+    """Equity of the player n-away against m-away, from the equities of scores with fewer points to go."""
 
     def score(own: int, other: int) -> float:
         return 1.0 if own <= 0 else -1.0 if other <= 0 else table[own, other]
@@ -89,7 +90,7 @@ def pre_crawford_equity(table: Mapping[tuple[int, int], float], n: int, m: int, 
 
 
 def on_line(knots: Sequence[tuple[float, float]], place: float) -> float:
-    """The value at a place of the line through knots."""
+    """The value at `place` on the line through the knots."""
     for (left, below), (right, above) in pairwise(knots):
         if left <= place <= right and right > left:
             return below + (above - below) * (place - left) / (right - left)
@@ -97,7 +98,7 @@ def on_line(knots: Sequence[tuple[float, float]], place: float) -> float:
 
 
 def bisected(function: Callable[[float], float], wanted: float) -> float:
-    """Where an increasing function has the wanted value."""
+    """The place where an increasing function has the wanted value."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -106,7 +107,7 @@ def bisected(function: Callable[[float], float], wanted: float) -> float:
 
 
 def diffusion_table(leader: Sequence[float], gammon_chance: float, grid: int = 200) -> Table:
-    """As `described_table`, by `diffusion_equity` for every score that is not with 1-away."""
+    """Like `described_table`, with `diffusion_equity` for every score without 1-away."""
     table = {place: value for place, value in described_table(leader, gammon_chance).items() if 1 in place}
     for total in range(4, 2 * len(leader) + 1):
         for n in range(2, len(leader) + 1):
@@ -118,11 +119,11 @@ def diffusion_table(leader: Sequence[float], gammon_chance: float, grid: int = 2
 
 
 def diffusion_equity(table: Mapping[tuple[int, int], float], n: int, m: int, gammons: float, grid: int = 200) -> float:
-    """Equity at winning chance 0.5 where that diffuses between 0 and 1.
+    """Equity at winning chance 0.5 if the winning chance diffuses between 0 and 1.
 
     For each cube value and owner, equity over winning chance has no curvature (the backward equation of a diffusion
-    that never stops but at the ends) except where one side does better to double: then it is what the double gives.
-    Solved on `grid` steps by relaxing odd and even places in turn, largest cube first.
+    that stops only at the ends) except where a side gains by doubling, where it is the equity after the double. Solved
+    on `grid` steps by relaxing odd and even places in turn, largest cube first.
     """
 
     def score(own: int, other: int) -> float:
@@ -132,7 +133,7 @@ def diffusion_equity(table: Mapping[tuple[int, int], float], n: int, m: int, gam
     cube = 1
     while cube < max(n, m):
         cube *= 2
-    player = opponent = 2 * chances - 1  # nobody doubles any more
+    player = opponent = 2 * chances - 1  # no more doubles
     while cube > 1:
         cube //= 2
         win = (1 - gammons) * score(n - cube, m) + gammons * score(n - 2 * cube, m)
@@ -150,8 +151,8 @@ def diffusion_equity(table: Mapping[tuple[int, int], float], n: int, m: int, gam
 def relaxed(
     start: NDArray[np.float64], least: NDArray[np.float64], most: NDArray[np.float64], close: float = 1e-9
 ) -> NDArray[np.float64]:
-    """Values without curvature between the ends of `start`, but never below `least` nor above `most` (`least` where
-    both hold), by successive over-relaxation."""
+    """Values without curvature between the ends of `start`, at least `least` and at most `most` (`least` if both
+    apply), by successive over-relaxation."""
     values, factor = start.copy(), 2 / (1 + np.sin(np.pi / (len(start) - 1)))
     parts = [np.arange(first, len(start) - 1, 2) for first in (1, 2)]
     for _ in range(100_000):

@@ -1,4 +1,5 @@
-"""Slow, obvious twin of the networks: inputs from their meanings, sums in Python integers, squashing in doubles."""
+"""Slow reference implementation of the networks: inputs from their definitions, sums in Python integers, activations in
+doubles."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from tests.reference import contact_inputs, race_inputs
 from tests.reference.contact_inputs import sides
 
 INPUT_SETS = ("tesauro-196", "tesauro-198", "race", "contact")  # in the order of their numbers
-MOST = 8191 / 512  # that a rectified unit gives
+MOST = 8191 / 512  # largest output of a rectified unit
 Chances = list[float]
 
 
@@ -31,7 +32,7 @@ def inputs(input_set: str, board: Sequence[int]) -> list[int]:
     """All inputs of an input set in units of 1/64."""
     more = {
         "tesauro-196": lambda _: [],
-        "tesauro-198": lambda _: [64, 0],  # whose turn it is: ours
+        "tesauro-198": lambda _: [64, 0],  # the turn: always ours
         "race": race_inputs.inputs,
         "contact": contact_inputs.inputs,
     }
@@ -39,7 +40,7 @@ def inputs(input_set: str, board: Sequence[int]) -> list[int]:
 
 
 class Layers(NamedTuple):
-    """One network, unpacked; of whole numbers, or of floats while it learns."""
+    """One unpacked network, with integers, or with floats during learning."""
 
     input_set: str
     is_rectified: bool
@@ -49,7 +50,7 @@ class Layers(NamedTuple):
 
 
 def unpacked(arrays: Sequence[Any], which: int) -> Layers:
-    """One network of (shapes, weights, biases), as the dataset describes them."""
+    """One network of (shapes, weights, biases) in the format described by the dataset."""
     shapes, weights, biases = (values.tolist() for values in arrays)
     input_set, n_inputs, place, bias, activation, n_layers, *sizes = shapes[which]
     packed, packed_biases = iter(weights[place:]), iter(biases[bias:])
@@ -61,7 +62,7 @@ def unpacked(arrays: Sequence[Any], which: int) -> Layers:
 
 
 def tangent(y: float) -> float:
-    """Lambert's continued fraction of tanh (1761) with seven terms, y held to -4.97 to 4.97."""
+    """Lambert's continued fraction of tanh (1761) with seven terms, with y limited to -4.97 to 4.97."""
     y = max(-4.97, min(4.97, y))
     below = 13.0
     for odd in (11, 9, 7, 5, 3, 1):
@@ -70,7 +71,7 @@ def tangent(y: float) -> float:
 
 
 def logistic(x: float) -> float:
-    """1 / (1 + e^-x), by way of `tangent`."""
+    """1 / (1 + e^-x), computed with `tangent`."""
     return 0.5 + 0.5 * tangent(x / 2)
 
 
@@ -83,18 +84,18 @@ def first_sums(layers: Layers, values: Sequence[int]) -> list[int]:
 
 
 class Answer(NamedTuple):
-    """What a network says, before the rules; and how near a hidden unit is to being rounded the other way, in
-    its units: the kernel's single precision may then take the other side."""
+    """Output of a network before the rules are applied, and the distance of a hidden unit, in its units, from being
+    rounded differently: with single precision the kernel may then round the other way."""
 
     chances: Chances
     margin: float
 
 
 def answer(layers: Layers, values: Sequence[int]) -> Answer:
-    """The network's answer to inputs in units of 1/64."""
+    """The network's output for inputs in units of 1/64."""
     sums, unit, margin = first_sums(layers, values), 2.0**-18, 1.0
     for rows, biases in zip(layers.later, layers.biases[1:], strict=True):
-        if layers.is_rectified:  # in whole numbers, to the nearest, a half upward: no kernel can take another side
+        if layers.is_rectified:  # integers rounded half up: no kernel can differ
             hidden = [
                 min(max(floor(Fraction(total) * Fraction(unit) * 2**9 + Fraction(1, 2)), 0), 8191) for total in sums
             ]
@@ -111,7 +112,7 @@ def answer(layers: Layers, values: Sequence[int]) -> Answer:
 
 
 def possible(board: Sequence[int]) -> list[bool]:
-    """Which of win, win_gammon, win_backgammon, lose_gammon, lose_backgammon the rules leave."""
+    """Which of win, win_gammon, win_backgammon, lose_gammon, lose_backgammon the rules allow."""
     own, other = sides(board)
     is_contact = any(own[p] and other[q] and p > 25 - q for p in range(1, 26) for q in range(1, 26))
 
@@ -123,7 +124,7 @@ def possible(board: Sequence[int]) -> list[bool]:
 
 
 def limited(chances: Sequence[float], board: Sequence[int]) -> Chances:
-    """Chances held to the rules, and in order."""
+    """Chances limited by the rules, and in order."""
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (
         chance * is_possible for chance, is_possible in zip(chances, possible(board), strict=True)
     )
@@ -138,6 +139,6 @@ def turned(chances: Sequence[float]) -> Chances:
 
 
 def equity(chances: Sequence[float]) -> float:
-    """Points a game at a cube of 1: every win and loss counts once, gammons and backgammons once more each."""
+    """Points per game with a cube of 1: every win and loss counts once, gammons and backgammons once more each."""
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
     return win - (1 - win) + win_gammon - lose_gammon + win_backgammon - lose_backgammon

@@ -1,4 +1,5 @@
-"""Slow, obvious twin of `benchmark_differences`: two players on the same decisions, from the blocks of the rollouts."""
+"""Slow reference implementation of `benchmark_differences`: two players on the same decisions, from the blocks of the
+rollouts."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Plays:
-    """The rolled-out plays of a decision, the best first, with their float64[plays, blocks] equities."""
+    """The rolled-out plays of a decision, best first, with equities float64[plays, blocks]."""
 
     blocks: NDArray[np.float64]
 
     @property
     def losses(self) -> NDArray[np.float64]:
-        """float64[plays]: points behind the best."""
+        """float64[plays]: points behind the best play."""
         means = self.blocks.mean(axis=1)
         return np.asarray(means[0] - means)
 
@@ -27,12 +28,12 @@ class Plays:
         return error_of_mean(self.blocks[play])
 
     def difference_error(self, play: int, other: int) -> float:
-        """Standard error of the difference of two plays, which have the same dice in each block."""
+        """Standard error of the difference of two plays, which share the dice of each block."""
         return error_of_mean(self.blocks[play] - self.blocks[other])
 
 
 class Difference(NamedTuple):
-    """A row of `benchmark_differences`; errors and difference are in thousandths of a point."""
+    """A row of `benchmark_differences`. Errors and difference are in thousandths of a point."""
 
     decisions: int
     same_choices: int
@@ -47,8 +48,8 @@ def error_of_mean(values: NDArray[np.float64]) -> float:
 
 
 def paired(decisions: list[Plays], own: list[int | None], other: list[int | None]) -> Difference:
-    """The difference of two players, each with the place of its choice on every decision, None for an unlisted play.
-    What the rollouts are to blame for is the truth, not a bound: it takes blocks to know."""
+    """The difference of two players, each given by the index of its choice for every decision (None: an unlisted play).
+    The error of the rollouts is a true error, not a bound, so it requires blocks."""
     differences, squares, same = [], [], 0
     for plays, mine, theirs in zip(decisions, own, other, strict=True):
         last = len(plays.blocks) - 1

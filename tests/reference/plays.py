@@ -1,7 +1,7 @@
-"""Slow, obvious twin of the legal plays, straight from the rules and with nothing shared.
+"""Slow reference implementation of the legal plays, directly from the rules, without shared code.
 
-It keeps each side's checkers as a row of that side's own points, and follows the set of everything that can be reached,
-die by die, where `bgdata.game.plays` walks through sequences of moves and the kernel through pairs of starts.
+It stores each side's checkers by that side's own points and follows the set of all reachable states, die by die, while
+`bgdata.game.plays` visits sequences of moves and the kernel pairs of starts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ State = tuple[Row, Row]  # the mover's checkers and the opponent's, each on that
 
 
 def boards_after(board: Sequence[int], die: int, other_die: int) -> set[tuple[int, ...]]:
-    """Every 26-integer board after a legal play, seen by the mover; the board itself if nothing can be moved."""
+    """Every 26-integer board after a legal play, seen by the mover; the board itself if no move is legal."""
     state = _rows(board)
     if sum(state[0][1:]) == 0 or sum(state[1][1:]) == 0:
         return {tuple(board)}
@@ -28,7 +28,7 @@ def boards_after(board: Sequence[int], die: int, other_die: int) -> set[tuple[in
 
 
 def _reachable(state: State, dice: Sequence[int]) -> tuple[int, set[State]]:
-    """(how many dice can be played in this order, what that leads to)."""
+    """(number of dice that can be played in this order, resulting states)."""
     reached = {state}
     for played, die in enumerate(dice):
         further = {after for before in reached for after in _after_die(before, die)}
@@ -39,7 +39,8 @@ def _reachable(state: State, dice: Sequence[int]) -> tuple[int, set[State]]:
 
 
 def _after_die(state: State, die: int) -> Iterator[State]:
-    """What one checker move can lead to: enter first, no block, bear off when all are home and none is higher."""
+    """States after one checker move: bar first, no blocked point, bearing off only if all are home and none is
+    higher."""
     own, other = state
     for start in [25] if own[25] else [point for point in range(1, 25) if own[point]]:
         end = start - die

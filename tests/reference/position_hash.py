@@ -1,4 +1,4 @@
-"""Slow, obvious twins of `game.position_hash` and of the feed's shuffling: Python integers, one thing at a time."""
+"""Slow reference implementations of `game.position_hash` and of the feed's shuffling, with Python integers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def position_hash(board: Sequence[int]) -> int:
 
 
 def shuffled(key: Sequence[int], count: int) -> list[int]:
-    """0 to count - 1, shuffled by the method of Fisher and Yates with the random numbers of a key."""
+    """0 to count - 1, shuffled by the Fisher-Yates method with the random numbers of a key."""
     stream = 0
     for part in key:
         stream = splitmix(splitmix((stream + part) & MASK, 0), 0)

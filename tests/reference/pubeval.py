@@ -1,4 +1,4 @@
-"""Slow, obvious twin of PubEval, written from its published description and exact: all numbers are integers.
+"""Slow reference implementation of PubEval, written from its published description, exact and with integers.
 
 Weights have five decimals, and inputs are multiples of a thirtieth: scores are counted in 1/3,000,000.
 """
@@ -25,10 +25,10 @@ CONTACT, RACE = (
 
 
 def inputs(board: Sequence[int]) -> list[int]:
-    """The 122 inputs in thirtieths, of a 26-integer board seen by the side that has just played."""
+    """The 122 inputs in thirtieths, for a 26-integer board seen by the player who has just moved."""
     values = [0] * 122
     for j in range(24):
-        n = board[24 - j]  # point 24 - j: his checkers less the opponent's
+        n = board[24 - j]  # point 24 - j: own checkers minus the opponent's
         values[5 * j + 0] = INPUT_UNIT * (n == -1)
         values[5 * j + 1] = INPUT_UNIT * (n == 1)
         values[5 * j + 2] = INPUT_UNIT * (n >= 2)
@@ -41,7 +41,7 @@ def inputs(board: Sequence[int]) -> list[int]:
 
 
 def score(board: Sequence[int], weights: Sequence[int]) -> int:
-    """Weights times inputs."""
+    """The sum of weights times inputs."""
     return sum(weight * value for weight, value in zip(weights, inputs(board), strict=True))
 
 
@@ -55,8 +55,8 @@ def is_race(board: Sequence[int]) -> bool:
 def best_plays(
     before: Sequence[int], boards_after: Sequence[Sequence[int]], contact: Sequence[int], race: Sequence[int]
 ) -> list[list[int]]:
-    """The boards after a play, seen by who has played, that no other beats: all that bear off the last checker, else
-    those of the highest score, by the weights for the position before."""
+    """The best boards after a play, seen by the player who moved: all that bear off the last checker, else those with
+    the highest score by the weights for the position before."""
     finished = [list(board) for board in boards_after if not any(count > 0 for count in board[1:])]
     if finished:
         return finished
@@ -66,8 +66,9 @@ def best_plays(
 
 
 def likely_boards(before: Sequence[int], boards_after: Sequence[Board], most: int) -> list[Board]:
-    """The boards after a play that values of rolls look at: all if there are no more than `most`, or if that is 0, else
-    one that bears off the last checker and then those of the highest scores, the first of equals first."""
+    """The boards after a play that are used for the values of rolls: all if there are at most `most` or if that is 0;
+    otherwise one that bears off the last checker, then those with the highest scores, earlier boards first among
+    equals."""
     if not 0 < most < len(boards_after):
         return list(boards_after)
     weights = RACE if is_race(before) else CONTACT

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of the race inputs, from their meanings; sides as in `contact_inputs`."""
+"""Slow reference implementation of the race inputs from their definitions; sides as in `contact_inputs`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.reference.contact_inputs import Row, pips, sides
 
 
 def crossovers(point: int) -> int:
-    """Quarters of the board between a point and home; the bar is one more than the last quarter."""
+    """Quarters of the board between a point and home. The bar counts one more than the last quarter."""
     return 4 if point == 25 else (point - 1) // 6
 
 

@@ -1,4 +1,5 @@
-"""Slow, obvious twins of the rules of thumb: one pair of layouts at a time, in exact fractions, as the sources say it.
+"""Slow reference implementations of the rules of thumb: one pair of layouts at a time, in exact fractions, as in the
+sources.
 
 A layout is the checkers on points 1, 2, ...; a rule answers (doubles, redoubles, takes).
 """

@@ -1,4 +1,5 @@
-"""Slow, obvious twin of the exact referee, for small bearoffs: games solved by recursion, plays from the rules."""
+"""Slow reference implementation of the exact referee for small bearoffs: games solved by recursion, plays from the
+rules."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ Board = tuple[int, ...]
 
 
 def exact_values(board: Sequence[int], die: int, other_die: int, points: int) -> dict[Board, float]:
-    """Exact cubeless equity of the player on roll after each play, by the board that his opponent then sees; both sides
-    stand on their first `points` points, and no gammon is possible."""
+    """Exact cubeless equity of the player on roll after each play, by the board that the opponent then sees. Both sides
+    are on their first `points` points, and gammons are impossible."""
     values = {}
     for after in boards_after(board, die, other_die):
         ours, theirs = (shortened(side, points) for side in layouts_of(after))
@@ -23,13 +24,13 @@ def exact_values(board: Sequence[int], die: int, other_die: int, points: int) ->
 
 
 def shortened(side: Sequence[int], points: int) -> Layout:
-    """The layout of a side that has no checker beyond its first points."""
+    """The layout of a side with no checker beyond its first points."""
     assert not any(side[points:])
     return tuple(side[:points])
 
 
 def verdict(values: dict[Board, float], chosen: Board) -> tuple[float, int, list[Board]]:
-    """(loss, plays better by more than rounding, the best plays within rounding)."""
+    """(loss, number of plays better by more than rounding, the best plays within rounding)."""
     best = max(values.values())
     better = sum(value > values[chosen] + 1e-5 for value in values.values())
     return best - values[chosen], better, [board for board, value in values.items() if value > best - 1e-5]

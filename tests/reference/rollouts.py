@@ -1,4 +1,4 @@
-"""Slow, obvious twin of rollouts: one block of 36 trials, from the definitions."""
+"""Slow reference implementation of rollouts: one block of 36 trials, from the definitions."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tests.reference.networks import Chances, turned
 from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import Board, flipped
 
-# boards of a player on roll -> the chances of each, and who answers: 0 the rules, 1 an exact table, 2 any, others more
+# boards of a player on roll -> chances of each, and their source: 0 the rules, 1 an exact table, 2 any, others more
 Evaluator = Callable[[Sequence[Board]], tuple[list[Chances], list[int]]]
 Bits = Callable[[int, int], int]  # (stream, counter) -> 64 random bits
 
 
 class Best(NamedTuple):
-    """What a roll is worth."""
+    """The best play of a roll."""
 
     board: Board  # after the best play, seen by the opponent
-    chances: Chances  # of the player who has played
+    chances: Chances  # of the player who has moved
 
 
 class Twin:
-    """Rolls out; results for a position are cached.
+    """Plays rollouts. Results for a position are cached.
 
-    Luck is seen by the `likely` plays by PubEval's scores, 0 for all.
+    Luck uses the `likely` plays with the best PubEval scores, 0 for all plays.
     """
 
     def __init__(self, evaluate: Evaluator, bits: Bits, stop: int, turns: int, likely: int) -> None:
@@ -39,14 +39,15 @@ class Twin:
         return self.bits(self.bits(seed, 0), item)
 
     def best_plays(self, board: Board) -> dict[Roll, Best]:
-        """What luck takes for the best play of every roll."""
+        """The plays of every roll that luck treats as best."""
         key = tuple(board)
         if key not in self.found:
             self.found[key] = {roll: self.best_play(board, roll, self.likely) for roll in ROLLS}
         return self.found[key]
 
     def best_play(self, board: Board, roll: Roll, likely: int = 0) -> Best:
-        """The play that leaves the opponent least, the first of equals: of all, or of the likely ones."""
+        """The play, among all or the likely ones, that leaves the opponent the lowest equity. Ties go to the first
+        play."""
         boards = [play.after_play.board for play in legal_plays(Position(board), roll)]
         after = [flipped(each) for each in likely_boards(board, boards, likely)]
         chances = self.evaluate(after)[0]
@@ -55,7 +56,7 @@ class Twin:
         return Best(after[best], turned(chances[best]))
 
     def order(self, stream: int) -> list[int]:
-        """0 to 35, shuffled from the last place down, each with one of the places up to it."""
+        """0 to 35, shuffled from the last place down: each is exchanged with one of the places up to it."""
         order = list(range(36))
         for place in range(35, 0, -1):
             other = (self.bits(stream, place) >> 32) * (place + 1) >> 32
@@ -63,7 +64,7 @@ class Twin:
         return order
 
     def block(self, board: Board, seed: int, item: int, number: int) -> tuple[list[Chances], list[Chances]]:
-        """(chances at the end, luck) of the 36 trials of a block, for the player on roll at first."""
+        """(final chances, luck) of the 36 trials of a block, for the first player on roll."""
         stream = self.stream(seed, item)
         order = self.order(self.stream(stream, (1 << 40) + number // 36))
         ends, lucks = [], []
@@ -75,7 +76,7 @@ class Twin:
         return ends, lucks
 
     def trial(self, board: Board, stream: int, rolls: tuple[int, int]) -> tuple[Chances, Chances]:
-        """(chances at the end, luck) of one game."""
+        """(final chances, luck) of one game."""
         luck = [0.0] * 5
         for turn in range(self.turns or 10_000):
             if 0 <= self.evaluate([board])[1][0] <= self.stop:

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of recorded games and of what is learned from them, from the definitions."""
+"""Slow reference implementation of recorded games and the targets learned from them, from the definitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Evaluator = Callable[[Sequence[Board]], tuple[list[Chances], list[float]]]
 
 
 class Replay(NamedTuple):
-    """One game: boards before every turn, the chances of who is on roll after it, points to who rolled first."""
+    """One game: boards before every turn, chances of the player on roll after it, points for the player who rolled
+    first."""
 
     boards: list[Board]
     chances: list[Chances]
@@ -30,7 +31,7 @@ def flipped(board: Sequence[int]) -> Board:
 
 
 def replay(evaluate: Evaluator, seed: int, game: int, most_turns: int) -> Replay:
-    """A game against himself of whoever makes the opponent's equity as low as can be, the first of equals."""
+    """A self-play game of a player who minimises the opponent's equity. Ties go to the first play."""
     board: Board = list(START.board)
     boards: list[Board] = []
     chances: list[Chances] = []
@@ -52,11 +53,11 @@ def replay(evaluate: Evaluator, seed: int, game: int, most_turns: int) -> Replay
 
 
 def lambda_returns(values: Sequence[Chances], known: Sequence[bool], trace: float) -> list[Chances]:
-    """What the position before each turn should be worth to the player on roll there.
+    """The target for the position before each turn, for the player on roll there.
 
-    values[k] are the chances before turn k, of the player on roll there, the last of them after the last turn; where
-    they are `known` they are what the position is worth. Else the value n turns later counts trace^(n - 1) (1 - trace),
-    and the one where the game ends, or is known first, all that is left.
+    values[k] are the chances before turn k of the player on roll there, the last ones after the last turn. Where they
+    are `known` they are the target. Otherwise the value n turns later has the weight trace^(n - 1) (1 - trace), and the
+    value at the end of the game, or the first known one, has the remaining weight.
     """
     last = len(values) - 1
     return [

@@ -1,4 +1,5 @@
-"""Slow, obvious twins of supervised learning: dense NumPy in double precision, and losses by `math.log`."""
+"""Slow reference implementations of supervised learning: dense NumPy in double precision, and losses with
+`math.log`."""
 
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ LEAST = 1e-5
 
 
 def matrices(layers: Layers) -> Numbers:
-    """Weights [below, unit] and biases of each layer, one after the other."""
+    """Weights [below, unit] and biases of each layer, in turn."""
     weights = [np.array(layers.first), *(np.array(rows).T for rows in layers.later)]
     return [part for pair in zip(weights, map(np.array, layers.biases), strict=True) for part in pair]
 
 
 def gradients(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squared: bool) -> Numbers:
-    """Sum over positions of the downward slope of the loss, shaped as `matrices`."""
+    """Negative gradient of the loss, summed over positions, in the shape of `matrices`."""
     numbers = matrices(layers)
     values = [np.array([inputs(layers.input_set, board) for board in boards]) / 64]
     for place in range(0, len(numbers), 2):
@@ -46,7 +47,7 @@ def gradients(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squ
 def trained(
     layers: Layers, boards: Sequence[Sequence[int]], targets: Any, batch: int, rate: float, *, adam: bool, squared: bool
 ) -> Numbers:
-    """The weights and biases after each batch was learned once, in order; shaped as `matrices`."""
+    """Weights and biases after learning each batch once, in order, in the shape of `matrices`."""
     numbers = matrices(layers)
     means, squares = ([np.zeros_like(part) for part in numbers] for _ in range(2))
     for step, first in enumerate(range(0, len(boards), batch), start=1):
@@ -69,8 +70,8 @@ def trained(
 def trained_averages(
     layers: Layers, boards: Sequence[Sequence[int]], targets: Any, batch: int, rate: float, keep: float
 ) -> Numbers:
-    """The averages of weights and biases after each batch was learned by plain descent: the mean of all so far, until
-    the newest would have less than 1 - keep."""
+    """Averages of weights and biases after learning each batch by plain gradient descent: the mean of all so far, until
+    the newest would have a weight below 1 - keep."""
     averages = [np.zeros_like(part) for part in matrices(layers)]
     for step, first in enumerate(range(0, len(boards), batch), start=1):
         seen = slice(0, first + batch)
@@ -81,7 +82,7 @@ def trained_averages(
 
 
 def cross_entropy(board: Sequence[int], chances: Sequence[float], target: Sequence[float]) -> float:
-    """Of one position, over the chances that its board allows."""
+    """Cross-entropy of one position, over the chances that its board allows."""
     total = 0.0
     for chance, wanted, counts in zip(chances, target, possible(board), strict=True):
         if counts:
@@ -91,7 +92,7 @@ def cross_entropy(board: Sequence[int], chances: Sequence[float], target: Sequen
 
 
 def total_loss(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, squared: bool) -> float:
-    """Sum of the losses of positions, by the twin of learning by self-play."""
+    """Sum of the losses of positions, by the reference implementation of learning by self-play."""
     return sum(
         loss(layers, [value / 64 for value in inputs(layers.input_set, board)], possible(board), target, squared)
         for board, target in zip(boards, targets, strict=True)
@@ -99,5 +100,5 @@ def total_loss(layers: Layers, boards: Sequence[Sequence[int]], targets: Any, sq
 
 
 def answers(layers: Layers, boards: Sequence[Sequence[int]]) -> list[list[float]]:
-    """What a network of floats says, before the rules."""
+    """Outputs of a network of floats before the rules are applied."""
     return [outputs(layers, [value / 64 for value in inputs(layers.input_set, board)]) for board in boards]

@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the text kernels: one line, one field, one number at a time, in plain Python."""
+"""Slow reference implementations of the text kernels: one line, field or number at a time, in plain Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """Lines without their ends."""
+    """Lines without line endings."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if lines[-1] == b"" and not data.endswith(b"\xef\xbb\xbf"):
         lines.pop()
@@ -37,7 +37,7 @@ def number_of(text: bytes) -> float | None:
 
 
 def breaks_chance_rules(board: tuple[int, ...], chances: list[float], range_: float, order: float) -> bool:
-    """Whether five chances of the player of the board break any rule."""
+    """Whether five chances of the player to whom the board belongs break any rule."""
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
     position = Position(board)
     return (

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of the themes of positions: sets of points instead of loops over slots."""
+"""Slow reference implementation of the themes of positions, with sets of points instead of loops over slots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOME, AWAY_HOME = range(1, 7), range(19, 25)
 
 
 class Side:
-    """The checkers of one side by point, 25 the bar."""
+    """The checkers of one side by point; 25 is the bar."""
 
     def __init__(self, counts: Mapping[int, int]) -> None:
         self.counts = {point: count for point, count in counts.items() if count > 0}
@@ -32,8 +32,8 @@ class Side:
 
     @property
     def is_crashed(self) -> bool:
-        """Six checkers to play with: those on the ace point, and on the deuce point all but one, do not count if there
-        are two or more on the lowest of the two that is held."""
+        """At most six useful checkers: those on the ace point do not count, nor those on the deuce point except one, if
+        the lowest held of the two points has two or more."""
         if self.total <= 6:
             return True
         ace, deuce = self.counts.get(1, 0), self.counts.get(2, 0)
@@ -49,7 +49,7 @@ def sides(board: Sequence[int]) -> tuple[Side, Side]:
 
 
 def theme(board: Sequence[int]) -> Theme | None:
-    """The theme, None of a game that is over."""
+    """The theme; None for a finished game."""
     own, opponent = sides(board)
     both = ((own, opponent), (opponent, own))
     if not own.total or not opponent.total:
@@ -79,7 +79,7 @@ def theme(board: Sequence[int]) -> Theme | None:
 
 
 def in_opening(side: Side) -> bool:
-    """Eleven checkers or more stand where they began."""
+    """At least eleven checkers are on their starting points."""
     return sum(min(count, side.counts.get(point, 0)) for point, count in START.items()) >= 11
 
 
@@ -91,7 +91,7 @@ def is_blitz(attacker: Side, attacked: Side) -> bool:
 
 
 def is_prime(side: Side, other: Side) -> bool:
-    """Four points in a row, of which the lowest is beyond a checker of the other side."""
+    """Four points in a row, the lowest of them beyond a checker of the other side."""
     runs, run = [], []
     for point, following in pairwise([*sorted(side.made), 99]):
         run.append(point)

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of networks that are told whose turn it is: one game after the other, in double precision."""
+"""Slow reference implementation of networks with the turn as input: one game after the other, in double precision."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Network:
         self.numbers = [values.astype(np.float64) for values in numbers]
 
     def inputs(self, board: Board, side: int, on_roll: int) -> Floats:
-        """Tesauro's 198, of a board that `side` sees."""
+        """Tesauro's 198 inputs of a board as `side` sees it."""
         told = [0, 0] if self.arm == "no input" else [64 * (on_roll == player) for player in (0, 1)]
         return np.array(base_inputs(board if side == 0 else flipped(board)) + told) / 64
 
     def answer(self, inputs: Floats) -> tuple[Floats, Floats]:
-        """(what hidden units give, chances)."""
+        """(outputs of hidden units, chances)."""
         first, later, hidden, biases = self.numbers
         units = squashed(inputs @ first + hidden)
         return units, squashed(later @ units + biases)
@@ -50,7 +50,7 @@ class Network:
         hidden += rate * below
 
     def seen_after(self, board: Board, side: int) -> list[float]:
-        """The chances of player 0 on a board after a play of `side`, which sees it so."""
+        """The chances of player 0 on a board, as `side` sees it, after a play of `side`."""
         if not any(count > 0 for count in board[1:]):
             points = points_lost(board)
             won = [1.0, float(points > 1), float(points > 2), 0.0, 0.0]
@@ -59,10 +59,11 @@ class Network:
         return [float(chance) for chance in self.answer(self.inputs(board, side, on_roll))[1]]
 
     def play(self, seed: int, game: int, rate: float) -> tuple[int, int]:
-        """Play a game and learn from each of its turns; (its points, its turns). It is cut after MOST_TURNS, for 0."""
+        """Plays a game and learns from each turn. Returns (points, turns). A game is stopped after MOST_TURNS with 0
+        points."""
         board, side = list(START.board), game % 2
         for turn in range(MOST_TURNS):
-            roll = roll_of(*dice(seed, 2 * game, turn))  # pairs of games share their dice there, here none do
+            roll = roll_of(*dice(seed, 2 * game, turn))  # there pairs of games share dice, here they do not
             after = [list(play.after_play.board) for play in legal_plays(Position(board), roll)]
             seen = [self.seen_after(each, side) for each in after]
             best = max(range(len(after)), key=lambda row: equity(seen[row] if side == 0 else turned(seen[row])))

@@ -1,4 +1,5 @@
-"""How far values are from a judge's, one position at a time in plain Python: the twin of `evaluation.value_errors`."""
+"""Distances of values from those of a judge, one position at a time in plain Python, for tests of
+`evaluation.value_errors`."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from math import fsum, sqrt
 def summary(
     values: Sequence[float], judged: Sequence[float], judge_errors: Sequence[float], games: Sequence[int]
 ) -> dict[str, float | None]:
-    """RMSE, MAE, bias and the judge's part of the RMSE; the standard error of the RMSE is that of a mean of squares
-    whose observations are games, None for a single game."""
+    """RMSE, MAE, bias and the judge's share of the RMSE. The standard error of the RMSE is that of a mean of squares
+    with games as observations; None for a single game."""
     count = len(values)
     errors = [value - expected for value, expected in zip(values, judged, strict=True)]
     mean_square = fsum(error * error for error in errors) / count
@@ -28,7 +29,7 @@ def summary(
 
 
 def standard_error(values: Sequence[float], games: Sequence[int]) -> float | None:
-    """Of the mean of values, games being the observations; None for a single game."""
+    """Standard error of the mean of values, with games as observations; None for a single game."""
     mean = fsum(values) / len(values)
     by_game: dict[int, list[float]] = defaultdict(list)
     for value, game in zip(values, games, strict=True):

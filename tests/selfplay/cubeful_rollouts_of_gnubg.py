@@ -1,7 +1,7 @@
-"""Rollouts with the cube in play, ours and gnubg's, of the same positions: how many standard errors they are apart.
+"""Compares rollouts with the cube, ours and gnubg's, of the same positions, in standard errors.
 
-`python -m tests.selfplay.cubeful_rollouts_of_gnubg --positions 200` takes positions of self-play, a decision a game.
-gnubg plays at 0-ply and turns the cube by its own evaluation, so what differs beyond chance is the skill of both.
+`python -m tests.selfplay.cubeful_rollouts_of_gnubg --positions 200` takes positions of self-play, one decision of each
+game. gnubg plays at 0-ply and handles the cube by its own evaluation, so any difference beyond chance is one of skill.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ moves = gnubg.match(1, 1, 0, 1)["games"][0]["game"][-1]["analysis"]["moves"]
 names = ["cubeful-eq", "cubeful-eq-std"] if "CUBEFUL" == "on" else ["probs", "probs-std"]
 tell(json.dumps([[move["move"], *(move[name] for name in names)] for move in moves if move["type"] == "rollout"]))
 """
-# without "chequerplay cubeful off" players of cubeless rollouts think of the cube, and win a quarter fewer gammons
+# without "chequerplay cubeful off" cubeless rollouts choose plays with the cube, and win a quarter fewer gammons
 MONEY = Stakes(Money(is_jacoby=False))
 
 
 class Pair(NamedTuple):
-    """Equity of a position after a play, of the player who moved, by both programs, with standard errors."""
+    """The equity of a position after a play, for the player who moved, by both programs, with standard errors."""
 
     position: str
     ours: float
@@ -57,15 +57,15 @@ class Pair(NamedTuple):
 
     @property
     def z_score(self) -> float:
-        """The difference in its standard errors."""
+        """The difference in standard errors."""
         return float((self.ours - self.theirs) / np.hypot(self.error, self.their_error))
 
 
 def rollouts_of_gnubg(
     position: Position, dice: tuple[int, int], play: str, trials: int, folder: Path, *, cubeful: bool
 ) -> list[tuple[Position, Any, Any]]:
-    """(position after it, with the opponent on roll, equity or chances of who plays, the errors) of gnubg's best two
-    plays."""
+    """(position after the play, the opponent on roll; equity or chances of the player who moved; standard errors) of
+    gnubg's best two plays."""
     values = {
         "POSITION": position.id, "DICE": f"{dice[0]} {dice[1]}", "PLAY": play, "TRIALS": str(trials),
         "CUBEFUL": "on" if cubeful else "off",
@@ -82,7 +82,7 @@ def rollouts_of_gnubg(
 
 
 def pairs_of(position: Position, dice: tuple[int, int], trials: tuple[int, int], folder: Path) -> Iterator[Pair]:
-    """Both rollouts after gnubg's best two plays of a money game with a centered cube; trials of ours and of gnubg's.
+    """Both rollouts after gnubg's best two plays of a money game with a centered cube. `trials` are ours and gnubg's.
     There must be two plays."""
     play = str(legal_plays(position, roll_of(*dice))[0])
     rolled = rollouts_of_gnubg(position, dice, play, trials[1], folder, cubeful=True)
@@ -93,7 +93,7 @@ def pairs_of(position: Position, dice: tuple[int, int], trials: tuple[int, int],
 
 
 def decisions(count: int, seed: int) -> Iterator[tuple[Position, tuple[int, int]]]:
-    """One decision in contact of each of so many games, its place drawn from the seed."""
+    """One contact decision of each of `count` games, its place drawn from the seed."""
     games, random, game = self_play(shipped_player().chooser, 4 * count, seed), np.random.default_rng(seed), 0
     while count:
         row = int(random.integers(games.offsets[game], games.offsets[game + 1]))
@@ -105,7 +105,7 @@ def decisions(count: int, seed: int) -> Iterator[tuple[Position, tuple[int, int]
 
 
 def main() -> None:
-    """Print every pair, and how the z-scores spread."""
+    """Print every pair, and the spread of z-scores."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--positions", type=int, default=200)
     parser.add_argument("--trials", type=int, default=144, help="a multiple of 36; gnubg plays half as many")

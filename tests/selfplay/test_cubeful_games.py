@@ -1,4 +1,4 @@
-"""Games with the cube against a twin in plain Python, and what must hold of any of them."""
+"""Games with the cube against a twin in plain Python, and rules that hold in any of them."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def match_rules(length: int) -> CubefulRules:
 
 
 def evaluate(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
-    """What the network says, as other tests compare it with a twin of its own."""
+    """Static chances of the network, which other tests compare with a twin."""
     chances = evaluations(shipped_networks(), NO_TABLES, np.array(boards, np.int8)).chances
     return chances.tolist(), cubeless_equities(chances).tolist()
 
 
 def slow_model(strategy: Strategy) -> Model:
-    """By what decisions elsewhere go by."""
+    """The model of a strategy, by the decisions of `equity`."""
 
     def model(chances: Chances, _cube: int, owner: str, _score: Score) -> tuple[float, float, float]:
         found, _ = decide_money(strategy, np.array([chances]), owner=CubeOwner(owner))
@@ -90,13 +90,13 @@ def mwc(away: int, opponent_away: int, is_post_crawford: bool) -> float:
 
 
 def evaluate_ahead(boards: Sequence[Board]) -> tuple[list[list[float]], list[float]]:
-    """What it says one roll ahead."""
+    """The network's chances one roll ahead."""
     chances = LookaheadPlayer(shipped_player(), 1).evaluate_many(np.array(boards, np.int8)).chances
     return chances.tolist(), cubeless_equities(chances).tolist()
 
 
 def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = evaluate) -> None:
-    """All games of a corpus, one after the other."""
+    """Compare all games of a corpus with those of the twin."""
     assert len(found.results.games) == len(expected)
     for number, game in enumerate(expected):
         turns = slice(*found.first_turns[number : number + 2].tolist())
@@ -113,12 +113,12 @@ def check_games(found: CubefulCorpus, expected: list[Game], judge: Evaluator = e
 
 
 def by_cube(side: CubeSide) -> CubeSide:
-    """The same side, which chooses plays by their value with the cube."""
+    """The side, choosing plays by their value with the cube."""
     return replace(side, cubeful_plays=True)
 
 
 def twins() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[Value | None, Value | None], range]]:
-    """Sides and rules, the twin's models and values of positions with the cube, and matches."""
+    """Sides and rules, the twin's models and values of positions with the cube, and match numbers."""
     slow, slow_jacoby = slow_janowski(0.7), slow_janowski(0.7, is_jacoby=True)
     side, other, jacoby = CubeSide(janowski(0.7)), CubeSide(janowski(0.4)), CubefulRules(is_jacoby=True)
     jumping, by_score = CubeSide(jump(0.09)), CubeSide(janowski(0.6))
@@ -140,7 +140,7 @@ def twins() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[V
         "cubeful plays, jacoby": (
             (by_cube(side), other), jacoby, jacoby_models, (cubeful(slow_jacoby), None), range(6),
         ),
-        # one side goes by the score, the other knows the rules of the match only
+        # one side uses the score, the other plays as for money
         **{f"match to {n}": ((by_score, as_money), match_rules(n), (match, slow), plain, range(3)) for n in (3, 5)},
         **{
             f"cubeful plays, match to {n}": (
@@ -152,7 +152,7 @@ def twins() -> dict[str, tuple[Sides, CubefulRules, tuple[Model, Model], tuple[V
 
 
 @each(("sides", "rules", "models", "values", "numbers"), twins)
-def test_games_of_the_twin(
+def test_games_equal_the_twin(
     sides: Sides,
     rules: CubefulRules,
     models: tuple[Model, Model],
@@ -175,8 +175,8 @@ def test_games_of_the_twin(
         assert not np.array_equal(plain.boards, found.boards)
 
 
-def test_doubles_by_local_volatility() -> None:
-    """Every turn at which the player could double, decided again with the volatility of its position."""
+def test_doubles_use_the_local_volatility() -> None:
+    """Every decision to double is repeated with the volatility of its position."""
     sides = CubeSide(jump(0.1), is_local=True), CubeSide(jump(0.1), is_local=True)
     found = cubeful_self_play(network(), sides, MONEY, 12, SEED)
     player, count, differ = shipped_player(), 0, 0
@@ -186,7 +186,7 @@ def test_doubles_by_local_volatility() -> None:
         asked = rows[((actions == ACTIONS.index("play")) | (actions == ACTIONS.index("double"))) & (owners != 2)]
         for row in asked.tolist():
             if found.records[row - 1, 1] == ACTIONS.index("take"):
-                continue  # whose cube has just been turned
+                continue  # the cube has just been turned
             chances = np.array(evaluate([found.boards[row].tolist()])[0])
             local = min(local_volatility_by(player, Position(found.boards[row].tolist())), MOST_VOLATILITY)
             owner = CubeOwner(OWNERS[found.records[row, 6]])
@@ -196,7 +196,7 @@ def test_doubles_by_local_volatility() -> None:
             doubled = found.records[row, 1] == ACTIONS.index("double")
             differ += doubled != (action in (Action.DOUBLE_TAKE, Action.DOUBLE_PASS))
             count += action != plain
-    assert differ <= 1  # games look at likely plays only
+    assert differ <= 1  # games consider likely plays only
     assert count > differ
 
 
@@ -218,11 +218,11 @@ def test_doubles_by_local_volatility() -> None:
     ],
     ids=["money", "match"],
 )
-def test_games_one_roll_ahead_against_the_twin(
+def test_games_at_1_ply_equal_the_twin(
     sides: Sides, rules: CubefulRules, models: tuple[Model, Model], count: int
 ) -> None:
-    """Plays by the player that looks ahead with any evaluator, of equal ones that which is statically best; the cube,
-    and what is recorded, by its chances."""
+    """The twin's player looks ahead with any evaluator and breaks ties by the static evaluation; its chances decide
+    about the cube, and are recorded."""
     rules = match_rules(rules.length) if rules.length else rules
     ahead = LookaheadPlayer(shipped_player(), 1)
 
@@ -245,8 +245,8 @@ def test_games_one_roll_ahead_against_the_twin(
     assert not np.array_equal(cubeful_self_play(network(), sides, rules, count, SEED).boards, found.boards)
 
 
-def test_plays_that_let_the_opponent_cash_are_ranked_by_cubeless_equity() -> None:
-    """Their value with the cube is the same to the last bit, and yet who may err should be given the chance."""
+def test_plays_before_a_pass_are_ranked_by_cubeless_equity() -> None:
+    """Their values with the cube are equal to the last bit, yet the opponent may still err."""
     sides = (by_cube(CubeSide(janowski(0.7))),) * 2
     found = cubeful_self_play(network(), sides, MONEY, 40, SEED)
     ends = found.first_turns[1:] - 3  # the last play before a pass
@@ -269,7 +269,7 @@ def test_plays_that_let_the_opponent_cash_are_ranked_by_cubeless_equity() -> Non
 
 @pytest.fixture(scope="module")
 def matches() -> CubefulCorpus:
-    """Matches to 5 between one who goes by the score and one who does not."""
+    """Matches to 5 between a side that uses the score and one that does not."""
     sides = CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)
     return cubeful_self_play(network(), sides, match_rules(5), 120, SEED)
 
@@ -282,8 +282,8 @@ def money() -> CubefulCorpus:
     )
 
 
-def test_rules_of_the_cube(matches: CubefulCorpus, money: CubefulCorpus) -> None:
-    """Only its owner turns a cube, each turn doubles it and gives it to the other side, and games count it."""
+def test_cube_follows_the_rules(matches: CubefulCorpus, money: CubefulCorpus) -> None:
+    """Only the owner doubles, each double gives the cube to the other side, and points count it."""
     for corpus, is_jacoby in ((matches, False), (money, True)):
         for number, record in enumerate(corpus.results.games.tolist()):
             _, _, _, winner, points, cube_value, way, n_turns = record
@@ -311,8 +311,8 @@ def test_rules_of_the_cube(matches: CubefulCorpus, money: CubefulCorpus) -> None
     assert (money.results.column("cube_value") == MOST_CUBE).any()
 
 
-def test_dice_are_those_of_games_without_a_cube() -> None:
-    """A side that is never doubled out plays the same game."""
+def test_dice_equal_those_of_cubeless_games() -> None:
+    """A side whose opponent never doubles plays the same game."""
     cubeless = self_play(network(), 20, 5)
     found = cubeful_self_play(network(), SIDES, MONEY, 20, 5)
     for game in range(20):
@@ -331,7 +331,7 @@ def assert_same(one: CubefulCorpus, other: CubefulCorpus) -> None:
         assert found.tobytes() == expected.tobytes()
 
 
-def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_games_do_not_depend_on_threads_and_batches(matches: CubefulCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
     sides, rules = (CubeSide(janowski(0.5)), CubeSide(janowski(0.3), as_money=True)), match_rules(5)
     with threads(1):
         one = cubeful_self_play(network(), sides, rules, 20, SEED)
@@ -342,7 +342,7 @@ def test_the_same_on_any_threads_and_in_any_batch(matches: CubefulCorpus, monkey
         assert_same(cubeful_self_play(network(), local, match_rules(2), 4, SEED, ply=1), ahead)
     end = int(matches.results.offsets[20])
     assert np.array_equal(matches.results.games[:end], one.results.games)
-    monkeypatch.setattr(series, "TURNS", 20)  # so that most are played twice
+    monkeypatch.setattr(series, "TURNS", 20)  # most games are played twice then
     assert_same(cubeful_self_play(network(), sides, rules, 20, SEED), one)
     later = cubeful_self_play(network(), sides, rules, 5, SEED, 15)
     assert np.array_equal(later.results.games, one.results.games[one.results.offsets[15] :])
@@ -356,7 +356,7 @@ def points_of_first(found: CubefulResults) -> np.ndarray:
 
 
 def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
-    """So who plays himself scores 0, and swapping the sides turns every pair around."""
+    """A side against itself scores 0, and swapping the sides reverses every pair."""
     equal = points_of_first(cubeful_results(network(), (SIDES[0], SIDES[0]), MONEY, 40, 9))
     assert (equal.reshape(-1, 2).sum(1) == 0).all()
     one, other = (points_of_first(cubeful_results(network(), sides, MONEY, 40, 9)) for sides in (SIDES, SIDES[::-1]))
@@ -368,8 +368,8 @@ def test_pairs_have_the_same_dice_with_sides_swapped() -> None:
 
 
 def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
-    """Points, or twice the mwc less 1, when both double and answer by a cube life index of 0.7; in the Crawford
-    game the cube is dead."""
+    """Points, or twice the mwc less 1, when both sides use a cube life index of 0.7. In the Crawford game the cube is
+    dead."""
     model = match_janowski(0 if score.is_crawford else 0.7, mwc) if score.away else slow_janowski(0.7)
     now, taken, passed = model(chances, cube, owner, score)
     if owner != "opponent" and not score.is_crawford and not 0 < score.away <= cube:
@@ -378,8 +378,7 @@ def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
 
 
 def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
-    """Luck of player 0 in a match: what each roll was worth after its best likely play less the mean of all that there
-    are."""
+    """Luck of player 0 in a match: the value of each roll after its best likely play less the mean over all rolls."""
     total = 0.0
     for number in range(*found.results.offsets[match : match + 2].tolist()):
         record = found.results.games[number].tolist()
@@ -407,8 +406,8 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
 
 
 @pytest.mark.parametrize(("length", "ply"), [(0, 0), (2, 0), (0, 1)])
-def test_luck_against_the_twin(length: int, ply: int) -> None:
-    """Of games that are the same whether luck is measured or not; at any ply it is that of static plays."""
+def test_luck_equals_the_twin(length: int, ply: int) -> None:
+    """Measuring luck changes no games; luck is that of static plays at any ply."""
     rules = match_rules(length) if length else MONEY
     found = cubeful_results(network(), SIDES, rules, 1, SEED, is_paired=False, with_luck=True, ply=ply)
     corpus = cubeful_self_play(network(), SIDES, rules, 1, SEED, ply=ply)
@@ -430,13 +429,13 @@ def test_luck_averages_to_zero_and_explains_results() -> None:
             assert again.lucks.tolist() == found.lucks[:20].tolist()
 
 
-def test_no_games() -> None:
+def test_no_games_give_empty_results() -> None:
     found = cubeful_self_play(network(), SIDES, MONEY, 0, 1)
     assert [len(np.asarray(values)) for values in found[1:]] == [1, 0, 0, 0, 0]
     assert len(found.results.games) == 0
 
 
-def wrong_rules() -> list[tuple[Sides, CubefulRules, str]]:
+def invalid_rules() -> list[tuple[Sides, CubefulRules, str]]:
     met, first = published_met(), (CubeSide(janowski_first()), SIDES[0])
     crooked = MatchEquity.of("crooked", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49], [0.5, 0.4])
     return [
@@ -451,14 +450,14 @@ def wrong_rules() -> list[tuple[Sides, CubefulRules, str]]:
     ]
 
 
-@each(("sides", "rules", "message"), wrong_rules)
-def test_wrong_rules(sides: Sides, rules: CubefulRules, message: str) -> None:
+@each(("sides", "rules", "message"), invalid_rules)
+def test_invalid_rules_are_refused(sides: Sides, rules: CubefulRules, message: str) -> None:
     for play in (cubeful_self_play, cubeful_results):
         with pytest.raises(UsageError, match=f"^{message}"):
             play(network(), sides, rules, 2, 1)
 
 
-def test_wrong_players_and_numbers() -> None:
+def test_invalid_players_and_numbers_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^expected a player with networks to handle the cube, got one that only ch"):
         cubeful_results(PubEval().chooser, SIDES, MONEY, 2, 1)
     with pytest.raises(UsageError, match=r"^expected numbers from 0 to 2\^63 - 1, got count 2, seed -1, first 0$"):
@@ -468,7 +467,7 @@ def test_wrong_players_and_numbers() -> None:
             with pytest.raises(UsageError, match=rf"^expected a ply from 0 to 3, got {ply}$"):
                 play(network(), SIDES, MONEY, 2, 1, ply=ply)
     as_money = CubeSide(janowski(0.7), as_money=True), CubeSide(janowski(0.4), as_money=True)
-    found = cubeful_results(network(), as_money, CubefulRules(3), 4, 1)  # who needs no table, but to measure luck
+    found = cubeful_results(network(), as_money, CubefulRules(3), 4, 1)  # needs a table only to measure luck
     assert found.offsets[-1] == len(found.games)
     with pytest.raises(UsageError, match=r"^expected a match equity table for a match, got none$"):
         cubeful_results(network(), as_money, CubefulRules(3), 2, 1, with_luck=True)

@@ -1,4 +1,4 @@
-"""Rollouts with the cube in play: against a twin, exact tables, themselves without luck, and gnubg."""
+"""Rollouts with the cube: against a twin, exact tables, rollouts without luck, and gnubg."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))
 LONGER = Position(position_id([2, 2, 2, 1, 1], [2, 2, 2, 1, 1]))
 CONTACT = Position("4HPwATDgc/ABMA")
-HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, with two of the opponent's fifteen still behind them
+HIT_OR_GAMMON = Position("3N0DAAmSAAAAAA")  # three checkers left, two of the opponent's fifteen behind them
 SURE_GAMMON = Position(position_id([3, 3, 3, 3, 3], [1, 1]))
 
 
@@ -49,7 +49,7 @@ def start(position: Position, stakes: Stakes = MONEY, *, may_double: bool = True
 
 
 def worth_by(model: Model) -> object:
-    """What luck is measured by: points, or twice the mwc less 1."""
+    """The values that measure luck: points, or twice the mwc less 1."""
 
     def worth(board: Board, chances: Chances, cube: int, owner: str, score: Score) -> float:
         value = cubeful(model, match_janowski(0, mwc))(board, chances, cube, owner, score)
@@ -59,7 +59,7 @@ def worth_by(model: Model) -> object:
 
 
 def won(points: int, score: Score) -> float:
-    """Points, or twice the mwc less 1, to who wins them."""
+    """Points to the winner, or twice the mwc less 1."""
     if not score.away:
         return points
     return 2 * published_met().after(MatchScore(score.away, score.opponent_away, score.is_crawford), points) - 1
@@ -67,14 +67,15 @@ def won(points: int, score: Score) -> float:
 
 @cache
 def ahead(board: tuple[int, ...], roll: Roll, stakes: Stakes, rules: CubeRules) -> Board:
-    """The board after the play that is best one roll ahead."""
+    """The board after the best play at 1-ply."""
     return list(LookaheadPlayer(shipped_player(), 1).best_play(board, roll, stakes, rules).play.after_play.board)
 
 
 def check_block(
     position: Position, stakes: Stakes, model: Model, worth: Model, *, may_double: bool = True, play_ply: int = 0
 ) -> None:
-    """Means of 36 trials, the second block of an item, with plays and the cube by one model, luck by another."""
+    """Compare the second block of an item, means of 36 trials, with the twin. One model chooses plays and the cube,
+    another measures luck."""
     score = Score(0, 0, False)
     if isinstance(stakes.score, MatchScore):
         score = Score(stakes.score.away, stakes.score.opponent_away, stakes.score.is_crawford)
@@ -115,31 +116,31 @@ def check_block(
 
 
 @pytest.mark.parametrize("play_ply", [0, 1])
-def test_money_against_the_twin(play_ply: int) -> None:
+def test_money_rollouts_equal_the_twin(play_ply: int) -> None:
     models = slow_janowski(0.4), slow_janowski(0.7)
     check_block(ENDING, MONEY, *models, play_ply=play_ply)
     check_block(ENDING, Stakes(Money(is_jacoby=False), Cube(2, CubeOwner.OPPONENT)), *models, play_ply=play_ply)
 
 
 @pytest.mark.parametrize("play_ply", [0, 1])
-def test_matches_against_the_twin(play_ply: int) -> None:
+def test_match_rollouts_equal_the_twin(play_ply: int) -> None:
     models = match_janowski(0.4, mwc), match_janowski(0.7, mwc)
     for score in (MatchScore(3, 2), MatchScore(1, 3, is_crawford=True)):
         check_block(ENDING, Stakes(score), *models, play_ply=play_ply)
 
 
 @pytest.mark.slow
-def test_the_jacoby_rule_against_the_twin() -> None:
+def test_jacoby_rollouts_equal_the_twin() -> None:
     """By the rule the position is worth 0.976, without it 2.104."""
     models = (slow_janowski(index, is_jacoby=True) for index in (0.4, 0.7))
     check_block(HIT_OR_GAMMON, JACOBY, *models, may_double=False)
 
 
-OVER = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player who is not on roll has borne off its last checker
+OVER = Position(position_id([0] * 6, [3, 3, 3, 3, 3]))  # the player not on roll has borne off its last checker
 
 
-def test_gammons_and_games_that_are_over() -> None:
-    """Any roll wins a gammon, or the last one did; it counts nothing by the Jacoby rule at a centered cube."""
+def test_gammons_and_finished_games_are_exact() -> None:
+    """Any roll wins a gammon, or the last one did. It counts nothing by the Jacoby rule with a centered cube."""
     owned = Stakes(Money(is_jacoby=True), Cube(2, CubeOwner.ON_ROLL))
     for stakes, points in ((JACOBY, 1), (MONEY, 2), (owned, 2)):
         starts = [start(SURE_GAMMON, stakes, may_double=False), start(OVER, stakes), start(OVER.flip(), stakes)]
@@ -152,8 +153,8 @@ def test_gammons_and_games_that_are_over() -> None:
     assert found.values.tolist() == pytest.approx([published_met().after(score, -2), 1])
 
 
-def test_games_end_in_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Where the table has the start, its columns are the answer; nearly so where it is reached after two rolls."""
+def test_games_end_at_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """If the table covers the start, the result is exact; nearly so if it is reached after two rolls."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("rollout") / "warehouse")
     table = warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 6))
     exact, chooser = MoneyBearoff(table), NetworkPlayer(shipped_networks(), BearoffEvaluator(table).arrays).chooser
@@ -168,8 +169,8 @@ def test_games_end_in_exact_tables(tmp_path_factory: pytest.TempPathFactory) -> 
     assert difference(found, 2, 1) == pytest.approx((known.double_take - known.no_double, 0), abs=1e-9)
 
 
-def test_luck_changes_errors_and_not_games() -> None:
-    """At 0-ply and one roll ahead, on any number of threads."""
+def test_luck_changes_errors_but_not_games() -> None:
+    """At 0-ply and at 1-ply, on any number of threads."""
     starts, rules, found = [start(CONTACT, may_double=False)], CubeRules(janowski(0.7)), []
     for play_ply, trials in ((0, 216), (1, 72)):
         settings = RolloutSettings(play_ply=play_ply)
@@ -189,7 +190,7 @@ def test_luck_changes_errors_and_not_games() -> None:
     assert found[0] != found[1]
 
 
-def test_rounds_until_the_error_is_small() -> None:
+def test_rounds_stop_at_the_standard_error() -> None:
     starts = [start(LONGER, may_double=False)]
     once = roll_out_with_cube(starts, network(), CubeRules(), Limits(72))
     error = float(once.standard_errors[0])
@@ -200,7 +201,7 @@ def test_rounds_until_the_error_is_small() -> None:
     assert more.standard_errors[0] <= error * 0.9 or more.trials[0] == 72 * 50
 
 
-def wrong_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
+def invalid_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
     met, match, plain = published_met(), Stakes(MatchScore(3, 3)), RolloutSettings()
     cut_short, two = "expected neither --stop nor --truncate with the cube", "expected rollouts with one cube life ind"
     return [
@@ -217,7 +218,7 @@ def wrong_settings() -> list[tuple[Stakes, CubeRules, RolloutSettings, str]]:
     ]
 
 
-@each(("stakes", "rules", "settings", "message"), wrong_settings)
+@each(("stakes", "rules", "settings", "message"), invalid_settings)
 def test_impossible_stakes_and_settings_are_refused(
     stakes: Stakes, rules: CubeRules, settings: RolloutSettings, message: str
 ) -> None:
@@ -225,7 +226,7 @@ def test_impossible_stakes_and_settings_are_refused(
         roll_out_with_cube([start(ENDING, stakes)], network(), rules, Limits(72), 1, settings)
 
 
-def test_wrong_players_and_limits() -> None:
+def test_invalid_players_and_limits_are_refused() -> None:
     with pytest.raises(UsageError, match=r"^expected a player with networks to handle the cube, got one that only ch"):
         roll_out_with_cube([start(ENDING)], PubEval().chooser, CubeRules(), Limits(72))
     with pytest.raises(UsageError, match=r"^expected a multiple of 36 trials, at least 72, got 36"):

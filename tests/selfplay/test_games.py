@@ -55,13 +55,13 @@ SEED, PAIR_SEED, GAMES = 31, 4, 40
 
 
 class Turned(PubEval):
-    """Another player who plays sensibly, and always the same: PubEval's race weights, for contact as well."""
+    """PubEval with the weights of races for contact as well: another sensible, deterministic player."""
 
     chooser = Chooser(PUBEVAL, pubeval=score_tables(weights()[[1, 1]]))
 
 
 class Plain:
-    """Any player as one that no kernel knows; remembers what it was asked."""
+    """Any player outside kernels; records the questions."""
 
     label = version = "plain"
 
@@ -75,7 +75,7 @@ class Plain:
 
 
 def assert_same(one: Games | Corpus, other: Games | Corpus) -> None:
-    """To the last bit."""
+    """Check that all arrays are equal to the last bit."""
     for field, found in one._asdict().items():
         expected = getattr(other, field)
         assert found.dtype == expected.dtype
@@ -90,7 +90,7 @@ def assert_same(one: Games | Corpus, other: Games | Corpus) -> None:
         ((Turned(), PubEval()), (pubeval_chooser(RACE, RACE), PUBEVAL_TWIN), 24),
     ],
 )
-def test_against_the_twin(
+def test_games_equal_the_twin(
     players: tuple[Player, Player], choosers: tuple[PlayChooser, PlayChooser], count: int
 ) -> None:
     first = 5
@@ -101,7 +101,7 @@ def test_against_the_twin(
     assert found.begins.tolist() == [game % 2 == 0 for game in range(first, first + count)]
 
 
-def test_digest_on_any_number_of_threads() -> None:
+def test_digest_does_not_depend_on_threads() -> None:
     digests = set()
     for count in (1, 2):
         with threads(count):
@@ -112,7 +112,7 @@ def test_digest_on_any_number_of_threads() -> None:
 
 @pytest.mark.parametrize("wrap", [(True, True), (True, False), (False, True)])
 @pytest.mark.parametrize("players", [(PubEval(), PubEval()), (Turned(), PubEval())])
-def test_lockstep_plays_the_same_games(
+def test_lockstep_games_equal_the_kernel(
     players: tuple[Player, Player], wrap: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(games, "LOCKSTEP", 64)
@@ -120,18 +120,18 @@ def test_lockstep_plays_the_same_games(
     assert_same(play_games(first, second, 150, seed=4, first=9), play_games(*players, 150, seed=4, first=9))
 
 
-def test_lockstep_keeps_random_choices() -> None:
+def test_random_choices_are_the_same_in_lockstep() -> None:
     expected = play_games(RandomPlayer(2), PubEval(), 60, seed=6)
     assert_same(play_games(RandomPlayer(2), Plain(PubEval()), 60, seed=6), expected)
 
 
-def test_boards_and_rolls_given_to_players() -> None:
-    """The start position first, never with a double; both games of a pair with the same dice."""
+def test_players_get_the_boards_and_rolls_of_games() -> None:
+    """The start position comes first, without doubles; both games of a pair have the same dice."""
     plain = Plain(PubEval())
     assert not isinstance(plain, KernelPlayer)
     play_games(plain, Turned(), 200, seed=8)
     boards, rolls = plain.asked[0]
-    assert len(boards) == 100  # the other one begins the odd games
+    assert len(boards) == 100  # the other player begins odd games
     assert {tuple(board) for board in boards.tolist()} == {START.board}
     assert rolls.tolist() == [list(dice(8, game, 0)) for game in range(0, 200, 2)]
     assert (rolls[:, 0] != rolls[:, 1]).all()
@@ -139,7 +139,7 @@ def test_boards_and_rolls_given_to_players() -> None:
     assert any((rolls[:, 0] == rolls[:, 1]).any() for _, rolls in plain.asked[1:])
 
 
-def test_games_do_not_depend_on_the_batch() -> None:
+def test_games_do_not_depend_on_batches() -> None:
     whole, later = play_games(PubEval(), RandomPlayer(), 100, seed=3), play_games(PubEval(), RandomPlayer(), 39, 3, 61)
     assert_same(later, Games(*(array[61:] for array in whole)))  # type: ignore[arg-type]
     assert not np.array_equal(play_games(PubEval(), RandomPlayer(), 100, seed=5).turns, whole.turns)
@@ -147,8 +147,8 @@ def test_games_do_not_depend_on_the_batch() -> None:
     assert len(set(far.turns.tolist())) > 1
 
 
-def test_pubeval_against_itself() -> None:
-    """Exactly even, as each pair is one game seen from both sides; who begins has a small advantage."""
+def test_pubeval_scores_zero_against_itself() -> None:
+    """Each pair is one game seen from both sides; the player who begins has a small advantage."""
     found = play_games(PubEval(), PubEval(), 20_000, seed=12)
     assert np.array_equal(found.outcomes[::2], -found.outcomes[1::2])
     result = result_of(found)
@@ -170,7 +170,7 @@ def test_pubeval_against_itself() -> None:
         (lambda boards: 3 * boards, "15 checkers"),
     ],
 )
-def test_wrong_answers(answer: Callable[[Boards], Boards], message: str) -> None:
+def test_invalid_answers_are_refused(answer: Callable[[Boards], Boards], message: str) -> None:
     class Wrong(Plain):
         def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
             return answer(super().choose_plays(boards, rolls))
@@ -185,7 +185,7 @@ def network() -> Chooser:
 
 
 def equities(boards: Sequence[Board]) -> list[float]:
-    """What the network says."""
+    """Static equities of the network."""
     found = cubeless_equities(evaluations(shipped_networks(), NO_TABLES, np.array(boards, np.int8)).chances)
     return [float(equity) for equity in found]
 
@@ -204,7 +204,7 @@ def lucky() -> Corpus:
         "network": (network(), best_chooser(equities)),
     },
 )
-def test_games_of_the_twin(chooser: Chooser, choose: PlayChooser) -> None:
+def test_corpus_equals_the_twin(chooser: Chooser, choose: PlayChooser) -> None:
     found = self_play(chooser, 4, SEED, first=5)
     for row in range(4):
         expected = self_played(choose, SEED, 5 + row)
@@ -216,7 +216,7 @@ def test_games_of_the_twin(chooser: Chooser, choose: PlayChooser) -> None:
     assert np.isnan(found.lucks).all()
 
 
-def test_luck_and_static_equities(lucky: Corpus) -> None:
+def test_luck_and_equities_equal_the_twin(lucky: Corpus) -> None:
     assert lucky.equities.tolist() == equities(lucky.boards.tolist())
     assert np.isnan(self_play(PubEval().chooser, 2, SEED).equities).all()
     firsts = lucky.offsets[:-1]
@@ -229,8 +229,8 @@ def test_luck_and_static_equities(lucky: Corpus) -> None:
 
 
 def test_luck_averages_to_zero_over_the_rolls(lucky: Corpus) -> None:
-    """All 21, weighted; at the first turn the 15 that are no doubles."""
-    # whole games of the second network would take ten thousands of turns
+    """All 21, weighted; at the first turn the 15 that are not doubles."""
+    # games of the second network take tens of thousands of turns
     for networks, turn in product((shipped_networks(), pips_networks()), range(0, len(lucky.boards), 50)):
         scratch = new_roll_scratch(networks)
         fill_roll_values(networks, NO_TABLES, ALL_PLAYS, lucky.boards[turn], scratch)
@@ -256,7 +256,7 @@ def test_net_luck_is_that_of_player_0(lucky: Corpus) -> None:
     assert net_lucks(np.zeros(0, np.int8), np.zeros(1, np.int64), np.zeros(0, np.float32)).tolist() == []
 
 
-def test_any_threads_and_batches(lucky: Corpus) -> None:
+def test_corpus_does_not_depend_on_threads_and_batches(lucky: Corpus) -> None:
     with threads(1):
         assert_same(self_play(network(), GAMES, SEED, with_luck=True), lucky)
     part = self_play(network(), 5, SEED, first=7, with_luck=True)
@@ -268,14 +268,14 @@ def test_any_threads_and_batches(lucky: Corpus) -> None:
 
 
 @pytest.mark.parametrize("scratch", [0, 1, 60])
-def test_games_longer_than_their_pages(lucky: Corpus, monkeypatch: pytest.MonkeyPatch, scratch: int) -> None:
+def test_games_longer_than_the_room_are_complete(lucky: Corpus, monkeypatch: pytest.MonkeyPatch, scratch: int) -> None:
     assert (np.diff(lucky.offsets) > 60).any()
     monkeypatch.setattr(games, "ROOM", scratch)
     assert_same(self_play(network(), GAMES, SEED, with_luck=True), lucky)
 
 
-def test_luck_of_others_games(lucky: Corpus) -> None:
-    """A judge changes no game, and says of a position and a roll what he says of his own."""
+def test_estimator_measures_luck_of_other_players(lucky: Corpus) -> None:
+    """An estimator changes no game, and values positions and rolls as in its own games."""
     plain = self_play(PubEval().chooser, 3, SEED)
     judged = self_play(PubEval().chooser, 3, SEED, with_luck=True, estimator=network())
     for field in Corpus._fields[:6]:
@@ -288,8 +288,8 @@ def test_luck_of_others_games(lucky: Corpus) -> None:
     assert_same(self_play(network(), GAMES, SEED, with_luck=True, estimator=network()), lucky)
 
 
-def test_luck_is_that_of_every_turn() -> None:
-    """Each pair has one game that either player begins."""
+def test_net_luck_sums_all_turns() -> None:
+    """Each player begins one game of a pair."""
     games, lucks = play_games_with_luck(Turned(), PubEval(), network(), 2, PAIR_SEED, first=6)
     choosers = pubeval_chooser(RACE, RACE), pubeval_chooser(CONTACT, RACE)
     for game, found in zip((6, 7), lucks.tolist(), strict=True):
@@ -303,7 +303,7 @@ def test_luck_is_that_of_every_turn() -> None:
 
 
 @pytest.mark.parametrize("players", [(PubEval(), RandomPlayer(3)), (Plain(PubEval()), Turned())])
-def test_the_games_are_those_without_luck(players: tuple[Player, Player]) -> None:
+def test_measuring_luck_changes_no_games(players: tuple[Player, Player]) -> None:
     games, lucks = play_games_with_luck(*players, network(), 6, PAIR_SEED, 3)
     assert_same(games, play_games(*players, 6, PAIR_SEED, 3))
     assert lucks.dtype == np.float64
@@ -311,7 +311,7 @@ def test_the_games_are_those_without_luck(players: tuple[Player, Player]) -> Non
     assert (lucks != 0).all()
 
 
-def test_luck_depends_on_neither_threads_nor_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_luck_does_not_depend_on_threads_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     _, expected = play_games_with_luck(PubEval(), Turned(), network(), 12, PAIR_SEED)
     with threads(1):
         found = play_games_with_luck(PubEval(), Turned(), network(), 5, PAIR_SEED, 7)[1]
@@ -321,14 +321,14 @@ def test_luck_depends_on_neither_threads_nor_batches(monkeypatch: pytest.MonkeyP
 
 
 def test_luck_of_a_pair_cancels_for_equal_players() -> None:
-    """PubEval against himself plays the same game twice, seen from both sides."""
+    """PubEval against itself plays the same game twice, seen from both sides."""
     games, lucks = play_games_with_luck(PubEval(), PubEval(), network(), 20, PAIR_SEED)
     assert np.array_equal(lucks[::2], -lucks[1::2])
     assert pair_error(games.numbers, games.outcomes - lucks) == 0
 
 
-def test_luck_adjusted_results_have_the_same_mean_and_less_noise() -> None:
-    """Of players who play much as the judge does: what others do varies more than what it calls luck."""
+def test_luck_adjustment_keeps_the_mean_and_reduces_noise() -> None:
+    """For players who play much like the estimator; with others less of the noise is luck."""
     found = self_play(network(), 200, 7, with_luck=True)
     net = net_lucks(found.begins, found.offsets, found.lucks)
     assert abs(net.mean()) < 4 * net.std() / np.sqrt(len(net))
@@ -346,7 +346,7 @@ def test_luck_adjusted_results_have_the_same_mean_and_less_noise() -> None:
 
 
 @pytest.mark.parametrize("play", [play_games, self_play, play_games_with_luck])
-def test_wrong_numbers_are_refused(play: Callable[..., object]) -> None:
+def test_invalid_numbers_are_refused(play: Callable[..., object]) -> None:
     estimator, player = network(), PubEval()
     given: dict[Callable[..., object], tuple[object, ...]] = {
         play_games: (player, player), self_play: (player.chooser,), play_games_with_luck: (player, player, estimator),
@@ -357,14 +357,14 @@ def test_wrong_numbers_are_refused(play: Callable[..., object]) -> None:
 
 
 @pytest.mark.parametrize("player", [PubEval(), RandomPlayer()])
-def test_players_without_networks_know_no_luck(player: PubEval | RandomPlayer) -> None:
+def test_luck_without_networks_is_refused(player: PubEval | RandomPlayer) -> None:
     with pytest.raises(UsageError, match="expected a player with networks to estimate luck"):
         self_play(player.chooser, 1, SEED, with_luck=True)
     with pytest.raises(UsageError, match="expected a player with networks to estimate luck"):
         play_games_with_luck(player, player, player.chooser, 1, SEED)
 
 
-def test_no_games() -> None:
+def test_no_games_give_empty_results() -> None:
     assert [len(values) for values in self_play(PubEval().chooser, 0, SEED)] == [0, 0, 1, 0, 0, 0, 0, 0]
     games, lucks = play_games_with_luck(PubEval(), Turned(), network(), 0, SEED)
     for player in (PubEval(), Plain(PubEval())):
@@ -378,7 +378,7 @@ def games_with(outcomes: list[int], first: int = 0) -> Games:
     return Games(numbers, np.array(outcomes, np.int8), turns, numbers % 2 == 0)
 
 
-def test_by_hand() -> None:
+def test_result_of_eight_games() -> None:
     result = result_of(games_with([3, -1, 1, 1, -2, 1, 1, -3]))
     assert result.games == 8
     assert result.points_per_game == 1 / 8
@@ -389,7 +389,7 @@ def test_by_hand() -> None:
     assert str(result) == "+0.125 +/- 0.515 points per game in 8 games, 62.5 % won"
 
 
-def test_the_last_bit_of_the_error_is_that_of_adding_in_order() -> None:
+def test_standard_error_is_summed_in_order() -> None:
     """It is part of the digest of a learning curve, and must not depend on the processor."""
     chance = random.Random(4)
     for count in (6, 100, 1000, 1002, 2000):
@@ -402,15 +402,15 @@ def test_the_last_bit_of_the_error_is_that_of_adding_in_order() -> None:
 
 
 def test_pairs_are_one_observation() -> None:
-    """Where dice decide, pairs cancel: no error is left; in other pairs the same games say less than they seem to."""
+    """Pairs that the dice decide cancel, so no error is left; in other pairs it is larger than that of single games."""
     outcomes = [2, -2, 1, -1, 3, -3, 1, -1]
     assert result_of(games_with(outcomes)).standard_error == 0
     doubled = [2, 2, -1, -1, 3, 3, -1, -1]
     assert result_of(games_with(doubled)).standard_error == pytest.approx(statistics.stdev([2, -1, 3, -1]) / 2)
 
 
-def test_games_without_their_partner() -> None:
-    """A series that begins and ends inside a pair: clusters of 1, 2, 2 and 1 games."""
+def test_games_without_a_partner_are_clusters_of_one() -> None:
+    """A series that begins and ends inside a pair has clusters of 1, 2, 2 and 1 games."""
     result = result_of(games_with([1, 2, 1, -1, 1, 3], first=1))
     mean = 7 / 6
     spread = [1 - mean, 3 - 2 * mean, 0 - 2 * mean, 3 - mean]
@@ -418,14 +418,14 @@ def test_games_without_their_partner() -> None:
     assert result.standard_error == pytest.approx(math.sqrt(sum(x * x for x in spread) * 4 / 3) / 6)
 
 
-def test_one_sided_and_short_series() -> None:
+def test_short_series_have_no_standard_error() -> None:
     assert math.isnan(result_of(games_with([1, 2])).standard_error)
     with pytest.raises(UsageError, match="expected at least one game, got none"):
         result_of(games_with([]))
 
 
-def test_standard_errors_hold() -> None:
-    """The spread of many short series is what their own standard errors say, within a tenth."""
+def test_standard_errors_equal_the_spread_of_series() -> None:
+    """The spread of many short series equals their own standard errors within a tenth."""
     played = play_games(RandomPlayer(1), PubEval(), 20_000, seed=21)
     parts = [result_of(Games(*(array[row : row + 40] for array in played))) for row in range(0, 20_000, 40)]  # type: ignore[arg-type]
     spread = statistics.stdev(part.points_per_game for part in parts)
@@ -436,7 +436,7 @@ def test_standard_errors_hold() -> None:
 GOLDEN = [int(split) for split in "000000000000002121000001000000000000000010010201201010000001"]
 
 
-def test_splits_of_hashes_are_tenths_of_all_numbers() -> None:
+def test_splits_divide_hashes_into_tenths() -> None:
     assert sum(TENTHS) == 10
     edges = [0, *np.cumsum(TENTHS).tolist()]
     for number in range(len(SPLITS)):
@@ -452,8 +452,8 @@ def test_splits_of_games_never_change() -> None:
     assert np.abs(counts - np.array(TENTHS) * 2000).max() < 200
 
 
-def test_halves_for_validation_and_test() -> None:
-    """About as many of either, always the same, and others for another seed."""
+def test_halves_are_even_and_depend_on_the_seed() -> None:
+    """The same seed always gives the same halves."""
     halves = halves_of_games(3, np.arange(10_000))
     assert set(halves.tolist()) == {SPLITS.index("validation"), SPLITS.index("test")}
     assert 4800 < (halves == 1).sum() < 5200

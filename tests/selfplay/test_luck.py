@@ -48,14 +48,14 @@ def corpus() -> Corpus:
 
 
 @each("evaluator", lambda: {"pips": pips_player(), "random": random_player(0)})
-def test_the_fundamental_equation(corpus: Corpus, evaluator: NetworkPlayer) -> None:
-    """Final - initial = net luck + net skill + net drift, to rounding; and every term from its definition."""
+def test_luck_skill_and_drift_add_up(corpus: Corpus, evaluator: NetworkPlayer) -> None:
+    """Final - initial = net luck + net skill + net drift, to rounding; and every term equals its definition."""
     for number in range(8):
         game = game_of(corpus, number)
         found = game_luck(evaluator, game)
         sums = totals(game, found)
         assert sums.result - sums.initial == pytest.approx(sums.net_luck + sums.net_skill + sums.net_drift, abs=1e-12)
-        assert sums.initial == found.values.before[0] == 0  # who begins is for the dice to say
+        assert sums.initial == found.values.before[0] == 0  # the dice decide who begins
         assert sums.luck_adjusted == pytest.approx(sums.result - sums.net_luck)
         assert sums.net_skill == pytest.approx(sums.skill[0] - sums.skill[1])
         assert max(sums.skill) <= 0
@@ -65,8 +65,8 @@ def test_the_fundamental_equation(corpus: Corpus, evaluator: NetworkPlayer) -> N
         assert sums.net_skill != 0
 
 
-def test_without_drift_the_equation_needs_luck_and_skill_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Bearoffs that a table has solved, played at random: values are exact, and skill is what plays lose."""
+def test_exact_values_have_no_drift(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Bearoffs solved by a table, played at random: skill is what plays lose."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("luck"))
     tables = map_tables(warehouse.build("bearoff_two_sided", TwoSidedParameters(5, 3)), None, None)
     referee = NetworkPlayer(pips_networks(), tables)
@@ -83,7 +83,7 @@ def test_without_drift_the_equation_needs_luck_and_skill_alone(tmp_path_factory:
 
 
 def random_bearoff(generator: np.random.Generator) -> RecordedGame:
-    """Up to three checkers a side, every play by chance."""
+    """A game with up to three checkers a side and random plays."""
     board = np.zeros(26, np.int8)
     np.add.at(board, generator.integers(1, 6, 3), 1)
     np.add.at(board, 25 - generator.integers(1, 6, 3), -1)
@@ -98,8 +98,8 @@ def random_bearoff(generator: np.random.Generator) -> RecordedGame:
     return RecordedGame(players.astype(np.int8), boards, dice, after, 1.0 - 2 * rows[-1][0])
 
 
-def test_luck_averages_to_zero(corpus: Corpus) -> None:
-    """Over the 36 rolls of a position; and over the 30 that may begin a game, with the sides that they give it to."""
+def test_luck_averages_to_zero_over_rolls(corpus: Corpus) -> None:
+    """Over the 36 rolls of a position, and over the 30 first rolls of a game, which also decide who begins."""
     board = corpus.boards[[corpus.offsets[3] + 20]]
     mean = 0.0
     for dice in ORDERED_ROLLS:
@@ -122,7 +122,7 @@ def first_turns(game: RecordedGame, count: int, result: float) -> RecordedGame:
     return RecordedGame(game.players[:count], game.boards[:count], game.dice[:count], game.after_play[:count], result)
 
 
-def test_games_that_were_not_finished(corpus: Corpus) -> None:
+def test_unfinished_games_have_no_result(corpus: Corpus) -> None:
     whole = game_of(corpus, 0)
     part = first_turns(whole, 5, float("nan"))
     found, expected = game_luck(pips_player(), part), game_luck(pips_player(), whole)
@@ -137,7 +137,7 @@ def test_games_that_were_not_finished(corpus: Corpus) -> None:
     assert (sums.initial, sums.net_luck, sums.net_drift, sums.luck_adjusted) == (0, 0, 1, 1)
 
 
-def test_a_game_from_another_position_begins_with_its_value(corpus: Corpus) -> None:
+def test_game_from_another_position_begins_with_its_value(corpus: Corpus) -> None:
     game = game_of(corpus, 1, first=9)
     found = game_luck(pips_player(), game)
     sums = totals(game, found)
@@ -147,14 +147,14 @@ def test_a_game_from_another_position_begins_with_its_value(corpus: Corpus) -> N
 
 @cache
 def random_turns() -> tuple[Boards, np.ndarray, Boards]:
-    """Boards, rolls, and of every roll the last play of the list."""
+    """Boards, rolls, and the last play of the list for every roll."""
     games = random_game_positions(3, seed=8)
     offsets, plays = batch_plays(games.boards, games.rolls)
     return games.boards, games.rolls, plays[offsets[1:] - 1]
 
 
 class Asked:
-    """The same answers from somebody that no kernel knows."""
+    """An evaluator with the same answers outside kernels."""
 
     label = version = "asked"
 
@@ -171,7 +171,7 @@ def equities(boards: Sequence[Sequence[int]]) -> list[float]:
     return found
 
 
-def test_values_are_those_of_the_twin() -> None:
+def test_values_equal_the_twin() -> None:
     found, turns = turn_values(random_player(0), *random_turns()), random_turns()
     rows = range(0, len(turns[0]), 17)
     assert len(rows) > 10
@@ -182,13 +182,13 @@ def test_values_are_those_of_the_twin() -> None:
     assert (found.after < found.best).sum() > 20
 
 
-def test_plays_of_the_evaluator_itself_lose_nothing() -> None:
+def test_plays_of_the_evaluator_lose_nothing() -> None:
     boards, rolls = (array[:200] for array in random_turns()[:2])
     found = turn_values(random_player(0), boards, rolls, flip_boards(random_player(0).choose_plays(boards, rolls)))
     assert np.array_equal(found.after, found.best)
 
 
-def test_any_evaluator_finds_the_same() -> None:
+def test_evaluator_outside_kernels_gives_the_same_values() -> None:
     boards, rolls, after = (array[-12:].copy() for array in random_turns())
     after[3] = boards[3]  # nothing was played
     by_kernel, asked = (turn_values(player, boards, rolls, after) for player in (random_player(0), Asked()))
@@ -211,8 +211,8 @@ def test_player_without_evaluations_is_refused() -> None:
 ROW = re.compile(r"^(?:A/E/L:|Average/Evaluation/Luck:\n)? ?(-?[\d.]+) / (-?[\d.]+) / ([^\d.]*)([\d.]+)$", re.MULTILINE)
 
 
-def test_the_example_match() -> None:
-    """57 rolls: the luck printed is evaluation less average but for two signs, and is stored as printed."""
+def test_published_match_has_its_printed_luck() -> None:
+    """57 rolls: the printed luck is evaluation less average, except for two signs, and is stored as printed."""
     text = shared_file("..", "seed", "004_3e9704b165f92b66.txt").read_text()
     found = ROW.findall(text.replace("&minus", "-").replace("−", "-"))
     assert len(found) == 57

@@ -1,4 +1,4 @@
-"""Rollouts on the site: the figures of the command, and a stream that goes on where others left off."""
+"""Rollouts on the site: the figures of the command, and streams of estimates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import bgdata
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.game.position import Position
 from bgdata.selfplay import pages as rollouts
-from bgdata.selfplay.pages import ROUND, estimates
+from bgdata.selfplay.pages import ROUND, estimate_events
 from bgdata.selfplay.rollout import roll_out, rollout_rounds
 from bgdata.web.app import create_app
 from bgdata.web.position_request import PositionRequest
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
 
-def test_the_page_is_the_command(client: TestClient, site_root: Path) -> None:
+def test_page_equals_the_command(client: TestClient, site_root: Path) -> None:
     found = client.get(f"/rollout/{POSITION}.json?trials=72").json()
     assert found == json.loads(succeeds(site_root, "rollout", POSITION, "--trials", "72", "--format", "json"))
     assert "72 games by" in read(client, f"/rollout/{POSITION}?trials=72").text
 
 
 @pytest.mark.parametrize(
-    ("where", "said"),
+    ("where", "message"),
     [
         (f"{POSITION}?trials=1332", "expected at most 1,296 trials on this site"),
         (f"{POSITION}?trials=37", "expected a multiple of 36 trials"),
@@ -43,14 +43,13 @@ def test_the_page_is_the_command(client: TestClient, site_root: Path) -> None:
         (position_id([0, 2], []), "expected a game in progress"),
     ],
 )
-def test_what_cannot_be_rolled_out(client: TestClient, where: str, said: str) -> None:
-    assert said in read(client, f"/rollout/{where}", 400).text
+def test_invalid_rollouts_are_refused(client: TestClient, where: str, message: str) -> None:
+    assert message in read(client, f"/rollout/{where}", 400).text
     if "trials" not in where:
-        assert said in read(client, f"/rollout-stream/{where}", 400).text
+        assert message in read(client, f"/rollout-stream/{where}", 400).text
 
 
-def test_rounds_add_up(site_root: Path) -> None:
-    """Each estimate is that of a rollout of as many games."""
+def test_rounds_equal_rollouts_of_all_games(site_root: Path) -> None:
     player = bgdata.open_player(site_root).evaluator
     assert isinstance(player, NetworkPlayer)
     board = np.array(Position(POSITION).board, np.int8)
@@ -61,7 +60,7 @@ def test_rounds_add_up(site_root: Path) -> None:
     assert number == 3
 
 
-def test_a_stream(client: TestClient, site_root: Path) -> None:
+def test_stream_sends_an_estimate_for_each_round(client: TestClient, site_root: Path) -> None:
     player = bgdata.open_player(site_root).evaluator
     assert isinstance(player, NetworkPlayer)
     answer = client.get(f"/rollout-stream/{POSITION}")
@@ -74,39 +73,39 @@ def test_a_stream(client: TestClient, site_root: Path) -> None:
     assert rows[-1]["cubeless_equity"] == float(last.equities[0])
 
 
-def test_streams_are_limited_and_given_back(site_root: Path) -> None:
+def test_closed_streams_free_their_place(site_root: Path) -> None:
     site = Site(bgdata.open_warehouse(site_root), Limits(streams=1))
     asked = PositionRequest(POSITION, {})
-    first = estimates(site, asked)
+    first = estimate_events(site, asked)
     assert next(first).startswith("data: ")
-    (refused,) = estimates(site, asked)
+    (refused,) = estimate_events(site, asked)
     assert refused.startswith('event: refused\ndata: {"error": "expected at most 1 rollouts that are watched at once')
     first.close()
-    assert next(estimates(site, asked)).startswith("data: ")
+    assert next(estimate_events(site, asked)).startswith("data: ")
 
 
-def test_a_stream_costs_its_client(site_root: Path) -> None:
-    """Each round is charged, nothing between two rounds is, and one that used all up is told so."""
+def test_stream_is_charged_to_its_client(site_root: Path) -> None:
+    """Only rounds are charged, and a client without seconds left is refused."""
     site = Site(bgdata.open_warehouse(site_root), Limits(client_share=0.0, client_seconds=1000.0), is_limited=True)
     assert site.budget
-    watched = estimates(site, PositionRequest(POSITION, {}), "a")
+    watched = estimate_events(site, PositionRequest(POSITION, {}), "a")
     next(watched)
     left = site.budget.seconds_left("a")
     assert left < 1000.0
     assert site.budget.seconds_left("a") == left
     next(watched)
     assert site.budget.seconds_left("a") < left
-    site.budget.spend("a", site.budget.seconds_left("a") - 5.0)  # which is left for other pages
+    site.budget.spend("a", site.budget.seconds_left("a") - 5.0)  # reserved for other pages
     assert list(watched) == [
         'event: refused\ndata: {"error": "expected fewer questions at once; try again in a few seconds"}\n\n'
     ]
     with site.charge("a"):
         pass
-    assert next(estimates(site, PositionRequest(POSITION, {}), "b")).startswith("data: ")
+    assert next(estimate_events(site, PositionRequest(POSITION, {}), "b")).startswith("data: ")
 
 
-def test_a_stream_ends_with_its_reader(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over a real socket: a client has one stream at once, and its rollout stops when it leaves."""
+def test_stream_ends_with_its_connection(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a real socket: a client has one stream at a time, and its rollout stops when it disconnects."""
     played, ended = threading.Event(), threading.Event()
 
     def endless(*given: object) -> Iterator[object]:
@@ -133,17 +132,17 @@ def test_a_stream_ends_with_its_reader(site_root: Path, monkeypatch: pytest.Monk
             assert played.wait(60)
             assert not ended.is_set()
         assert ended.wait(60)
-        wait_until(lambda: asks(port, where) == 200)
+        wait_until(lambda: response_status(port, where) == 200)
 
 
-def asks(port: int, where: str) -> int:
-    """The status of an answer that nobody reads on."""
+def response_status(port: int, where: str) -> int:
+    """The status of a response that is not read further."""
     with asked_of(port, where) as answer:
         return answer.status
 
 
-def test_the_next_rollout_waits_for_the_last_one() -> None:
-    """As where a page is reloaded: the old stream ends a moment later."""
+def test_next_rollout_waits_for_the_previous_one() -> None:
+    """For example when a page is reloaded: the old stream ends a moment later."""
     budget = Budget(Limits(seat_seconds=60.0))
     budget.watch("a")
     timer = threading.Timer(0.05, budget.leave, ["a"])

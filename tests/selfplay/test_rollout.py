@@ -72,13 +72,13 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Table]:
 
 @pytest.fixture(scope="module")
 def exact(tables: dict[str, Table]) -> BearoffArrays:
-    """Tables that know every position of up to 4 checkers a side."""
+    """Tables that cover every position of up to 4 checkers a side."""
     return map_tables(tables["two_sided"], None, None)
 
 
 @pytest.fixture(scope="module")
 def distorted(exact: BearoffArrays) -> BearoffArrays:
-    """The same with the cubes of the equities: whoever asks them plays perfectly, but misjudges every position."""
+    """The tables of `exact` with cubed equities: a player with them plays perfectly, but misjudges every position."""
     equities = exact.equities if len(exact.equities) else exact.codes * (exact.two_sided_limit / 32767.5) - 1.0
     cubes = read_only((equities.astype(np.float64) ** 3).astype(np.float32))
     return exact._replace(equities=cubes, codes=NO_TABLES.codes)
@@ -100,8 +100,8 @@ def bearoff_boards(count: int, most: int, seed: int) -> Boards:
 
 
 def gammon_boards(count: int, seed: int) -> Boards:
-    """int8[n, 26]: 3 or 4 checkers of one side about to leave, and all 15 of the other, one not home yet; every other
-    time the player on roll is the one with 15."""
+    """int8[n, 26]: 3 or 4 checkers of one side near the end, and all 15 of the other, one not home yet. The player on
+    roll has 15 in every other board."""
     generator = np.random.default_rng(seed)
     boards = np.zeros((count, 26), np.int8)
     for board in boards:
@@ -114,7 +114,7 @@ def gammon_boards(count: int, seed: int) -> Boards:
 
 
 def values_by_policy(chooser: Chooser, boards: Boards) -> NDArray[np.float64]:
-    """float64[n, 5]: exact chances of boards when the player plays both sides, by going through every roll."""
+    """float64[n, 5]: exact chances of boards when the player plays both sides, enumerated over all rolls."""
     levels, links = [np.unique(boards, axis=0)], []
     while len(levels[-1]):
         is_open = game_outcomes(levels[-1]) == 0
@@ -137,15 +137,15 @@ def values_by_policy(chooser: Chooser, boards: Boards) -> NDArray[np.float64]:
 
 
 def check_scores(result: RolloutResult, chances: NDArray[np.float64], settings: RolloutSettings) -> None:
-    """Of ten blocks. Deviations in standard errors, of each chance and of the equity, are as those of a fair estimate:
-    their mean is near 0 and their variance near that of Student's distribution."""
+    """Check ten blocks: deviations of each chance and of the equity, in standard errors, have a mean near 0 and a
+    variance near that of Student's distribution."""
     equities = chances @ np.array([2.0, 1.0, 1.0, -1.0, -1.0]) - 1.0
     exact = np.column_stack([chances, equities])
     found = np.column_stack([result.chances, result.equities])
     errors = np.column_stack([result.standard_errors, result.equity_standard_errors])
     columns = 0
     for column in range(6):
-        # where rare events decide, a standard error from a few games is no measure
+        # rare events: standard errors from a few games are unreliable
         chosen = exact[:, [column]] if column < 5 else chances[:, [0, 1, 3]]
         is_open = (np.abs(chosen - 0.5) < 0.4).any(axis=1) & (errors[:, column] > 1e-6)
         scores = (found - exact)[is_open, column] / errors[is_open, column]
@@ -174,7 +174,7 @@ def assert_same(found: RolloutResult, expected: RolloutResult) -> None:
 
 
 def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
-    """What the twin asks: static evaluations."""
+    """The static evaluations of the twin."""
 
     def evaluate(boards: Sequence[list[int]]) -> tuple[list[list[float]], list[int]]:
         found = evaluations(random_networks(number), tables, np.array(boards, np.int8))
@@ -187,7 +187,7 @@ def evaluator_of(tables: BearoffArrays, number: int) -> Evaluator:
     ("stop", "level", "turns", "likely"),
     [("end", 0, 0, 5), ("exact", 1, 0, 5), ("tables", 2, 0, 0), ("end", 0, 2, 3), ("end", 0, 2, 0), ("exact", 1, 1, 5)],
 )
-def test_trials_are_those_of_the_twin(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
+def test_trials_equal_the_twin(tables: dict[str, Table], stop: str, level: int, turns: int, likely: int) -> None:
     arrays = map_tables(tables["two_sided"], tables["one_sided"], tables["gammon"])
     chooser = chooser_of(1, arrays)
     boards = bearoff_boards(3, 3 if level == 0 else 5, 5)
@@ -204,8 +204,8 @@ def test_trials_are_those_of_the_twin(tables: dict[str, Table], stop: str, level
 
 
 @pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK, RolloutSettings(turns=3, play_ply=1)])
-def test_blocks_together_as_each_alone(settings: RolloutSettings) -> None:
-    """What is remembered of the first two rolls is of one position, and changes nothing."""
+def test_blocks_do_not_depend_on_others(settings: RolloutSettings) -> None:
+    """Values kept of the first two rolls belong to one position, and change no results."""
     boards, kernel_settings = random_game_positions(1, 3).boards[8:12], settings.for_kernels(3)
     chooser, items, first = chooser_of(1, NO_TABLES), np.arange(4), np.array([0, 2, 0, 35])
     together, alone = np.empty((4, 3, 2, 5)), np.empty((4, 3, 2, 5))
@@ -216,7 +216,7 @@ def test_blocks_together_as_each_alone(settings: RolloutSettings) -> None:
     assert len(np.unique(together.reshape(12, 10), axis=0)) == 12
 
 
-def test_second_rolls_are_dealt_out_evenly() -> None:
+def test_second_rolls_are_stratified() -> None:
     order = np.empty(BLOCK, np.int64)
     seen = set()
     for stream in range(50):
@@ -232,7 +232,7 @@ def test_second_rolls_are_dealt_out_evenly() -> None:
 def test_perfect_play_gives_exact_chances(
     exact: BearoffArrays, distorted: BearoffArrays, settings: RolloutSettings
 ) -> None:
-    """The player plays perfectly and judges badly: the mean is the exact chance, whatever luck he sees."""
+    """The player plays perfectly and evaluates badly: the mean is still the exact chance."""
     boards = bearoff_boards(300, 4, 1)
     result = roll_out(boards, chooser_of(0, distorted), 10 * BLOCK, 1, settings)
     truth = evaluations(random_networks(0), exact, boards).chances.astype(np.float64)
@@ -241,7 +241,7 @@ def test_perfect_play_gives_exact_chances(
     assert reduction == 1 if settings is WITHOUT_LUCK else reduction > 2
 
 
-def test_luck_seen_perfectly_leaves_nothing_to_chance(exact: BearoffArrays) -> None:
+def test_exact_luck_removes_all_noise(exact: BearoffArrays) -> None:
     boards = bearoff_boards(50, 4, 2)
     result = roll_out(boards, chooser_of(0, exact), 2 * BLOCK, 1, RolloutSettings("end", likely=0))
     truth = evaluations(random_networks(0), exact, boards).chances
@@ -251,15 +251,15 @@ def test_luck_seen_perfectly_leaves_nothing_to_chance(exact: BearoffArrays) -> N
 
 
 @pytest.mark.parametrize("settings", [TO_THE_END, WITHOUT_LUCK])
-def test_gammons_come_as_often_as_by_every_roll(settings: RolloutSettings) -> None:
-    """Networks that know nothing play both sides; what comes of it is found by going through all rolls."""
+def test_gammon_chances_equal_enumeration(settings: RolloutSettings) -> None:
+    """Random networks play both sides; their exact chances come from all rolls."""
     chooser = chooser_of(0)
     boards = gammon_boards(200, 3)
     check_scores(roll_out(boards, chooser, 10 * BLOCK, 1, settings), values_by_policy(chooser, boards), settings)
 
 
-def test_luck_of_gammons_is_seen(tables: dict[str, Table]) -> None:
-    """One-sided tables are nearly right about gammons too, so that subtracting luck leaves little of each chance."""
+def test_luck_of_gammons_is_subtracted(tables: dict[str, Table]) -> None:
+    """One-sided tables are nearly exact about gammons too, so subtracting luck leaves little noise in each chance."""
     boards = np.zeros((2, 26), np.int8)
     boards[0, [1, 2]], boards[0, [19, 20]] = (2, 1), (-11, -4)
     boards[1] = flip_boards(boards[:1])[0]
@@ -284,8 +284,8 @@ def test_luck_does_not_change_the_games() -> None:
     assert adjusted.equity_standard_errors < plain.equity_standard_errors
 
 
-def test_turns_end_with_the_static_evaluation() -> None:
-    """After one roll the mean is that of all 36, and without luck nothing is left: the 1-ply value."""
+def test_truncated_trials_end_with_the_static_evaluation() -> None:
+    """After one roll the mean is the 1-ply value, and without luck no noise is left."""
     boards = random_game_positions(2, 8).boards[10:40:10]
     chooser = chooser_of(2)
     result = roll_out(boards, chooser, 2 * BLOCK, 1, RolloutSettings("end", 1))
@@ -296,7 +296,7 @@ def test_turns_end_with_the_static_evaluation() -> None:
         assert error.max() < 1e-6
 
 
-def test_results_depend_on_the_item_alone() -> None:
+def test_results_depend_on_items_alone() -> None:
     boards = random_game_positions(3, 5).boards[::20][:5]
     chooser = chooser_of(0)
     settings = RolloutSettings("end", 4)
@@ -312,7 +312,7 @@ def test_results_depend_on_the_item_alone() -> None:
     assert np.array_equal(same.chances[0], same.chances[1])
 
 
-def test_rounds_until_a_standard_error() -> None:
+def test_rounds_stop_at_the_standard_error() -> None:
     boards = random_game_positions(3, 5).boards[::20][:6]
     chooser, settings = chooser_of(0), RolloutSettings("end", 6)
     first = roll_out(boards, chooser, 2 * BLOCK, 4, settings)
@@ -329,7 +329,7 @@ def test_rounds_until_a_standard_error() -> None:
     assert (never.equity_standard_errors > 1e-9).all()
 
 
-def test_finished_and_covered_positions(exact: BearoffArrays) -> None:
+def test_finished_and_covered_positions_have_no_error(exact: BearoffArrays) -> None:
     over, covered = np.zeros(26, np.int8), np.zeros(26, np.int8)
     over[[24, 20]] = -14, -1
     covered[[1, 2, 24]] = 1, 2, -3
@@ -342,7 +342,7 @@ def test_finished_and_covered_positions(exact: BearoffArrays) -> None:
     assert not result.equity_standard_errors.any()
 
 
-def test_legal_chances() -> None:
+def test_legal_chances_are_limited_and_ordered() -> None:
     chances = np.array([[1.01, 1.02, -0.01, -0.02, 0.01], [0.4, 0.5, 0.45, 0.7, 0.65]])
     nothing = np.zeros(2)
     result = RolloutResult(chances, chances, nothing, nothing, nothing, np.zeros(2, np.int64))
@@ -351,7 +351,7 @@ def test_legal_chances() -> None:
     assert result.legal_chances().dtype == np.float32
 
 
-def test_no_positions() -> None:
+def test_no_positions_give_empty_results() -> None:
     result = roll_out(np.empty((0, 26), np.int8), chooser_of(0))
     assert [len(values) for values in result] == [0] * 6
 
@@ -372,14 +372,14 @@ def test_no_positions() -> None:
         *((PLAIN, Limits(72, 0.1, n), {}, "most trials to be a multiple of 72") for n in (-72, 36, 100)),
     ],
 )
-def test_wrong_numbers_are_refused(
+def test_invalid_numbers_are_refused(
     settings: RolloutSettings, limits: Limits, arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=f"^expected {message}"):
         roll_out(START_BOARD, chooser_of(0), limits, settings=settings, **arguments)
 
 
-def test_wrong_boards_and_players() -> None:
+def test_invalid_boards_and_players_are_refused() -> None:
     with pytest.raises(InvalidPositionError):
         roll_out(np.full((1, 26), 3, np.int8), chooser_of(0), 72)
     with pytest.raises(InvalidPositionError, match="int8"):
@@ -389,8 +389,8 @@ def test_wrong_boards_and_players() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_plays_one_roll_ahead_are_those_of_the_player(number: int, exact: BearoffArrays) -> None:
-    """After one roll: a block has each of the 36 first rolls once, and static answers after the chosen plays."""
+def test_plays_at_1_ply_equal_the_player(number: int, exact: BearoffArrays) -> None:
+    """After one roll: a block has each of the 36 first rolls once, and static evaluations after the chosen plays."""
     player = NetworkPlayer(random_networks(number, 10.0), exact).seeing_all()
     boards = np.concatenate([random_game_positions(1, seed=4).boards[::9], bearoff_boards(4, 4, 3)])
     found = roll_out(boards, player.chooser, 2 * BLOCK, 1, RolloutSettings("end", 1, False, likely=0, play_ply=1))
@@ -401,8 +401,8 @@ def test_plays_one_roll_ahead_are_those_of_the_player(number: int, exact: Bearof
     assert (np.abs(found.equities - plain.equities) > 1e-4).any()
 
 
-def test_plays_one_roll_ahead_to_the_end_with_luck() -> None:
-    """Luck averages to zero whoever plays, and results are the same on any number of threads."""
+def test_luck_averages_to_zero_at_1_ply() -> None:
+    """Results are also the same on any number of threads."""
     chooser, boards = chooser_of(0), random_game_positions(1, seed=4).boards[[9, 20]]
     settings = RolloutSettings("end", 4, play_ply=1)
     found = roll_out(boards, chooser, 4 * BLOCK, 1, settings)
@@ -423,7 +423,8 @@ def opening_plays() -> Boards:
 
 
 def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[list[Values], list[list[int]]]:
-    """The blocks of two plays that are open after each round as given, and how many each had then."""
+    """The blocks of two plays that are open after each round as given, and the number of blocks of each at every
+    round."""
     answers, seen = iter(open_after), list[list[int]]()
 
     def still_open(blocks: list[Values]) -> NDArray[np.bool_]:
@@ -433,7 +434,7 @@ def rolled_while_open(open_after: list[list[bool]], limits: Limits) -> tuple[lis
     return rolled_blocks(opening_plays(), pips_player().chooser, 5, SHORT, limits, np.full(2, 3), still_open), seen
 
 
-def test_play_that_opens_again_goes_on_with_its_next_games() -> None:
+def test_reopened_play_continues_with_its_next_games() -> None:
     limits = Limits(2 * BLOCK, 1e-9, 12 * BLOCK)
     blocks, seen = rolled_while_open([[True, False], [True, True], [False, True], [False, False]], limits)
     assert seen == [[2, 2], [4, 2], [6, 4], [6, 6]]
@@ -444,15 +445,15 @@ def test_play_that_opens_again_goes_on_with_its_next_games() -> None:
         assert np.array_equal(found, others)
 
 
-def test_no_play_has_more_games_than_the_limit() -> None:
+def test_games_of_each_play_are_limited() -> None:
     _, seen = rolled_while_open([[True, False], [True, True], [True, True]], Limits(2 * BLOCK, 1e-9, 4 * BLOCK))
     assert seen == [[2, 2], [4, 2], [4, 4]]
     _, seen = rolled_while_open([[True, True]], Limits(2 * BLOCK))
     assert seen == [[2, 2]]
 
 
-def test_error_of_a_difference() -> None:
-    """Against many draws of pairs that share much, where one side has more than the other."""
+def test_difference_error_equals_simulation() -> None:
+    """Over many draws of correlated pairs, where one side has more values than the other."""
     generator = np.random.default_rng(1)
     n, m, draws = 30, 12, 4000
     shared = generator.normal(size=(draws, n))
@@ -472,7 +473,8 @@ FIVE_TURNS = RolloutSettings("end", 5)
 
 @cache
 def game_boards(settings: RolloutSettings) -> Boards:
-    """Of one game; the last ones, without contact, where games go to the end: random networks may never end others."""
+    """Boards of one game; without tables or truncation the last ones, without contact, because random networks may
+    never end others."""
     return random_game_positions(1, seed=4).boards[[-12, -9, -6, -3] if settings == TO_THE_END else [0, 9, 20, -3]]
 
 
@@ -493,7 +495,7 @@ def rolled(player: object, settings: RolloutSettings = FIVE_TURNS) -> Rolled:
 
 
 def rolled_out(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: object = None) -> RolloutResult:
-    """By a player, or without one by the kernel."""
+    """A rollout by a player, or by the kernel without one."""
     through = (lambda _: rolled(player, settings)) if player else (lambda kernel: kernel)
     boards, chooser = game_boards(settings), random_player(0).chooser
     return roll_out(boards, chooser, blocks * BLOCK, 7, settings, items=ITEMS, through=through)
@@ -501,19 +503,19 @@ def rolled_out(blocks: int, settings: RolloutSettings = FIVE_TURNS, player: obje
 
 @pytest.mark.parametrize("settings", [FIVE_TURNS, TO_THE_END, FIVE_TURNS._replace(with_luck=False, likely=0)])
 @pytest.mark.parametrize("known", [True, False])
-def test_a_network_rolls_out_as_the_kernel(known: bool, settings: RolloutSettings) -> None:
+def test_player_rollout_equals_the_kernel(known: bool, settings: RolloutSettings) -> None:
     found = rolled_out(4, settings, random_player(0) if known else OtherPlayer(random_player(0)))
     assert_same(found, rolled_out(4, settings))
 
 
-def test_one_that_looks_ahead_rolls_out_as_the_kernel() -> None:
-    """All plays are seen, and the same ones let through."""
+def test_lookahead_player_rollout_equals_the_kernel() -> None:
+    """Both consider all plays and filter the same ones."""
     settings = RolloutSettings("end", 3, likely=0, play_ply=1)
     found = rolled_out(2, settings, OtherPlayer(LookaheadPlayer(random_player(0).seeing_all(), 1)))
     assert np.array_equal(found.equities, rolled_out(2, settings).equities)
 
 
-def test_blocks_of_some_rows() -> None:
+def test_some_rows_give_the_same_blocks() -> None:
     blocks = rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5)
     some = rolled(random_player(0))(np.array([2, 0]), np.array([3, 1]), 2)
     assert np.array_equal(some, [blocks[2, 3:], blocks[0, 1:3]])
@@ -521,8 +523,8 @@ def test_blocks_of_some_rows() -> None:
         assert np.array_equal(rolled(random_player(0))(np.arange(4), np.zeros(4, np.int64), 5), blocks)
 
 
-def test_another_player_has_the_same_luck_on_average() -> None:
-    """PubEval plays, and networks that count pips see the luck: what is subtracted averages to zero."""
+def test_luck_of_another_player_averages_to_zero() -> None:
+    """PubEval plays, and networks that count pips measure luck."""
     chooser, settings = pips_player().chooser, RolloutSettings("end", 6)
     boards, results = game_boards(settings), []
     for each_settings in (settings, settings._replace(with_luck=False)):

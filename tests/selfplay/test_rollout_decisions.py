@@ -1,4 +1,4 @@
-"""Rolled-out decisions: which plays, with the same dice, and what they lose."""
+"""Rolled-out decisions: their plays, with the same dice, and the losses of plays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEW = Limits(2 * BLOCK)
 START_BOARD = np.array(START.board, np.int8)
 
 
-def test_plays_are_those_of_the_window() -> None:
+def test_plays_in_the_window_are_rolled_out() -> None:
     positions = random_game_positions(2, 4)
     chooser = NetworkPlayer(random_networks(0, 30.0), NO_TABLES).chooser
     for board, roll in zip(positions.boards[::30], positions.rolls[::30].tolist(), strict=True):
@@ -41,7 +41,7 @@ def test_plays_are_those_of_the_window() -> None:
         assert decision.static_losses.min() == 0
 
 
-def test_plays_are_ranked_by_their_rollouts() -> None:
+def test_plays_are_ranked_by_rollouts() -> None:
     decision = roll_out_decision(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, Window(9.0, 2, 6), FEW)
     alone = roll_out(decision.boards, pips_player().chooser, 2 * BLOCK, 5, SHORT, items=np.zeros(6, np.int64))
     assert decision.result.chances == pytest.approx(turned_chances(alone.chances.astype(np.float32)), abs=1e-6)
@@ -71,8 +71,8 @@ def test_errors_of_losses_come_from_paired_differences() -> None:
     assert decision.loss_standard_errors == pytest.approx(differences.std(axis=1, ddof=1) / 2, abs=1e-12)
 
 
-def test_all_plays_of_a_decision_go_on_together() -> None:
-    """Until the last of them is known; each has what it would have alone."""
+def test_all_plays_of_a_decision_get_equal_games() -> None:
+    """Until every error is small enough; each play has the same result alone."""
     how, window = (pips_player().chooser, 5, SHORT), Window(9.0, 2, 4)
     errors = roll_out_decision(START_BOARD, (6, 5), *how, window, FEW).result.equity_standard_errors
     until = float(errors.min() + errors.max()) / 2
@@ -85,7 +85,7 @@ def test_all_plays_of_a_decision_go_on_together() -> None:
     )
 
 
-def test_an_only_play() -> None:
+def test_forced_play_has_no_loss() -> None:
     board = np.zeros(26, np.int8)
     board[[1, 24]] = 2, -2
     decision = roll_out_decision(board, (6, 6), pips_player().chooser, limits=FEW)
@@ -103,7 +103,7 @@ def settled(settled_at: float, limits: Limits = LIMITS) -> Decision:
     return roll_out_decision(START_BOARD, (3, 1), chooser, 5, SHORT, WINDOW, limits, settled_at=settled_at)
 
 
-def test_without_a_settled_play_nothing_changes() -> None:
+def test_high_settled_at_changes_nothing() -> None:
     found = settled(1e9)
     expected = roll_out_decision(START_BOARD, (3, 1), pips_player().chooser, 5, SHORT, WINDOW, LIMITS)
     assert np.array_equal(found.boards, expected.boards)
@@ -115,8 +115,8 @@ def test_without_a_settled_play_nothing_changes() -> None:
     assert found.n_plays == expected.n_plays == 16
 
 
-def test_plays_that_are_behind_get_fewer_games() -> None:
-    """The best always has the most; a play has what it would have alone with as many games."""
+def test_settled_plays_get_fewer_games() -> None:
+    """The best play always has the most; each play has the result that it has alone with as many games."""
     found = settled(2.0)
     trials = found.result.trials
     assert trials[0] == trials.max()
@@ -133,7 +133,7 @@ def test_plays_that_are_behind_get_fewer_games() -> None:
 
 
 def test_errors_of_losses_use_common_games() -> None:
-    """The mean of n games less that of the first m of them of another play."""
+    """The mean of n games of a play less that of the first m of another."""
     found = settled(2.0)
     equities = equities_by_blocks(found.boards, Limits(12 * BLOCK))
     for row, trials in enumerate(found.result.trials.tolist()):
@@ -143,7 +143,7 @@ def test_errors_of_losses_use_common_games() -> None:
         assert found.loss_standard_errors[row] == pytest.approx(expected, abs=1e-12)
 
 
-def test_rounds_end_where_errors_are_small_enough() -> None:
+def test_rounds_stop_at_small_errors() -> None:
     one_round = settled(1e9, Limits(2 * BLOCK, 9.0, 12 * BLOCK))
     assert set(one_round.result.trials.tolist()) == {2 * BLOCK}
     assert set(settled(1e9, Limits(2 * BLOCK)).result.trials.tolist()) == {2 * BLOCK}
@@ -155,7 +155,7 @@ EVEN = np.array([1.0, -1, 1, -1])
 @pytest.mark.parametrize(
     ("equities", "until", "expected"),
     [
-        ([EVEN, EVEN[::-1]], 0.1, [0, 1]),  # as good, and not known well enough
+        ([EVEN, EVEN[::-1]], 0.1, [0, 1]),  # equal, with large errors
         ([EVEN, EVEN[::-1]], 1.0, []),
         ([EVEN, EVEN + 0.5], 0.1, []),  # the difference has no noise, so the best is known
         ([EVEN + 0.5, EVEN, EVEN[::-1]], 0.1, [1, 2]),
@@ -164,13 +164,13 @@ EVEN = np.array([1.0, -1, 1, -1])
         ([EVEN], 0.1, []),  # the only play
     ],
 )
-def test_which_plays_stay_open(equities: list[np.ndarray], until: float, expected: list[int]) -> None:
-    """By the opponent's equities: the lower, the better."""
+def test_close_plays_stay_open(equities: list[np.ndarray], until: float, expected: list[int]) -> None:
+    """By the opponent's equities: lower is better."""
     assert np.flatnonzero(open_plays(equities, until, 3.0)).tolist() == expected
 
 
-def test_unequal_plays_are_ranked() -> None:
-    """A play with fewer games may be the best; blocks are the opponent's."""
+def test_plays_with_different_numbers_of_games_are_ranked() -> None:
+    """A play with fewer games may be the best. Blocks are the opponent's."""
     generator = np.random.default_rng(1)
     blocks = [generator.uniform(0, 0.1, (count, 2, 5)) for count in (4, 2)]
     blocks[0][:, 0, 0] += 0.5  # chances of the opponent to win
@@ -183,13 +183,13 @@ def test_unequal_plays_are_ranked() -> None:
 
 
 @pytest.mark.parametrize("settled_at", [0.0, -1.0, float("nan")])
-def test_wrong_number_of_standard_errors_is_refused(settled_at: float) -> None:
+def test_invalid_settled_at_is_refused(settled_at: float) -> None:
     with pytest.raises(UsageError, match="expected plays settled at more than 0 standard errors, got"):
         settled(settled_at)
 
 
 @pytest.mark.parametrize("settled_at", [None, 4.0])
-def test_wrong_positions_windows_limits_and_players(settled_at: float | None) -> None:
+def test_invalid_positions_windows_limits_and_players_are_refused(settled_at: float | None) -> None:
     def roll_out_plays(
         board: Boards = START_BOARD, die: int = 3, chooser: Chooser | None = None, window: Window = WINDOW,
         limits: Limits = FEW,

@@ -1,5 +1,5 @@
-"""gnubg's rollouts: of races, where both programs play nearly perfectly, since bearoff tables choose most of the plays,
-and of positions in contact, where what the players make of the same position differs a little."""
+"""Rollouts against gnubg's: of races, where bearoff tables make both programs play nearly perfectly, and of contact
+positions, where the players differ a little."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAMES = ("bearoff_one_sided", "bearoff_gammon")
         ((3, 3, 3, 2, 2, 2), (1, 1, 1)),  # behind
     ],
 )
-def test_rollouts_agree_with_those_of_gnubg(tmp_path: Path, own: tuple[int, ...], other: tuple[int, ...]) -> None:
+def test_race_rollouts_agree_with_gnubg(tmp_path: Path, own: tuple[int, ...], other: tuple[int, ...]) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     tables = map_tables(None, *(warehouse.build(name, RaceParameters(6)) for name in NAMES))
     board = np.zeros(26, np.int8)
@@ -53,11 +53,9 @@ def test_rollouts_agree_with_those_of_gnubg(tmp_path: Path, own: tuple[int, ...]
         ("4NvBEQiYz+ABAA", (5, 4), "13/8 6/2"),
     ],
 )
-def test_rollouts_in_contact_are_near_those_of_gnubg(
-    tmp_path: Path, position_id: str, dice: tuple[int, int], play: str
-) -> None:
-    """By a network that is about as good as gnubg and plays as it does. `network` is no judge of the same: in the third
-    position it finds plays for the side behind that gnubg does not, see docs/research/networks.md."""
+def test_contact_rollouts_agree_with_gnubg(tmp_path: Path, position_id: str, dice: tuple[int, int], play: str) -> None:
+    """By a network about as good as gnubg, which plays like it. `network` differs more: in the third position it finds
+    plays for the side behind that gnubg does not, see docs/research/networks.md."""
     player = open_network_player("network/taught-400", 0, Warehouse("nowhere", all_kinds()))
     assert isinstance(player, NetworkPlayer)
     for after, expected, errors in rollouts_of_gnubg(Position(position_id), dice, play, 216, tmp_path, cubeful=False):
@@ -66,14 +64,14 @@ def test_rollouts_in_contact_are_near_those_of_gnubg(
 
 
 def check_agreement(result: RolloutResult, expected: list[float], errors: list[float], skill: float) -> None:
-    """Chances within four standard errors, and what a difference in skill may make."""
+    """Check that chances agree within four standard errors and a difference in skill."""
     chances = result.chances[0][[0, 3, 4, 1, 2]]
     chances[0] = 1 - chances[0]
     margin = skill + 4 * np.hypot(result.standard_errors[0][[0, 3, 4, 1, 2]], errors)
     assert (np.abs(chances - expected) < margin).all(), (chances, expected)
 
 
-SKILL = 0.05  # points that it may make
+SKILL = 0.05  # points that a difference in skill may make
 
 
 @needs_gnubg_tool("gnubg")
@@ -81,16 +79,14 @@ SKILL = 0.05  # points that it may make
 @pytest.mark.parametrize(
     ("position_id", "dice"), [("4HPwATDgc/ABMA", (2, 1)), ("sGfwgAPbuIEDIA", (6, 2)), ("4NvBEQiYz+ABAA", (5, 4))]
 )
-def test_rollouts_with_the_cube_are_near_those_of_gnubg(
-    position_id: str, dice: tuple[int, int], tmp_path: Path
-) -> None:
+def test_cubeful_rollouts_agree_with_gnubg(position_id: str, dice: tuple[int, int], tmp_path: Path) -> None:
     pairs = list(pairs_of(Position(position_id), dice, (216, 72), tmp_path))
     assert len(pairs) == 2
     for pair in pairs:
         assert abs(pair.ours - pair.theirs) < SKILL + 4 * np.hypot(pair.error, pair.their_error), pair
 
 
-def test_decisions_are_of_different_games() -> None:
+def test_decisions_come_from_different_games() -> None:
     found = list(decisions(5, 3))
     assert len({position.id for position, _ in found}) == 5
     assert found == list(decisions(5, 3))

@@ -1,4 +1,4 @@
-"""Games with the cube between any two players: a network against itself plays what the kernel plays."""
+"""Games with the cube between any two players: a network against itself plays the games of the kernel."""
 
 from __future__ import annotations
 
@@ -30,16 +30,14 @@ def network(network_root: Path) -> NetworkPlayer:
 
 
 def assert_same_games(found: CubefulResults, expected: CubefulResults) -> None:
-    """But for the turns: rolls here, rolls and cube actions there."""
+    """Compare games except for turns, which are rolls here, and rolls and cube actions there."""
     assert found.offsets.tolist() == expected.offsets.tolist()
     for name in ("score_0", "score_1", "is_crawford", "winner", "points", "cube_value", "way"):
         assert found.column(name).tolist() == expected.column(name).tolist(), name
 
 
 @pytest.mark.parametrize(("length", "is_jacoby"), [(0, False), (0, True), (3, False), (5, False)])
-def test_a_network_against_itself_plays_what_the_kernel_plays(
-    network: NetworkPlayer, length: int, is_jacoby: bool
-) -> None:
+def test_games_of_a_network_equal_the_kernel(network: NetworkPlayer, length: int, is_jacoby: bool) -> None:
     rules = CubefulRules(length, is_jacoby, published_met() if length else None)
     expected = cubeful_results(network.chooser, SIDES, rules, 12, 5, 2, with_luck=True)
     found = play_cubeful((network, network), rules, 12, 5, 2, network.chooser)
@@ -49,7 +47,7 @@ def test_a_network_against_itself_plays_what_the_kernel_plays(
 
 
 @pytest.mark.parametrize(("ply", "length", "count"), [(1, 0, 6), (1, 3, 2), (2, 0, 6)])
-def test_looking_ahead_a_network_plays_what_the_kernel_plays(
+def test_games_of_a_lookahead_player_equal_the_kernel(
     network: NetworkPlayer, network_root: Path, ply: int, length: int, count: int
 ) -> None:
     ahead = open_named_player("network", ply, bgdata.open_warehouse(network_root))
@@ -59,7 +57,7 @@ def test_looking_ahead_a_network_plays_what_the_kernel_plays(
     assert found.games.tobytes() != play_cubeful((network, network), rules, count, 5).games.tobytes()
 
 
-def test_a_match_is_the_same_in_any_batch(network: NetworkPlayer) -> None:
+def test_matches_do_not_depend_on_batches(network: NetworkPlayer) -> None:
     players = network, open_named_player("network/contact-160", 0, bgdata.open_warehouse("nowhere"))
     rules = CubefulRules(3, met=published_met())
     whole = play_cubeful(players, rules, 6, 1, 0, network.chooser)
@@ -68,17 +66,17 @@ def test_a_match_is_the_same_in_any_batch(network: NetworkPlayer) -> None:
     assert whole.games.tobytes() == np.concatenate([part.games for part in parts]).tobytes()
 
 
-def test_pairs_of_the_same_player_score_nothing(network: NetworkPlayer) -> None:
+def test_pairs_of_equal_players_score_zero(network: NetworkPlayer) -> None:
     found = play_cubeful((network, network), CubefulRules(), 10, 3)
     assert points_of_first(found).reshape(-1, 2).sum(axis=1).tolist() == [0] * 5
     assert found.lucks.tolist() == [0.0] * 10
 
 
-def test_the_better_player_is_ahead_whoever_sits_where(network: NetworkPlayer) -> None:
-    """One with its chances turned round takes all doubles, and turns the cube where it is losing."""
+def test_better_player_wins_from_both_seats(network: NetworkPlayer) -> None:
+    """The worse one has its chances swapped: it takes all doubles, and doubles when it is losing."""
     found = play_cubeful((_Backwards(network), network), CubefulRules(), 20, 3)
     assert points_of_first(found).mean() < -0.5
-    assert (found.column("way") > 0).all()  # whoever is losing takes
+    assert (found.column("way") > 0).all()  # a losing player takes
 
 
 class _Backwards:
@@ -92,7 +90,7 @@ class _Backwards:
         self.player = player
 
     def choose_plays(self, boards: Boards, rolls: NDArray[np.int8]) -> Boards:
-        """As the player does."""
+        """Choose the plays of the player."""
         return self.player.choose_plays(boards, rolls)
 
     def evaluate_many(self, boards: Boards) -> Evaluations:
@@ -101,7 +99,7 @@ class _Backwards:
         return found._replace(chances=turned_chances(found.chances))
 
 
-def test_wrong_players_and_rules(network: NetworkPlayer) -> None:
+def test_invalid_players_and_rules_are_refused(network: NetworkPlayer) -> None:
     with pytest.raises(UsageError, match="expected a player that evaluates positions, got pubeval"):
         play_cubeful((PubEval(), network), CubefulRules(), 2, 1)
     with pytest.raises(UsageError, match="expected a match equity table for a match, got none"):

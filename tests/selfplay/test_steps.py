@@ -1,4 +1,4 @@
-"""Steps from games to rollouts: each takes the version before it, and the plan decides how much is made."""
+"""Steps from games to rollouts: each uses the version of the previous step, and the plan has the sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bgdata.warehouse import Warehouse
 PLAN = CorpusPlan("network/tiny", games=12, seed=5, cubeful_games=3, most=2, trials=72)
 
 
-def test_from_games_to_rollouts(warehouse: Warehouse) -> None:
+def test_steps_lead_from_games_to_rollouts(warehouse: Warehouse) -> None:
     games = steps.build_games(warehouse, PLAN, InProcess(), Silence())
     assert (games.manifest.rows, games.manifest.variant) == (12, "network-tiny-12-seed-5")
     labels = steps.build_labels(warehouse, games.name, Silence())
@@ -28,12 +28,12 @@ def test_from_games_to_rollouts(warehouse: Warehouse) -> None:
     assert steps.build_games(warehouse, PLAN, InProcess(), Silence()).folder == games.folder
 
 
-def test_games_with_the_cube(warehouse: Warehouse) -> None:
+def test_build_cubeful_games(warehouse: Warehouse) -> None:
     table = steps.build_cubeful_games(warehouse, PLAN, InProcess(), Silence())
     assert table.manifest.rows == 3
     assert table.manifest.parameters["network"] == "tiny"
 
 
-def test_only_networks_play(warehouse: Warehouse) -> None:
+def test_players_without_networks_are_refused(warehouse: Warehouse) -> None:
     with pytest.raises(UnknownPlayerError, match="expected network, network/NAME"):
         steps.build_games(warehouse, CorpusPlan("pubeval"), InProcess(), Silence())

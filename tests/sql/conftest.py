@@ -1,4 +1,4 @@
-"""Connections to the small warehouse, as any DuckDB client has them and as bgdata opens them."""
+"""Fixtures with connections to the small warehouse, of a plain DuckDB client and of bgdata."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import bgdata
 
 @pytest.fixture(scope="module")
 def plain(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The catalog in a client that knows nothing of bgdata. A copy, which is told where the tables are: DuckDB opens a
-    file with one setting at once."""
+    """The catalog in a plain DuckDB client; a copy, as DuckDB opens a file with only one configuration at a time."""
     catalog = tmp_path_factory.mktemp("plain") / "catalog.duckdb"
     shutil.copy(small_root / "catalog.duckdb", catalog)
     with duckdb.connect(str(catalog), read_only=True) as connection:
@@ -25,13 +24,13 @@ def plain(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture(scope="module")
 def fast(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The catalog as bgdata opens it, with vectorised functions in place of some macros."""
+    """The catalog opened by bgdata, with vectorised functions instead of some macros."""
     with bgdata.open_warehouse(small_root).connect(allow_files=True) as connection:  # Parquet files by name too
         yield connection
 
 
 @pytest.fixture(params=["plain", "fast"])
 def connection(request: pytest.FixtureRequest) -> duckdb.DuckDBPyConnection:
-    """Each of the two in turn: they must answer alike."""
+    """Both connections in turn, as they must give the same answers."""
     opened: duckdb.DuckDBPyConnection = request.getfixturevalue(request.param)
     return opened

@@ -1,4 +1,4 @@
-"""`benchmark_differences`: players on the same decisions, against the blocks of rollouts that the view never sees."""
+"""Tests of the view `benchmark_differences`, against blocks of rollouts that the view does not see."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def some_decisions(count: int, seed: int) -> list[Plays]:
 
 
 def some_choices(decisions: list[Plays], seed: int) -> Choices:
-    """A play for each player and decision, listed or not; the best one more often."""
+    """A play for each player and decision, listed or not; the best play is more frequent."""
     generator = np.random.default_rng(seed)
     return {
         player: [
@@ -55,7 +55,7 @@ def some_choices(decisions: list[Plays], seed: int) -> Choices:
 def add_set(
     connection: duckdb.DuckDBPyConnection, decisions: list[Plays], variant: str = SET, *, errors: bool = True
 ) -> None:
-    """A benchmark, imported if it has no errors."""
+    """Add a benchmark, with standard errors unless it is imported."""
     manifest = {"dataset": "rollout_decisions", "variant": variant, "digest": DIGEST}
     connection.execute("insert into manifests values (?, 'r1', true)", [json.dumps(manifest)])
     for number, plays in enumerate(decisions):
@@ -76,7 +76,7 @@ def add_scores(
     digest: str = DIGEST,
     variant: str = SET,
 ) -> None:
-    """What players chose."""
+    """Add the choices of players."""
     for player, places in choices.items():
         name = f"{player}-{variant}-{digest}"
         manifest = {
@@ -93,7 +93,7 @@ def add_scores(
 
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """An empty catalog with the view, and the one that it reads."""
+    """An empty catalog with the view and the view that it reads."""
     with duckdb.connect() as found:
         found.execute(TABLES)
         for name in ("benchmark_choices", "benchmark_differences"):
@@ -111,8 +111,8 @@ def rows_of(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], dict
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_differences_are_those_of_the_twin(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
-    """Both ways, unlisted plays and decisions with a single play too; the noise is never understated."""
+def test_differences_equal_the_twin(connection: duckdb.DuckDBPyConnection, seed: int) -> None:
+    """In both directions, with unlisted plays and single plays; the noise is not understated."""
     decisions = some_decisions(40, seed)
     choices = some_choices(decisions, seed + 100)
     add_set(connection, decisions)
@@ -135,8 +135,8 @@ def test_differences_are_those_of_the_twin(connection: duckdb.DuckDBPyConnection
         assert (row["benchmark"], row["benchmark_version"]) == (f"rollout_decisions/{SET}", "r1")
 
 
-def test_the_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyConnection) -> None:
-    """Where both choose the same there is none, and the noise of a loss is known from the blocks."""
+def test_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyConnection) -> None:
+    """Equal choices have no noise; that of a loss is known from the blocks."""
     decisions = [plays for plays in some_decisions(30, 9) if len(plays.blocks) > 2]
     best: list[int | None] = [0] * len(decisions)
     second: list[int | None] = [number % 2 for number in range(len(decisions))]
@@ -149,8 +149,8 @@ def test_the_noise_is_exact_against_the_best_play(connection: duckdb.DuckDBPyCon
     assert row["difference"] > 0
 
 
-def test_the_noise_is_no_more_than_either_bound(connection: duckdb.DuckDBPyConnection) -> None:
-    """That of the equities is the lower one where the best play is the least surely known."""
+def test_noise_is_within_both_bounds(connection: duckdb.DuckDBPyConnection) -> None:
+    """The bound by equities is lower if the best play is the least certain."""
     generator, deviations = np.random.default_rng(6), np.array([[0.3], [0.1], [0.1]])
     means = np.array([[3.0], [2.0], [1.0]])
     decisions = [Plays(means + deviations * generator.normal(0, 1, (3, 12))) for _ in range(20)]
@@ -163,14 +163,14 @@ def test_the_noise_is_no_more_than_either_bound(connection: duckdb.DuckDBPyConne
     assert rows_of(connection)["a", "b"]["rollout_standard_error"] == pytest.approx(expected)
 
 
-def test_the_standard_error_has_the_noise_in_it(connection: duckdb.DuckDBPyConnection) -> None:
-    """Of plays that are worth the same, all of it is noise: the error over decisions says what the rollouts do."""
+def test_standard_error_includes_the_noise(connection: duckdb.DuckDBPyConnection) -> None:
+    """For plays of equal value, the error over decisions equals that of the rollouts."""
     generator = np.random.default_rng(5)
     decisions = []
     for _ in range(400):
         blocks = generator.normal(0, 0.1, (3, 12))
         decisions.append(Plays(blocks[np.argsort(-blocks.mean(axis=1))]))
-    places = [generator.permutation(3) for _ in decisions]  # by chance, whatever the rollouts say
+    places = [generator.permutation(3) for _ in decisions]  # random, independent of the rollouts
     choices: Choices = {name: [int(each[n]) for each in places] for n, name in enumerate(PLAYERS[:2])}
     add_set(connection, decisions)
     add_scores(connection, decisions, choices)
@@ -179,7 +179,7 @@ def test_the_standard_error_has_the_noise_in_it(connection: duckdb.DuckDBPyConne
     assert abs(row["difference"]) < 4 * row["standard_error"]
 
 
-def test_imported_rollouts_have_no_known_noise(connection: duckdb.DuckDBPyConnection) -> None:
+def test_noise_of_imported_rollouts_is_null(connection: duckdb.DuckDBPyConnection) -> None:
     decisions = some_decisions(10, 3)
     choices = some_choices(decisions, 4)
     add_set(connection, decisions, errors=False)
@@ -198,7 +198,7 @@ def test_one_decision_has_no_standard_error(connection: duckdb.DuckDBPyConnectio
 
 
 def test_players_on_different_decisions_are_not_compared(connection: duckdb.DuckDBPyConnection) -> None:
-    """Neither on another version of the set, nor on one that is not here, nor on another set."""
+    """Neither on another version of the set, nor on a missing one, nor on another set."""
     decisions = some_decisions(6, 1)
     choices = some_choices(decisions, 2)
     add_set(connection, decisions)
@@ -211,8 +211,8 @@ def test_players_on_different_decisions_are_not_compared(connection: duckdb.Duck
     assert set(rows_of(connection)) == {("a", "c"), ("c", "a")}
 
 
-def test_in_a_warehouse(warehouse: Warehouse) -> None:
-    """As the choices of two players say, on imported decisions and on those made here."""
+def test_view_in_a_warehouse_equals_the_choices(warehouse: Warehouse) -> None:
+    """On imported decisions and on those made here."""
     query = (
         "select * from benchmark_differences where player = 'random' and other_player = 'pubeval' order by benchmark"
     )

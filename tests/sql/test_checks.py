@@ -1,4 +1,4 @@
-"""Every SQL check finds nothing in good tables, and the row in tables that were corrupted."""
+"""Tests that every SQL check passes good tables, and finds corrupted rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def queries() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def tables(small_root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The smallest variant of every kind as tables that can be changed; nothing else is loaded than before a build."""
+    """The smallest variant of every kind as writable tables, with the same scripts as in a build."""
     warehouse = bgdata.open_warehouse(small_root)
     with duckdb.connect() as connection:
         for path in sorted(SQL.glob("*/macros/*.sql")):
@@ -48,7 +48,7 @@ def test_good_tables_pass(connection: duckdb.DuckDBPyConnection, check: str) -> 
 
 @each("check", lambda: list(queries()))
 def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str) -> None:
-    """And none before they are corrupted."""
+    """Before the corruption the check returns no rows."""
     query = queries()[check]
     assert tables.sql(query).columns[0] == "variant"
     assert tables.sql(query).fetchall() == []
@@ -64,7 +64,7 @@ def test_corrupted_rows_are_found(tables: duckdb.DuckDBPyConnection, check: str)
 
 @contextmanager
 def undone(tables: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """What is changed meanwhile is put right again."""
+    """Undo changes at the end of the block."""
     tables.begin()
     try:
         yield
@@ -78,7 +78,7 @@ def test_every_check_has_a_corruption() -> None:
 
 
 def test_every_check_belongs_to_a_kind_and_every_kind_has_one() -> None:
-    """A check whose name begins with no kind would never run."""
+    """A check without a kind would never run."""
     tables = {kind.name: {shape.name for shape in kind.tables} for kind in all_kinds().values()}
     every = set().union(*tables.values())
     run = [f"{table}__{claim}" for table in every for claim, _ in all_kinds().sql.checks(table)]

@@ -1,4 +1,4 @@
-"""Connections for one query of our own: it finds all that it names, whatever that is made from."""
+"""Tests of connections for one query, which define only the tables and views that it needs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bgdata.store.registry import PARTS
 from tests.together import Together
 
 
-def test_every_view_and_table_is_what_it_is_in_the_whole_catalog(small_root: Path) -> None:
-    """Its columns and its number of rows; of variants, too."""
+def test_every_view_equals_that_of_the_whole_catalog(small_root: Path) -> None:
+    """Columns and number of rows, also of variants."""
     warehouse = bgdata.open_warehouse(small_root)
     with warehouse.connect(mend=False) as whole, Together() as together:
         names = [name for (name,) in whole.sql("select view_name from duckdb_views() where not internal").fetchall()]
@@ -38,8 +38,8 @@ def test_version_has_only_declared_files(small_root: Path) -> None:
             connection.sql("from bearoff_two_sided")
 
 
-def test_words_that_are_needed() -> None:
-    """Through views of views and macros; of no other scripts."""
+def test_needed_words_are_followed() -> None:
+    """Through views of views and macros, but not to other scripts."""
     sql = all_kinds().sql
     created = {name for script in sql.scripts(*PARTS) for name in script.creates}
     assert sql.needed_by("select 1") & created == frozenset()

@@ -1,4 +1,4 @@
-"""SQL's formulas against Python's, as plain macros and as the vectorised functions of our own connections."""
+"""Tests of SQL formulas against Python, as plain macros and as vectorised functions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def one(connection: Connection, sql: str, *values: Any) -> Any:
 
 
 def column(connection: Connection, expression: str, lists: list[list[int]]) -> list[Any]:
-    """The expression of each list, called `points`, in order."""
+    """Values of an expression of `points`, for each list in order."""
     rows = connection.execute(
         f"select {expression} from (select unnest(?::tinyint[][]) as points, unnest(range(?)) as n) order by n",
         [lists, len(lists)],
@@ -72,8 +72,8 @@ def test_index_and_pip_count_of_any_layout(connection: Connection, data: st.Data
     assert column(connection, "pip_count(points)", drawn) == pips
 
 
-def test_lists_among_nulls_stay_apart(connection: Connection) -> None:
-    """Also in one batch of rows of different lengths."""
+def test_lists_between_nulls_are_independent(connection: Connection) -> None:
+    """Also in one batch with different lengths."""
     found = connection.sql(
         "select bearoff_index(points), pip_count(points) from "
         "(values (1, [0, 1]), (2, null), (3, [0, 0, 15]), (4, null), (5, [2])) t(n, points) order by n"
@@ -87,7 +87,7 @@ def test_invalid_layouts_have_no_index(connection: Connection, points: str) -> N
 
 
 def index_or_none(points: list[int | None] | None) -> int | None:
-    """The index of a layout, None for what is none."""
+    """The index of a layout, None for an invalid one."""
     try:
         return (
             position_index([count for count in points if count is not None]) if points and None not in points else None
@@ -97,15 +97,15 @@ def index_or_none(points: list[int | None] | None) -> int | None:
 
 
 def pips_or_none(points: list[int | None] | None) -> int | None:
-    """The sum of the pips that are known, None for none at all, as SQL's sums have it."""
+    """The sum of known pips, None without any, like SQL's sum."""
     known = [point * count for point, count in enumerate(points or [], start=1) if count is not None]
     return sum(known) if known else None
 
 
 @some
 @given(st.lists(st.none() | st.lists(st.none() | st.integers(-2, 4) | st.sampled_from([15, 16, 300]), max_size=20)))
-def test_random_lists_plain_and_vectorised(connection: Connection, lists: list[list[int | None] | None]) -> None:
-    """Plain and vectorised alike, and no list disturbs its neighbours."""
+def test_plain_and_vectorised_functions_agree(connection: Connection, lists: list[list[int | None] | None]) -> None:
+    """On random lists, each independent of its neighbours."""
     rows = connection.execute(
         "select bearoff_index(points), pip_count(points) "
         "from (select unnest(?::integer[][]) as points, unnest(range(?)) as n) order by n",
@@ -114,19 +114,19 @@ def test_random_lists_plain_and_vectorised(connection: Connection, lists: list[l
     assert rows == [(index_or_none(points), pips_or_none(points)) for points in lists]
 
 
-def test_order_of_many_rows(connection: Connection) -> None:
-    """More rows than fit into one of DuckDB's vectors, short and long ones in turn."""
+def test_many_rows_keep_their_order(connection: Connection) -> None:
+    """More rows than in a DuckDB vector, alternately short and long."""
     enumerated = [list(layout_at(n % 816, 3 + n % 16)) for n in range(6000)]
     assert column(connection, "bearoff_index(points)", enumerated) == [n % 816 for n in range(6000)]
 
 
 @each("type_", ["tinyint[]", "smallint[]", "integer[]", "bigint[]", "tinyint[6]"])
-def test_any_type_of_integers(connection: Connection, type_: str) -> None:
+def test_any_integer_type_is_accepted(connection: Connection, type_: str) -> None:
     assert one(connection, f"bearoff_index([0, 0, 0, 0, 0, 15]::{type_})") == 54_263
     assert one(connection, f"pip_count([0, 0, 0, 0, 0, 15]::{type_})") == 90
 
 
-def test_index_of_the_columns_of_a_table(connection: Connection, small_root: Any) -> None:
+def test_index_and_pips_of_table_columns(connection: Connection, small_root: Any) -> None:
     found = connection.execute(
         f"select count(*), count(*) filter (bearoff_index(points) = position_index and pip_count(points) = pip_count) "
         f"from read_parquet('{small_root}/bearoff_one_sided/3x15/*/table.parquet')"
@@ -144,7 +144,7 @@ def test_win_chance(connection: Connection) -> None:
 
 
 def test_win_chance_of_every_pair_of_a_table(connection: Connection) -> None:
-    """Within half a step of the 16-bit exact equity that the table adds its difference to."""
+    """Within half a step of the 16-bit exact equity of the table."""
     wrong = connection.sql(
         "select count(*), count(*) filter (abs(2 * win_chance(a.chances, b.chances) - 1 - one_sided_equity) > 1.6e-5) "
         "from bearoff_error join bearoff_one_sided a on a.position_index = on_roll_index "
@@ -176,7 +176,7 @@ def test_cube_value(connection: Connection, pairs: list[tuple[Fraction, Fraction
 
 
 def cube_decision(owner: str, no_double: Fraction, opponent_owned: Fraction) -> str:
-    """The right action from what each is worth to the player on roll; ties double, and the opponent takes below 1."""
+    """The best action from equities of the player on roll; ties double, and the opponent takes below 1."""
     if owner == "opponent":
         return "no double"
     verb = {"centered": "double", "on_roll": "redouble"}[owner]
@@ -188,7 +188,7 @@ def cube_decision(owner: str, no_double: Fraction, opponent_owned: Fraction) -> 
 
 
 def check_cube_actions(connection: Connection, positions: Sequence[tuple[Fraction, ...]]) -> set[str]:
-    """Compare SQL's actions with those from the four equities of each position, for every owner; returns them."""
+    """Compare SQL's actions with those of the twin, for every owner, and return them."""
     columns = [[float(equity) for equity in column] for column in zip(*positions, strict=True)]
     seen = set()
     for owner in ("centered", "on_roll", "opponent"):
@@ -217,7 +217,7 @@ def test_cube_actions_of_every_combination(connection: Connection) -> None:
 
 
 def test_cube_actions_of_exact_positions(connection: Connection) -> None:
-    """Ties of exact equities stay ties as doubles."""
+    """Ties of exact equities are ties in floating point too."""
     small = layouts(3, 3)[1:]
     positions = [exact_equities(on_roll, opponent) for on_roll in small for opponent in small]
     assert check_cube_actions(connection, positions) == ACTIONS - {"too good to double"}
@@ -256,7 +256,7 @@ def test_unknown_cube_owner_is_refused(connection: Connection) -> None:
         one(connection, "best_cube_action(0, 0, 0, 0, cube_owner := 'white')")
 
 
-def test_cube_action_of_every_position_is_that_of_python(connection: Connection, small_root: Any) -> None:
+def test_cube_actions_equal_python_in_every_position(connection: Connection, small_root: Any) -> None:
     rows = connection.execute(
         "select cubeless, owned, centered, opponent_owned, best_cube_action(cubeless, owned, centered, opponent_owned) "
         f"from read_parquet('{small_root}/bearoff_two_sided/3x3/*/table.parquet')"
@@ -267,7 +267,7 @@ def test_cube_action_of_every_position_is_that_of_python(connection: Connection,
 
 
 def test_macros_run_in_older_clients() -> None:
-    """DuckDB 2 stores `if(...)` as a function; the clients before it have none, they read it as CASE."""
+    """DuckDB 2 stores `if(...)` as a function, which older clients lack."""
     folders = ("macros", "lookups", "views")
     texts = [path.read_text() for folder in folders for path in sorted(SQL.glob(f"*/{folder}/*.sql"))]
     code = re.sub(r"--.*|'[^']*'", "", "\n".join(texts))

@@ -1,4 +1,4 @@
-"""Match equity in SQL: macros against Python, the view of differences, and wrong scores."""
+"""Tests of match equity in SQL: macros against Python, the view of differences, and invalid scores."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def met(small_root: Path) -> MatchEquity:
     return find_met(bgdata.open_warehouse(small_root), NAME)
 
 
-def test_chances(connection: duckdb.DuckDBPyConnection, met: MatchEquity) -> None:
-    """Columns of the caller that are named like those of the view are the caller's."""
+def test_mwc_macro_equals_python(connection: duckdb.DuckDBPyConnection, met: MatchEquity) -> None:
+    """Columns of the caller with names of the view's columns are used."""
     rows = connection.sql(
         "select away, opponent_away, is_post_crawford, mwc, mwc(met, away, opponent_away, is_post_crawford) as found "
         f"from match_equity where met = '{NAME}'"
@@ -65,7 +65,7 @@ def test_take_points_and_gammon_values(connection: duckdb.DuckDBPyConnection, me
         (f"'{NAME}', 0, 0", "expected one winner of the match, got 0-away 0-away"),
     ],
 )
-def test_scores_that_no_table_has(connection: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
+def test_invalid_scores_are_errors(connection: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
     with pytest.raises(duckdb.Error, match=message):
         connection.sql(f"select mwc({arguments})").fetchall()
 
@@ -74,7 +74,7 @@ def test_score_beyond_the_table_is_an_error(small_root: Path) -> None:
     assert "expected one winner" in error_of(run(small_root, "query", f"select mwc('{NAME}', 0, 0)"), 1)
 
 
-def test_differences(connection: duckdb.DuckDBPyConnection, small_root: Path, met: MatchEquity) -> None:
+def test_differences_between_tables(connection: duckdb.DuckDBPyConnection, small_root: Path, met: MatchEquity) -> None:
     sample = find_met(bgdata.open_warehouse(small_root), "sample")
     rows = connection.sql(
         "select is_post_crawford, away, opponent_away, mwc, other_mwc, difference from match_equity_differences "
@@ -99,7 +99,7 @@ def test_differences(connection: duckdb.DuckDBPyConnection, small_root: Path, me
     ],
 )
 def test_damaged_table_is_refused(small_root: Path, name: str, value: float | None, message: str) -> None:
-    """As where a file was damaged that keeps its size."""
+    """For example a damaged file of the same size."""
     table = bgdata.open_warehouse(small_root).open("match_equity", "published-12")
     arrays = {key: np.array(values) for key, values in table.arrays().items()}
     if value is None:
@@ -111,7 +111,7 @@ def test_damaged_table_is_refused(small_root: Path, name: str, value: float | No
         met_of_arrays(arrays, "published-12")
 
 
-def test_tables_of_the_warehouse_by_name(small_root: Path, tmp_path: Path) -> None:
+def test_tables_are_found_by_name(small_root: Path, tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     assert find_met(warehouse, "sample").mwc(1, 2) == 0.7
     have = f"published-12, {NAME}, sample"  # the first is the input of others

@@ -1,4 +1,4 @@
-"""Legal plays in plain SQL, macros alone, against the independent twin of the rules and the texts of Python."""
+"""Tests of legal plays in plain SQL, against the twin of the rules and texts of Python."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def board_of(checkers: dict[int, int]) -> Board:
 
 @pytest.fixture(scope="module")
 def macros() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A client that has nothing but the macros."""
+    """A client with only the macros."""
     with duckdb.connect() as connection:
         connection.execute("set threads = 1")
         all_kinds().sql.run(connection, "macros")
@@ -73,7 +73,7 @@ def all_boards() -> dict[str, list[Board]]:
 
 @pytest.mark.slow
 @each("boards", all_boards)
-def test_all_rolls(macros: duckdb.DuckDBPyConnection, boards: list[Board]) -> None:
+def test_plays_of_all_rolls_equal_the_twin(macros: duckdb.DuckDBPyConnection, boards: list[Board]) -> None:
     found = answers(macros, boards)
     for (id_, high, low), listed in found.items():
         position = Position(id_)
@@ -84,8 +84,8 @@ def test_all_rolls(macros: duckdb.DuckDBPyConnection, boards: list[Board]) -> No
     assert len(ROLLS) * len({tuple(board) for board in boards}) == len(found)
 
 
-def test_the_rules_that_are_easy_to_miss_were_met(macros: duckdb.DuckDBPyConnection) -> None:
-    """By the positions above: or the test of all rolls would pass without them."""
+def test_positions_cover_the_difficult_rules(macros: duckdb.DuckDBPyConnection) -> None:
+    """Otherwise the test of all rolls could pass without them."""
     found = answers(macros, [board_of(each) for each in PLACES.values()])
     texts = {text for listed in found.values() for text, _ in listed}
     assert "no play" in texts
@@ -115,7 +115,7 @@ def test_invalid_id_is_null(macros: duckdb.DuckDBPyConnection, position_id: str 
     assert macros.execute(query, [position_id] * 3).fetchall() == [(None, None, None)]
 
 
-def test_the_text_of_a_play(macros: duckdb.DuckDBPyConnection) -> None:
+def test_text_of_a_play(macros: duckdb.DuckDBPyConnection) -> None:
     for play in legal_plays(START, "31"):
         found = macros.execute("select play_text(?, 1, 3, ?)", [START.id, play.next_position.id]).fetchall()
         assert found == [(str(play),)]

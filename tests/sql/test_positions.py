@@ -1,4 +1,4 @@
-"""Position functions of SQL against Python's: as plain macros in any client, and as the vectorised ones of ours."""
+"""Tests of SQL's position functions against Python, as plain macros and as vectorised functions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def positions() -> list[Position]:
 
 
 def column(connection: Connection, expression: str, type_: str, values: list[Any]) -> list[Any]:
-    """The expression of each value, called `x`, in order."""
+    """Values of an expression of `x`, for each value in order."""
     rows = connection.execute(
         f"select {expression} from (select unnest(?::{type_}[]) as x, unnest(range(?)) as n) order by n",
         [values, len(values)],
@@ -44,7 +44,7 @@ def column(connection: Connection, expression: str, type_: str, values: list[Any
 
 
 def python_answers(position: Position) -> tuple[Any, ...]:
-    """What FUNCTIONS should say."""
+    """The expected results of FUNCTIONS."""
     name = position_class(position).name.lower().partition("_")[0]
     return list(position.flip().board), name, position.id
 
@@ -60,7 +60,7 @@ def test_every_position_of_random_games(connection: Connection) -> None:
     assert column(connection, "board(x)", "varchar", ids) == boards
 
 
-def test_finished_games(connection: Connection) -> None:
+def test_finished_positions(connection: Connection) -> None:
     empty = Position((0,) * 26)
     for board in ([0] * 26, [0, 1, *[0] * 24], [0] * 24 + [-15, 0], [*[0] * 25, 1]):
         position = Position(board)
@@ -92,7 +92,7 @@ NO_BOARDS: list[Board | None] = [
 ]
 
 
-def test_lists_that_are_not_boards(connection: Connection) -> None:
+def test_invalid_boards_give_null(connection: Connection) -> None:
     for name in FUNCTIONS:
         assert column(connection, f"{name}(x)", "tinyint[]", NO_BOARDS) == [None] * len(NO_BOARDS)
         assert column(connection, f"{name}(x)", "integer[]", [[1000, *START.board[1:]]]) == [None]
@@ -101,8 +101,8 @@ def test_lists_that_are_not_boards(connection: Connection) -> None:
     assert column(connection, "pip_count(x)", "tinyint[]", [None, [], [None] * 26]) == [None] * 3
 
 
-def test_corrupted_boards(connection: Connection) -> None:
-    """Legal or not, and if legal then as Python says."""
+def test_corrupted_boards_equal_python(connection: Connection) -> None:
+    """Legality and, for legal boards, all results."""
     chance = random.Random("boards")
     played: list[Board] = games().boards.tolist()
     boards = [list(chance.choice(played)) for _ in range(3000)]
@@ -127,12 +127,12 @@ NO_IDS = [
 ]
 
 
-def test_texts_that_are_not_position_ids(connection: Connection) -> None:
+def test_invalid_position_ids_give_null(connection: Connection) -> None:
     assert column(connection, "board(x)", "varchar", NO_IDS) == [None] * len(NO_IDS)
     assert connection.sql("select board(null)").fetchall() == [(None,)]
 
 
-def test_corrupted_position_ids(connection: Connection) -> None:
+def test_corrupted_position_ids_equal_python(connection: Connection) -> None:
     chance = random.Random("ids")
     texts = []
     for _ in range(5000):

@@ -1,4 +1,4 @@
-"""Views of the catalog against manifests, arrays and each other."""
+"""Tests of views of the catalog, against manifests, arrays and each other."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from tests.together import each
 
 pytestmark = pytest.mark.catalog
 
-# what the smallest network and the smallest matches with the cube are made from
+# inputs of the smallest network and the smallest matches with the cube
 INPUTS = {"bearoff_two_sided/6x6", "bearoff_one_sided/6x15", "bearoff_gammon/6x15", "match_equity/published-12"}
 
 
-def test_a_file_creates_the_view_of_its_name() -> None:
+def test_each_file_creates_the_view_of_its_name() -> None:
     views = {path.stem: path.read_text() for path in SQL.glob("*/views/*.sql")}
     created = {name: re.findall(r"^create view (\w+)", text, re.MULTILINE) for name, text in views.items()}
     assert created == {name: [name] for name in views} != {}
 
 
-def test_versions(small_root: Path, fast: duckdb.DuckDBPyConnection) -> None:
+def test_versions_equal_manifests(small_root: Path, fast: duckdb.DuckDBPyConnection) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     rows = fast.sql("from versions").fetchall()
     columns = fast.sql("from versions").columns
@@ -66,7 +66,7 @@ def test_versions(small_root: Path, fast: duckdb.DuckDBPyConnection) -> None:
             assert value == getattr(manifest, name), name
 
 
-def test_the_opening_book_is_best_and_second_best_plays(fast: duckdb.DuckDBPyConnection) -> None:
+def test_opening_book_has_best_and_second_best_plays(fast: duckdb.DuckDBPyConnection) -> None:
     rows = fast.sql(
         "select decision, play, equity, standard_error, loss, loss_standard_error, trials from openings"
     ).fetchall()
@@ -82,13 +82,13 @@ def test_the_opening_book_is_best_and_second_best_plays(fast: duckdb.DuckDBPyCon
         assert row[7:] == (len(plays), sum(play[5] for play in plays))
 
 
-def test_versions_name_the_whole_manifest(fast: duckdb.DuckDBPyConnection) -> None:
+def test_versions_have_the_whole_manifest(fast: duckdb.DuckDBPyConnection) -> None:
     columns = fast.sql("from versions").columns
     assert set(columns) == {field.name for field in fields(Manifest)} | {"version", "is_current", "bytes"}
 
 
 class SecondRevision(BearoffGammon):
-    """As if the recipe had changed."""
+    """The kind with a newer revision."""
 
     revision = 2
 
@@ -111,7 +111,7 @@ def test_only_the_newest_version_is_current(warehouse: Warehouse) -> None:
     assert {row[0] for row in current} == expected | INPUTS
 
 
-def test_positions_are_those_of_the_one_sided_tables(fast: duckdb.DuckDBPyConnection) -> None:
+def test_positions_equal_those_of_the_one_sided_tables(fast: duckdb.DuckDBPyConnection) -> None:
     assert fast.sql("from bearoff_positions").columns == [
         "variant", "position_index", "points", "checkers", "pip_count",
     ]  # fmt: skip
@@ -132,7 +132,7 @@ def test_positions_are_all_layouts(fast: duckdb.DuckDBPyConnection) -> None:
     assert rows == expected
 
 
-def test_error_summary_is_what_the_manifest_states(small_root: Path, fast: duckdb.DuckDBPyConnection) -> None:
+def test_error_summary_equals_the_manifest(small_root: Path, fast: duckdb.DuckDBPyConnection) -> None:
     table = bgdata.open_warehouse(small_root).open("bearoff_error", "3x3")
     rows = fast.sql("from bearoff_error_summary")
     (found,) = [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
@@ -159,7 +159,7 @@ def rows_of(root: Path, query: str) -> list[dict[str, Any]]:
 
 
 def test_largest_errors_of_one_sided_tables(small_root: Path) -> None:
-    """Rows of bearoff_error with the layouts of both indexes, and a Position ID of both."""
+    """Rows of bearoff_error with both layouts, and their Position ID."""
     found = rows_of(
         small_root,
         "select *, position_id(bearoff_board(on_roll_points, opponent_points)) as id from bearoff_error_positions",
@@ -195,8 +195,8 @@ def test_invalid_layouts_have_no_board(small_root: Path, layouts: str) -> None:
     assert rows_of(small_root, f"select bearoff_board({layouts}) as board") == [{"board": None}]
 
 
-def test_benchmark_losses(small_root: Path) -> None:
-    """Every decision of the scores, with who played on what, and the plays by name."""
+def test_benchmark_losses_have_all_decisions(small_root: Path) -> None:
+    """With players, benchmarks and texts of plays."""
     found = rows_of(
         small_root,
         "select *, play_text(position_id, die1, die2, next_position_id) as play, "
@@ -224,7 +224,7 @@ def test_benchmark_losses(small_root: Path) -> None:
 
 
 def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Its decisions have other numbers: rows would name the wrong positions."""
+    """Its decisions have other numbers, so rows would have wrong positions."""
     kind = warehouse.kinds["gnubg_benchmark"]
     (path,) = kind.computation.write_sample(tmp_path)  # type: ignore[attr-defined]
     path.write_text(path.read_text() + "# another file\n")
@@ -239,7 +239,7 @@ def test_scores_of_another_benchmark_are_left_out(warehouse: Warehouse, tmp_path
         assert connection.sql(query).fetchall() != [(0,)]
 
 
-def test_lineage_has_what_manifests_and_recipes_say(small_root: Path) -> None:
+def test_lineage_equals_manifests_and_recipes(small_root: Path) -> None:
     found = rows_of(small_root, "from lineage")
     versions = {table.name: table.manifest for table in bgdata.open_warehouse(small_root).versions()}
     recorded = {
@@ -263,7 +263,7 @@ def test_lineage_has_what_manifests_and_recipes_say(small_root: Path) -> None:
 
 
 def test_lineage_of_a_network_that_names_versions(warehouse: Warehouse) -> None:
-    """Its start and labels are no inputs of the recipe, but they are of the lineage."""
+    """Its start and labels are in the lineage, although they are not inputs of the recipe."""
     kind = warehouse.kinds["supervised_network"]
     start = warehouse.open("network", "tiny")
     labels = warehouse.open("selfplay_labels", kind.smallest.labels[0].versions[0].variant)
@@ -319,7 +319,7 @@ assert not [module for module in sys.modules if module.partition(".")[0] in ("bg
 
 
 def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> None:
-    """DuckDB alone, in another folder, and without extensions to fetch."""
+    """DuckDB alone, in another folder, and without downloading extensions."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", ANYONE, str(small_root / "catalog.duckdb")],
         capture_output=True, text=True, timeout=600, cwd=tmp_path, check=False,
@@ -369,7 +369,7 @@ def test_any_client_can_query_everything(small_root: Path, tmp_path: Path) -> No
     assert found.pop("bearoff_match_decisions") == str((20 - 1) ** 2)  # pairs of layouts that are not over
     assert "match_equity_differences" in found
     assert found.pop("bearoff_error_positions") == str(rows["bearoff_error"])
-    assert found.pop("benchmark_differences") == "0"  # nobody to compare with
+    assert found.pop("benchmark_differences") == "0"  # no other player to compare with
     assert found.pop("ladder_by_play") == str(rows["ladder"])
     assert found.pop("benchmark_choices") == found.pop("benchmark_losses") == str(rows["benchmark_scores"])
     assert found.pop("reference_errors") == str(

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pytest
 
-from bgdata.errors import InvalidParameterError
+from bgdata.errors import CheckFailedError, InvalidParameterError
 from bgdata.store.arrays import Array
-from bgdata.store.job import Settings, Work
+from bgdata.store.dataset import Build, Computed, FlatArray, Recheck, sample_text
+from bgdata.store.executors import Cluster, InProcess
+from bgdata.store.handed import HandedVersion, Settings
+from bgdata.store.shards import WayBack, Work, compute_shards, ranges
+from bgdata.store.table import Table
+from tests.store.toy import Count, Squares
 
 
 def squares(settings: Settings, begin: int, end: int) -> dict[str, Array]:
@@ -31,3 +42,73 @@ def squares(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 def work(**settings: str | int) -> Work:
     """`squares` with settings."""
     return Work("tests.store.sharing:squares", settings)
+
+
+class PartedSquares(Squares):
+    """Squares in parts of four numbers, each with as many digits as the square of the number has."""
+
+    part_items = 4
+    log = ""
+    author = "a"
+    arrays: ClassVar[tuple[FlatArray, ...]] = (
+        FlatArray("square", "int64", "number", "Squares"),
+        FlatArray("digits", "int8", "digit", "Their digits"),
+        FlatArray("first_digits", "int64", "number, and one past the last", "Where its digits begin"),
+        FlatArray("author", "uint8", "byte", "Who computed them", is_shared=True),
+    )
+
+    def item_count(self, parameters: Count, _inputs: Mapping[str, Table]) -> int:
+        return parameters.count
+
+    def compute(self, build: Build[Count]) -> None:
+        items = build.items(build.parameters.count)
+        wanted = work(**({"log": self.log} if self.log else {}))
+        squares = [shard["square"] for shard in compute_shards(build.job, "numbers", wanted, ranges(items, 2))]
+        texts = [str(number) for number in np.concatenate(squares).tolist()]
+        build.job.save("square", np.concatenate(squares))
+        build.job.save("digits", np.array([int(letter) for text in texts for letter in text], np.int8))
+        build.job.save("first_digits", np.cumsum([0, *map(len, texts)]))
+        build.job.save("author", np.frombuffer(self.author.encode(), np.uint8) + items.start * (self.author == "b"))
+
+    def batches(self, computed: Computed[Count]) -> Iterator[pa.RecordBatch]:
+        squares = computed.arrays["square"]
+        for start in range(0, len(squares), self.row_group_rows):
+            values = squares[start : start + self.row_group_rows]
+            numbers = np.arange(start, start + len(values), dtype=np.int32) + computed.first_row
+            yield pa.record_batch({"number": numbers, "square": np.ascontiguousarray(values)})
+
+    def check_sample(self, recheck: Recheck[Count]) -> str:
+        items = recheck.items(recheck.parameters.count)
+        if recheck.table.array("square").tolist() != [number**2 for number in items]:
+            raise CheckFailedError(f"expected squares from {items.start} on in {recheck.table.name}, found others")
+        return sample_text(len(items), len(items))
+
+
+class Elsewhere(Cluster):
+    """A cluster of this process, which takes what is sent as another machine would."""
+
+    def __init__(self, through: str = "") -> None:
+        super().__init__(InProcess(), through)
+
+    def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        return super().submit(*pickle.loads(pickle.dumps((function, *given))), **named)
+
+
+def hide_from_workers(monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path) -> None:
+    """Have workers find no version in a folder, nor write into it; what they fetch goes into another."""
+    is_in = HandedVersion.is_in
+    monkeypatch.setattr(
+        HandedVersion, "is_in", lambda self, place: not place.is_relative_to(folder) and is_in(self, place)
+    )
+    monkeypatch.setattr(WayBack, "_is_seen", lambda _: False)
+    for module in ("handed", "through"):
+        monkeypatch.setattr(f"bgdata.store.{module}.cache_folder", lambda: cache)
+
+
+def doubles(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """Twice the squares of a range, from the version of them that was handed on; who computed them is in a file. In a
+    process with BGDATA_TEST_SLOW it takes so many seconds."""
+    time.sleep(float(os.environ.get("BGDATA_TEST_SLOW", "0.1")))
+    with Path(str(settings["log"])).open("a") as log:
+        log.write(f"{os.environ.get('HOME')}\n")
+    return {"double": 2 * np.asarray(Table(Path(str(settings["squares"]))).array("square")[begin:end])}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from bgdata.errors import CorruptFileError, MissingTableError, StorageError
-from bgdata.store.arrays import ArrayWriter, map_array, save_array, values_digest
+from bgdata.store.arrays import ArrayWriter, map_array, release_pages, save_array, values_digest
 from tests.store.processes import bare_thread
 from tests.together import each
 
@@ -209,6 +209,27 @@ def test_only_large_files_are_read_page_by_page(
     of_file = Path("/proc/self/smaps").read_text().split(str(saved), 1)[1]
     flags = next(line for line in of_file.splitlines() if line.startswith("VmFlags"))
     assert ("rr" in flags.split()) is (scattered and saved.stat().st_size >= large)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what is resident")
+def test_pages_that_are_let_go_are_read_again(tmp_path: Path) -> None:
+    path, values = tmp_path / "values.npy", np.arange(1 << 20)
+    save_array(path, values)
+    found = map_array(path)
+
+    def resident() -> int:
+        """Kibibytes of the map that are memory of this process."""
+        lines = Path("/proc/self/smaps").read_text().splitlines()
+        first = next(n for n, line in enumerate(lines) if line.endswith(str(path)))
+        return next(int(line.split()[1]) for line in lines[first:] if line.startswith("Rss:"))
+
+    assert found.sum() == values.sum()
+    assert resident() > 4096
+    release_pages(found[5:9])  # of a view too: all that it is a view of
+    assert resident() == 0
+    assert np.array_equal(found, values)
+    release_pages(values)  # which is no map: its values would be lost
+    assert np.array_equal(found, values)
 
 
 def test_digest_is_stated_by_hand() -> None:

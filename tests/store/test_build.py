@@ -48,7 +48,7 @@ def test_a_version_and_its_inputs(toys: Warehouse) -> None:
     ]
     assert len(whole_versions(toys)) == 2
     assert {path.name for path in toys.root.iterdir()} == {
-        "squares", "square_sums", "catalog.duckdb", ".catalog.place", ".catalog.seal", ".staging",
+        "squares", "square_sums", "catalog.duckdb", ".catalog.index", ".catalog.place", ".catalog.seal", ".staging",
     }  # fmt: skip
     assert list(toys.staging.iterdir()) == []
 

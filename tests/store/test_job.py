@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from bgdata.errors import CorruptFileError, InvalidParameterError, StorageError, WorkerError
 from bgdata.store import job as job_module
+from bgdata.store import shards as shards_module
 from bgdata.store import storage
 from bgdata.store.arrays import map_array
 from bgdata.store.executors import InProcess, open_executor
-from bgdata.store.job import Job, Work, compute_shards, ranges, read_shard, write_shard
+from bgdata.store.job import Job
+from bgdata.store.shards import Work, compute_shards, ranges, read_shard, write_shard
 from bgdata.store.storage import sha256_file
 from tests.store.sharing import work
 from tests.store.toy import Notes
@@ -394,8 +396,8 @@ class Waiting(Executor):
 def test_few_parts_are_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many there are; the arrays come in order all the same."""
     executor = Waiting()
-    monkeypatch.setattr(job_module, "MOST_ASKED", 5)
-    monkeypatch.setattr(job_module, "SimpleQueue", executor.queue)
+    monkeypatch.setattr(shards_module, "MOST_ASKED", 5)
+    monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
     notes = Notes()
     job = Job(tmp_path, notes, executor=executor)
     shards = list(compute_shards(job, "numbers", work(), ranges(40, 1)))
@@ -406,8 +408,8 @@ def test_few_parts_are_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_parts_that_nobody_needs_any_more_are_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executor = Waiting()
-    monkeypatch.setattr(job_module, "MOST_ASKED", 5)
-    monkeypatch.setattr(job_module, "SimpleQueue", executor.queue)
+    monkeypatch.setattr(shards_module, "MOST_ASKED", 5)
+    monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
     job = Job(tmp_path, Notes(), executor=executor)
     with pytest.raises(InvalidParameterError, match="got 4"):
         list(compute_shards(job, "numbers", work(refuse=4), ranges(40, 1)))

@@ -6,70 +6,27 @@ import functools
 import json
 import random
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bgdata.errors import CheckFailedError, ManifestFormatError
 from bgdata.store.arrays import PartedArray
-from bgdata.store.dataset import Build, Computed, FlatArray, Recheck, sample_text
+from bgdata.store.dataset import Build
 from bgdata.store.executors import open_executor
-from bgdata.store.job import compute_shards, ranges
 from bgdata.store.manifest import FILE_NAME, PARTS_FORMAT, SEAL, Manifest, load_manifest, parse_manifest
-from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
-from tests.store import processes, sharing
-from tests.store.toy import Count, Notes, Squares, overwrite, problems, toy_warehouse, whole_versions
+from tests.store import processes
+from tests.store.sharing import PartedSquares
+from tests.store.toy import Count, Notes, overwrite, problems, toy_warehouse, whole_versions
 
 pytestmark = pytest.mark.catalog
 KILLED = -signal.SIGKILL
 TEN = Count(10)
-
-
-class PartedSquares(Squares):
-    """Squares in parts of four numbers, each with as many digits as the square of the number has."""
-
-    part_items = 4
-    log = ""
-    author = "a"
-    arrays: ClassVar[tuple[FlatArray, ...]] = (
-        FlatArray("square", "int64", "number", "Squares"),
-        FlatArray("digits", "int8", "digit", "Their digits"),
-        FlatArray("first_digits", "int64", "number, and one past the last", "Where its digits begin"),
-        FlatArray("author", "uint8", "byte", "Who computed them", is_shared=True),
-    )
-
-    def item_count(self, parameters: Count, _inputs: Mapping[str, Table]) -> int:
-        return parameters.count
-
-    def compute(self, build: Build[Count]) -> None:
-        items = build.items(build.parameters.count)
-        work = sharing.work(**({"log": self.log} if self.log else {}))
-        squares = [shard["square"] for shard in compute_shards(build.job, "numbers", work, ranges(items, 2))]
-        texts = [str(number) for number in np.concatenate(squares).tolist()]
-        build.job.save("square", np.concatenate(squares))
-        build.job.save("digits", np.array([int(letter) for text in texts for letter in text], np.int8))
-        build.job.save("first_digits", np.cumsum([0, *map(len, texts)]))
-        build.job.save("author", np.frombuffer(self.author.encode(), np.uint8) + items.start * (self.author == "b"))
-
-    def batches(self, computed: Computed[Count]) -> Iterator[pa.RecordBatch]:
-        squares = computed.arrays["square"]
-        for start in range(0, len(squares), self.row_group_rows):
-            values = squares[start : start + self.row_group_rows]
-            numbers = np.arange(start, start + len(values), dtype=np.int32) + computed.first_row
-            yield pa.record_batch({"number": numbers, "square": np.ascontiguousarray(values)})
-
-    def check_sample(self, recheck: Recheck[Count]) -> str:
-        items = recheck.items(recheck.parameters.count)
-        if recheck.table.array("square").tolist() != [number**2 for number in items]:
-            raise CheckFailedError(f"expected squares from {items.start} on in {recheck.table.name}, found others")
-        return sample_text(len(items), len(items))
 
 
 def parted(root: Path, **changes: str) -> Warehouse:

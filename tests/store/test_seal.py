@@ -14,7 +14,7 @@ import pytest
 import bgdata
 from bgdata.kinds import SQL
 from bgdata.process import cache_folder
-from bgdata.store import build, catalog
+from bgdata.store import build, catalog, survey
 from bgdata.store.catalog import is_stale, write_catalog
 from bgdata.store.locked_sql import QueryLimits, reading_query
 from bgdata.store.registry import Kinds
@@ -217,13 +217,19 @@ def write_forged(warehouse: Warehouse, *_: object) -> None:
         connection.execute("create view squares as select 0 as square")
 
 
+def seal_anew(warehouse: Warehouse) -> None:
+    """As whoever wrote the catalog does, for the warehouse as it is now."""
+    state = catalog.catalog_state(warehouse)
+    catalog.seal(warehouse, state, catalog.code_of(warehouse, state, warehouse.catalog))
+
+
 def forge_with_own_seal(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
     """Sealed by somebody with another key."""
     write_forged(warehouse)
     key = cache_folder() / "key"
     mine = key.read_bytes()
     key.write_bytes(bytes(32))
-    catalog.seal(warehouse, catalog.catalog_state(warehouse), warehouse.catalog.read_bytes())
+    seal_anew(warehouse)
     key.write_bytes(mine)
 
 
@@ -235,7 +241,7 @@ def forge_without_code(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
 def seal_with_no_key(warehouse: Warehouse, patch: pytest.MonkeyPatch) -> None:
     """Nor does one who has no key believe what others without one say."""
     patch.setenv("BGDATA_CACHE", "/dev/null/none")
-    catalog.seal(warehouse, catalog.catalog_state(warehouse), warehouse.catalog.read_bytes())
+    seal_anew(warehouse)
 
 
 def lose_the_key(*_: object) -> None:
@@ -356,7 +362,7 @@ def test_key_is_private(declared: Warehouse, tmp_path: Path, monkeypatch: pytest
     write_catalog(declared)
     key = tmp_path / "new" / "cache" / "key"
     assert key.stat().st_mode & 0o777 == 0o600
-    assert len(key.read_bytes()) == catalog.KEY_BYTES == len(catalog.own_key())
+    assert len(key.read_bytes()) == survey.KEY_BYTES == len(survey.own_key())
     assert key.read_bytes() not in (declared.root / catalog.SEAL_NAME).read_bytes()
     assert ask(declared, WHERE) == "catalog"
 

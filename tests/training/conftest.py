@@ -1,4 +1,4 @@
-"""A player that has learned for some seconds, weak but sane, and a warehouse of labels to learn from."""
+"""A weak but plausible player, trained for some seconds, and a warehouse of labels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def trained(recipe: TemporalDifferenceRecipe, rounds: int | None = None) -> Trai
 
 @pytest.fixture
 def labels_root(tmp_path: Path) -> Path:
-    """Folder of a warehouse with two labelled versions, one of half as many rows."""
+    """A warehouse with two labelled versions, one with half as many rows."""
     write_labels(tmp_path, CONTACT, label_boards())
     write_labels(tmp_path, LABELS, sample_boards(25, seed=2))
     return tmp_path
@@ -37,11 +37,11 @@ def labels_root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def labels(labels_root: Path) -> Warehouse:
-    """That warehouse."""
+    """The warehouse of `labels_root`."""
     return bgdata.open_warehouse(labels_root)
 
 
 @pytest.fixture(scope="session")
 def tiny() -> Trainer:
-    """The whole run of TINY. Only to be read."""
+    """The finished run of TINY. Read-only."""
     return trained(TINY)

@@ -1,4 +1,4 @@
-"""Versions with labels, written straight into a warehouse: what a feed reads of them is true, the rest is empty."""
+"""Versions with labels, written directly into a warehouse: the parts that a feed reads are valid, the rest is empty."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONTACT, LABELS = "gnubg_training/contact", "rollout_labels/some"
 
 
 def small_blocks(warehouse: Warehouse, kind: Any = CONTACT, **options: Any) -> Feed:
-    """A feed that reads 100 rows at a time, and has 300 of them in memory."""
+    """A feed that reads 100 rows at a time, and keeps 300 of them in memory."""
     feed = warehouse.batches(kind, **{"batch_size": 64, **options})
     recipe = replace(feed.recipe, block_rows=100, pool_blocks=3)
     return Feed(warehouse, recipe, begin=feed.begin, epochs=feed.epochs)
@@ -47,7 +47,7 @@ def label_boards() -> Boards:
 
 
 def sample_chances(count: int) -> Array:
-    """float32[count, 5] chances that tell the rows apart."""
+    """float32[count, 5]: different chances for each row."""
     win = (np.arange(1, count + 1) / (count + 1)).astype(np.float32)
     rest = np.minimum(win, 1 - win)
     return np.stack([win, rest / 2, rest / 8, rest / 4, rest / 16], axis=1).astype(np.float32)
@@ -56,27 +56,36 @@ def sample_chances(count: int) -> Array:
 def write_labels(
     root: Path, name: str, boards: Boards, chances: Array | None = None, games: Array | None = None, source: str = ""
 ) -> str:
-    """Publish labelled positions as `kind/variant` of a warehouse, with the games of seed 5 if given; the version."""
-    arrays = {
-        "boards": boards,
-        "chances": sample_chances(len(boards)) if chances is None else chances,
-        "classes": position_classes(np.ascontiguousarray(boards)).astype(np.uint8),
-    }
+    """Publish labelled positions as `kind/variant` of a warehouse, with the games of seed 5 if given; returns the
+    version."""
+    arrays = labelled(boards, chances)
     return write_version(root, name, arrays if games is None else arrays | split_by(games), source)
 
 
+def labelled(boards: Boards | int, chances: Array | None = None) -> dict[str, Array]:
+    """The arrays of labelled positions, or of this many sample positions."""
+    chosen = label_boards()[:boards] if isinstance(boards, int) else boards
+    return {
+        "boards": chosen,
+        "chances": sample_chances(len(chosen)) if chances is None else chances,
+        "classes": position_classes(np.ascontiguousarray(chosen)).astype(np.uint8),
+    }
+
+
 def split_by(games: Array) -> dict[str, Array]:
-    """The arrays that tell of games of seed 5."""
+    """The arrays of games of seed 5."""
     return {"games": games, "splits": splits_of_games(5, games)}
 
 
 def write_benchmark(root: Path, name: str, decisions: Boards, plays: Boards) -> str:
-    """Publish a benchmark: positions before the roll, and those after plays, the opponent on roll."""
+    """Publish a benchmark: positions before the roll, and positions after plays, the opponent on roll."""
     return write_version(root, f"gnubg_benchmark/{name}", {"decisions_boards": decisions, "plays_boards": plays})
 
 
-def write_version(root: Path, name: str, arrays: Mapping[str, Array], source: str = "") -> str:
-    """Publish arrays as a version of `kind/variant`; its name."""
+def write_version(
+    root: Path, name: str, arrays: Mapping[str, Array], source: str = "", recipe: Mapping[str, Any] | None = None
+) -> str:
+    """Publish arrays as a version of `kind/variant` with the parameters of a recipe; returns its name."""
     digest = values_digest(arrays)
     folder = root / name / f"r1-{digest[:8]}"
     folder.mkdir(parents=True)
@@ -87,7 +96,7 @@ def write_version(root: Path, name: str, arrays: Mapping[str, Array], source: st
         dataset=kind,
         variant=variant,
         revision=1,
-        parameters={"seed": 5},
+        parameters=dict(recipe or {"seed": 5}),
         recipe_key="0" * 64,
         digest=digest,
         inputs={"source": source} if source else {},

@@ -1,4 +1,4 @@
-"""Learning against finite differences in double precision, and what a fixed small set can be trained."""
+"""Training against finite differences in double precision, and on a small fixed set."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def targets(boards: Boards, seed: int = 4) -> Chances:
 
 
 def train(networks: FloatNetworks, boards: Boards, wanted: Chances, rate: float = 0.1, squared: bool = False) -> None:
-    """Every network learns the boards of its class, in order."""
+    """Train every network on the boards of its class, in order."""
     classes = np.array([network_of(number) for number in position_classes(boards)])
     order = np.argsort(classes, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(classes, minlength=3))])
@@ -66,7 +66,7 @@ def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
         steps = largest = 0.0
         for old, new, right in zip(numbers(layers), numbers(found), numbers(expected), strict=True):
             change, wanted_change = np.subtract(new, old), np.subtract(right, old)
-            # derivatives of the squashing fraction are a little off v (1 - v); weights are single precision
+            # derivatives of the approximated logistic function differ slightly from v (1 - v); weights are float32
             assert change == pytest.approx(wanted_change, rel=2e-3, abs=2e-6)
             largest = max(largest, float(np.abs(wanted_change).max()))
             steps += float(np.abs(change).sum())
@@ -77,10 +77,10 @@ def test_one_step_follows_the_gradient(number: int, squared: bool) -> None:
 
 
 def test_impossible_chances_are_not_learned() -> None:
-    """With every target at what the network says, but for a gammon that is impossible, nothing changes."""
+    """If every target equals the output except an impossible gammon, nothing changes."""
     networks = random_floats(0)
     board = np.zeros((1, 26), np.int8)
-    board[0, [3, 22]] = 5, -5  # both have checkers off: no gammons
+    board[0, [3, 22]] = 5, -5  # both sides have checkers off, so gammons are impossible
     said = np.array([outputs(unpacked(networks, 0), encode(InputSet.RACE, board)[0] / 64)], np.float32)
     before, wanted = copy_networks(networks), said.copy()
     wanted[0, 1:] = 1
@@ -91,8 +91,8 @@ def test_impossible_chances_are_not_learned() -> None:
     assert networks.weights != pytest.approx(before.weights, abs=1e-2)
 
 
-def test_positions_are_learned_one_after_the_other() -> None:
-    """In the order that is given: the same as one call for each; another order gives other weights."""
+def test_positions_are_learned_in_order() -> None:
+    """One call equals a call for each position; another order gives other weights."""
     boards = np.ascontiguousarray(sample_boards()[sample_classes() == 2][:20])
     wanted, rate = targets(boards), np.float32(0.3)
     at_once, one_by_one, backwards = (random_floats(1) for _ in range(3))
@@ -106,7 +106,7 @@ def test_positions_are_learned_one_after_the_other() -> None:
     assert not np.array_equal(at_once.weights, backwards.weights)
 
 
-def test_any_number_of_threads() -> None:
+def test_training_does_not_depend_on_threads() -> None:
     results = []
     for count in (1, 2):
         networks = random_floats(1)
@@ -118,8 +118,8 @@ def test_any_number_of_threads() -> None:
 
 
 @pytest.mark.parametrize("squared", [False, True])
-def test_a_small_set_is_learned(squared: bool) -> None:
-    """The mean error on fixed positions with fixed chances falls to a fraction, for the rounded networks as well."""
+def test_small_set_is_learned(squared: bool) -> None:
+    """The mean error on fixed positions with fixed chances falls to a fraction, also for the rounded networks."""
     rows = np.concatenate([np.flatnonzero(which == sample_classes())[:30] for which in range(3)])
     boards = np.ascontiguousarray(sample_boards()[rows])
     wanted = targets(boards)
@@ -138,8 +138,8 @@ def test_a_small_set_is_learned(squared: bool) -> None:
     assert errors[-1] < 0.2 * errors[0]
 
 
-def test_sums_by_halving() -> None:
-    """In the documented order to the last bit: the upper half is added to the lower one, the middle waits."""
+def test_sums_are_by_halving() -> None:
+    """To the last bit in the documented order: the upper half is added to the lower one; a middle item stays."""
     generator = np.random.default_rng(11)
     for count in (1, 2, 3, 7, 8, 120, 121):
         values, row = generator.random((2, count), np.float32) - np.float32(0.5)
@@ -152,7 +152,7 @@ def test_sums_by_halving() -> None:
         assert float(parts[0]) == pytest.approx(float(values.astype(float) @ row.astype(float)), abs=1e-5)
 
 
-def test_new_networks() -> None:
+def test_new_networks_are_small_and_random() -> None:
     input_sets, hidden = SHAPES[1]
     networks = new_networks(input_sets, hidden, seed=9)
     sizes = [[256, 6, 4, 5], [196, 16, 5], [260, 5, 3, 4, 5]]
@@ -171,7 +171,7 @@ def test_new_networks() -> None:
     assert not np.array_equal(new_networks(input_sets, hidden, 10).weights, networks.weights)
 
 
-def test_rounding() -> None:
+def test_rounded_weights_are_nearest_integers() -> None:
     floats = random_floats(1, size=20)
     found = rounded_networks(floats)
     for which in range(3):
@@ -191,7 +191,7 @@ def test_rounding() -> None:
     assert not any(values.flags.writeable for values in found)
 
 
-def test_rounding_cuts_what_does_not_fit() -> None:
+def test_rounding_clips_large_weights() -> None:
     floats = random_floats(0)
     floats.weights[:4] = [9, -9, 1e30, -np.inf]
     floats.biases[:2] = [1e6, -np.inf]

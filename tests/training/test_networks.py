@@ -1,4 +1,4 @@
-"""Networks to start from: the same weights again, and wider ones, or ones with more inputs, that say the same."""
+"""Networks to start from: unchanged after rounding, and wider ones, or ones with more inputs, with the same outputs."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ SAME: tuple[tuple[int, ...], ...] = ((), (), ())
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_rounded_again_they_are_the_same(number: int) -> None:
+def test_rounding_started_networks_changes_nothing(number: int) -> None:
     networks = random_networks(number)
     found = rounded_networks(started_networks(networks, SAME, seed=3))
     for name, expected in networks._asdict().items():
         assert np.array_equal(getattr(found, name), expected)
 
 
-def test_revived_units() -> None:
-    """Units that are 0 everywhere get other weights, and only these; answers stay the same to the last bit."""
+def test_revive_changes_idle_units_only() -> None:
+    """Units that are always 0 get other weights; outputs are the same to the last bit."""
     boards = random_game_positions(20, seed=5).boards
     networks = random_floats(RECTIFIED)
     layers = layer_views(networks, 2)
     idle = [3, len(layers[1][1]) - 1]
-    layers[1][1][idle] = -100  # more than any sum
+    layers[1][1][idle] = -100  # below any sum
     before, known = copy_networks(networks), evaluations(rounded_networks(networks), NO_TABLES, boards)
     count = revive(networks, 2, encode(InputSet(networks.shapes[2, 0]), boards), seed=4)
     assert count >= len(idle)
@@ -52,7 +52,7 @@ def test_revived_units() -> None:
     assert not is_same[idle].any()
     assert not layers[1][1][idle].any()
     values = np.clip(encode(InputSet(networks.shapes[2, 0]), boards) / 64 @ layers[0][0] + layers[0][1], 0, 8)
-    assert (values @ layers[1][0] + layers[1][1])[:, idle].max(axis=0).min() > 0  # they are not 0 everywhere any more
+    assert (values @ layers[1][0] + layers[1][1])[:, idle].max(axis=0).min() > 0  # no longer 0 everywhere
     for which in (0, 1):
         assert np.array_equal(numbers_of(networks, which)[0], numbers_of(before, which)[0])
 
@@ -64,7 +64,7 @@ def test_logistic_units_are_never_idle() -> None:
     assert np.array_equal(networks.weights, before.weights)
 
 
-def test_wider_ones_say_the_same() -> None:
+def test_wider_networks_give_the_same_outputs() -> None:
     networks = random_networks(1)  # 6-4, 16 and 5-3-4 hidden units
     wider = started_networks(networks, ((9, 4), (), (5, 7, 30)), seed=3)
     assert wider.shapes[:, SIZES:].tolist() == [[9, 4, 5, 0], [16, 5, 0, 0], [5, 7, 30, 5]]
@@ -73,12 +73,12 @@ def test_wider_ones_say_the_same() -> None:
     assert np.array_equal(before.sources, after.sources)
     assert np.array_equal(before.chances, after.chances)
     first = wider.weights[: 256 * 9].reshape(256, 9)
-    assert 0 < np.abs(first[:, 6:]).max() <= 0.1  # new units look at something, so that they can learn
+    assert 0 < np.abs(first[:, 6:]).max() <= 0.1  # new units have weights, so that they can learn
     assert not np.array_equal(first[:, 6], first[:, 7])
 
 
-def test_deeper_ones_say_the_same() -> None:
-    """Added layers are last: one as wide as that before it, and one that is wider."""
+def test_deeper_networks_give_the_same_outputs() -> None:
+    """Added layers come last: one as wide as the previous one, and a wider one."""
     networks = rounded_networks(random_floats(RECTIFIED))
     sizes = [row[SIZES : SIZES + row[LAYERS] - 1] for row in networks.shapes.tolist()]
     wanted = ((), (*sizes[1], sizes[1][-1]), (sizes[2][0] + 3, *sizes[2][1:], sizes[2][-1] + 2, sizes[2][-1] + 1))
@@ -89,12 +89,12 @@ def test_deeper_ones_say_the_same() -> None:
     assert set(before.sources.tolist()) == {3, 4, 5}  # all three networks
     assert np.array_equal(before.chances, after.chances)
     weights = layer_views(deeper, 2)[-2][0]
-    assert np.abs(weights[:, sizes[2][-1] :]).min() > 0  # units that are new look at something
+    assert np.abs(weights[:, sizes[2][-1] :]).min() > 0  # new units have weights
     assert np.array_equal(weights[: sizes[2][-1], : sizes[2][-1]], np.eye(sizes[2][-1]))
 
 
-def test_ones_with_more_inputs_say_the_same() -> None:
-    """The crashed network gets those of contact, the contact network has them, the race network keeps its own."""
+def test_added_inputs_keep_the_outputs() -> None:
+    """The crashed network gets contact inputs, the contact network has them, the race network keeps its own."""
     networks = random_networks(1)
     started = started_networks(networks, ((), (17,), ()), seed=3, added=InputSet.CONTACT)
     assert started.shapes[:, :2].tolist() == [[2, 256], [3, 260], [3, 260]]
@@ -104,10 +104,10 @@ def test_ones_with_more_inputs_say_the_same() -> None:
     assert np.array_equal(before.chances, after.chances)
     weights, _ = layer_views(started, 1)[0]
     assert not weights[196:, :16].any()
-    assert np.abs(weights[196:, 16]).min() > 0  # a unit that is new looks at them
+    assert np.abs(weights[196:, 16]).min() > 0  # a new unit uses the new inputs
 
 
-def test_inputs_that_cannot_be_added() -> None:
+def test_invalid_added_inputs_are_refused() -> None:
     message = "^expected networks of tesauro-196 or contact inputs to start from, got tesauro-198$"
     with pytest.raises(InvalidParameterError, match=message):
         started_networks(random_networks(3), SAME, seed=1, added=InputSet.CONTACT)
@@ -127,24 +127,24 @@ def test_inputs_that_cannot_be_added() -> None:
         (((), (), (5, 3, 3)), "expected at least the 5-3-4 hidden units of the contact network .*, got 5-3-3"),
     ],
 )
-def test_hidden_units_that_would_change_answers_are_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
+def test_invalid_hidden_units_are_refused(hidden: tuple[tuple[int, ...], ...], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}$"):
         started_networks(random_networks(1), hidden, seed=1)
 
 
-def test_names_of_features() -> None:
+def test_feature_names_have_revisions() -> None:
     assert feature_names(random_networks(0)) == "race@1 contact@1 contact@1"
 
 
 @pytest.mark.parametrize("activation", Activation)
 @pytest.mark.parametrize(("share", "fits"), [(0.0, False), (0.4, True), (0.5, True), (0.6, True), (1.0, False)])
-def test_sums_that_do_not_fit_are_refused(share: float, fits: bool, activation: Activation) -> None:
-    """No unit is negative, so positive weights and negative ones never add up: a network that trained for long has
-    twice as much room as the sizes of its weights say."""
+def test_sums_beyond_int32_are_refused(share: float, fits: bool, activation: Activation) -> None:
+    """Units are never negative, so positive and negative weights never add up in size: trained networks have twice the
+    room that the sizes of their weights suggest."""
     units = 60
     hidden = ((units, 8) if activation is Activation.RECTIFIED else (units,),) * 3
     floats = new_networks(SHAPES[RECTIFIED][0], hidden, 1, activation)
-    each = 0.75 * 2**31 / (units / 2) / activation.most / LATER_WEIGHT  # half of them reach three quarters of what fits
+    each = 0.75 * 2**31 / (units / 2) / activation.most / LATER_WEIGHT  # half of them reach three quarters of the limit
     layer_views(floats, 2)[1][0][:] = np.where(np.arange(units) < share * units, each, -each)[:, None]
     if fits:
         rounded_networks(floats)
@@ -153,8 +153,8 @@ def test_sums_that_do_not_fit_are_refused(share: float, fits: bool, activation: 
             rounded_networks(floats)
 
 
-def test_new_ones_keep_the_size_of_what_units_give() -> None:
-    """With rectified units, weights of every layer are as large as the number of units below asks for."""
+def test_new_networks_keep_the_size_of_outputs() -> None:
+    """Weights of rectified layers depend on the number of units below."""
     floats = new_networks(*SHAPES[RECTIFIED], 1, Activation.RECTIFIED)
     first = floats.weights[: 196 * 16]
     assert np.abs(first).max() == pytest.approx((6 / 196) ** 0.5, rel=0.01)

@@ -1,4 +1,4 @@
-"""Recipes of both ways of learning: rates, cycles, and those that cannot be followed."""
+"""Recipes of both ways of training: rates, cycles, and invalid settings."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from tests.together import each
 RECIPE = TemporalDifferenceRecipe()
 
 
-def test_defaults_can_be_followed() -> None:
+def test_defaults_are_valid() -> None:
     RECIPE.check()
     assert RECIPE.input_sets() == (InputSet.RACE, InputSet.CONTACT, InputSet.CONTACT)
     assert RECIPE.layers() == ((80,), (120,), (120,))
     assert (RECIPE.rounds, replace(RECIPE, games=201).rounds, replace(RECIPE, games=1).rounds) == (500, 2, 1)
 
 
-def test_networks_are_named_race_crashed_contact() -> None:
+def test_networks_are_race_crashed_contact() -> None:
     recipe = replace(RECIPE, inputs="tesauro-198", race_inputs="tesauro-196", race_hidden="3", crashed_hidden="4-5")
     assert recipe.input_sets() == (InputSet.TESAURO_196, InputSet.TESAURO_198, InputSet.TESAURO_198)
     assert recipe.layers() == ((3,), (4, 5), (120,))
 
 
-def test_rates() -> None:
+def test_learning_rate_falls_with_games() -> None:
     recipe = TemporalDifferenceRecipe(games=1000, learning_rate=0.5, final_learning_rate=0.1)
-    found = [recipe.rate_after(games) for games in range(0, 1001, 100)]
+    found = [recipe.learning_rate_at(games) for games in range(0, 1001, 100)]
     assert found[0] == 0.5
     assert found[-1] == pytest.approx(0.1)
     assert found == sorted(found, reverse=True)
     assert [1 / rate for rate in found] == pytest.approx([2 + 8 * share / 10 for share in range(11)])
-    assert {RECIPE.rate_after(games) for games in (0, 1, 100_000)} == {0.1}
+    assert {RECIPE.learning_rate_at(games) for games in (0, 1, 100_000)} == {0.1}
 
 
 @pytest.mark.parametrize(
     ("text", "layers"),
     [("1", (1,)), ("120", (120,)), ("120-60", (120, 60)), ("2048-1-7", (2048, 1, 7)), ("010", (10,))],
 )
-def test_layers(text: str, layers: tuple[int, ...]) -> None:
+def test_parse_layers(text: str, layers: tuple[int, ...]) -> None:
     assert parse_layers(text) == layers
 
 
 @each("text", ["", "0", "-", "a-b", "8-", "-8", "8--4", "8-0", "2049", "8 4", "+8", "8.0", "٣", "9" * 5000])
-def test_wrong_layers(text: str) -> None:
+def test_invalid_layers_are_refused(text: str) -> None:
     with pytest.raises(
         InvalidParameterError, match=r"expected units such as 120 or 120-60, each from 1 to 2048, got '"
     ):
@@ -83,7 +83,7 @@ def test_invalid_self_play_recipes_are_refused(change: dict[str, Any], message: 
 
 
 @pytest.mark.parametrize("name", ["inputs", "race_inputs"])
-def test_unknown_inputs(name: str) -> None:
+def test_unknown_inputs_are_refused(name: str) -> None:
     changes: dict[str, Any] = {name: "nothing"}
     with pytest.raises(UnknownInputSetError, match=r"expected inputs among .*, got nothing"):
         replace(RECIPE, **changes).check()
@@ -94,10 +94,10 @@ SHARES = [step / 50 for step in range(51)]
 
 def rates(schedule: str) -> list[float]:
     recipe = SupervisedRecipe(schedule=schedule, learning_rate=0.01)
-    return [recipe.rate_after(share) / 0.01 for share in SHARES]
+    return [recipe.learning_rate_at(share) / 0.01 for share in SHARES]
 
 
-def test_schedules() -> None:
+def test_schedules_of_the_learning_rate() -> None:
     assert rates("constant") == pytest.approx([1.0] * 51)
     assert rates("smoothstep") == pytest.approx([(1 + cos(pi * share)) / 2 for share in SHARES], abs=0.0101)
     assert rates("smoothstep")[0] == pytest.approx(1)
@@ -110,19 +110,19 @@ def test_schedules() -> None:
     assert cycle[-1] == 0
 
 
-def test_cycles_as_they_were_done_in_2012() -> None:
-    """Three epochs in a row with a larger error: the root of 10 less; below a thirtieth: from the beginning."""
+def test_cycles_fall_after_three_rises() -> None:
+    """Divided by the root of 10 each time; below a thirtieth they start again."""
     recipe, cycles = SupervisedRecipe(schedule="cycles", learning_rate=1.0, optimizer="sgd"), Cycles(2)
     for level, rate in enumerate((1, 10**-0.5, 0.1, 10**-1.5)):
         assert cycles.level(0) == level
-        assert recipe.rate_after(0.5, level) == pytest.approx(rate)
+        assert recipe.learning_rate_at(0.5, level) == pytest.approx(rate)
         for error in (2.0, 3.0, 4.0, 3.5, 3.6, 3.7):  # two rises, a fall, two rises
             cycles.note(0, error)
             assert cycles.level(0) == level
         cycles.note(0, 3.8)
     assert cycles.level(0) == 0
     assert cycles.level(1) == 0
-    assert recipe.rate_after(0.81, 0) == pytest.approx(CYCLE[-1])  # the last fifth
+    assert recipe.learning_rate_at(0.81, 0) == pytest.approx(CYCLE[-1])  # the last fifth
 
 
 @each(

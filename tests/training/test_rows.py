@@ -1,4 +1,4 @@
-"""The ledger of networks beside what their manifests say."""
+"""Rows of networks against their manifests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bgdata.training.rows import KINDS, curve_charts, network_row, networks
 from tests.kept import own
 
 
-def test_every_network_is_in_the_ledger(small_root: Path) -> None:
+def test_every_network_has_a_row(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     tables = networks(warehouse)
     assert {table.name for table in tables} == {table.name for kind in KINDS for table in warehouse.current(kind)}

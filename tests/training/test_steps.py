@@ -24,7 +24,7 @@ PLAN = TrainingPlan("mine", "network/tiny", games=20, epochs=1, score_games=4, l
 
 
 @pytest.mark.slow
-def test_steps_follow_each_other(warehouse: Warehouse) -> None:
+def test_steps_lead_to_a_scored_network(warehouse: Warehouse) -> None:
     corpus = build_corpus(warehouse, PLAN)
     plays = build_plays(warehouse, PLAN, corpus.name)
     labels = build_lookahead(warehouse, PLAN, plays.name)
@@ -39,7 +39,7 @@ def test_steps_follow_each_other(warehouse: Warehouse) -> None:
     assert scores.folder.parent.name == "network-mine-0ply"
     assert "points_per_game_against_network_tiny_0ply" in scores.manifest.statistics
     assert scores_text(warehouse, scores.name).startswith("network/mine (0-ply), version ")
-    # again, of a network that has learned: everything there is found
+    # again, from a trained network: existing versions are reused
     assert build_network(warehouse, PLAN, labels.name).name == network.name
     assert build_score(warehouse, PLAN, network.name).name == scores.name
     other = build_network(warehouse, replace(PLAN, epochs=2), labels.name)
@@ -49,13 +49,13 @@ def test_steps_follow_each_other(warehouse: Warehouse) -> None:
         build_score(warehouse, PLAN, network.name)
 
 
-def test_start_that_is_no_network_is_refused(warehouse: Warehouse) -> None:
+def test_start_without_a_network_is_refused(warehouse: Warehouse) -> None:
     with pytest.raises(UnknownPlayerError, match="expected network, network/NAME or network/NAME/VERSION, got pubeval"):
         build_corpus(warehouse, replace(PLAN, start="pubeval"))
     with pytest.raises(MissingTableError, match="no network/none in "):
         build_corpus(warehouse, replace(PLAN, start="network/none"))
 
 
-def test_text_of_another_kind(warehouse: Warehouse) -> None:
+def test_scores_text_of_another_kind_is_refused(warehouse: Warehouse) -> None:
     with pytest.raises(UsageError, match=re.escape("expected a version of scores, got selfplay/x/r1-01234567")):
         scores_text(warehouse, "selfplay/x/r1-01234567")

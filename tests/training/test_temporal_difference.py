@@ -1,4 +1,4 @@
-"""Training from the first game on: deterministic, and to a player whose numbers are sane."""
+"""Training from the first game on: it is deterministic, and gives a player with plausible chances."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from tests.reference.self_play import Board, Evaluator, lambda_returns, replay
 from tests.training.conftest import TINY, trained
 
 
-def test_the_start_position_is_about_even(tiny: Trainer) -> None:
-    """To see the value after a play with the wrong side on roll lets chances run away to 0 or 1."""
+def test_start_position_is_about_even(tiny: Trainer) -> None:
+    """Evaluating plays with the wrong side on roll would drive chances to 0 or 1."""
     board = np.array([START.board], np.int8)
     chances = evaluations(rounded_networks(tiny.networks), NO_TABLES, board).chances
     assert 0.45 < chances[0, 0] < 0.60
@@ -57,8 +57,8 @@ def test_the_start_position_is_about_even(tiny: Trainer) -> None:
     assert abs(cubeless_equities(chances)[0]) < 0.2
 
 
-def test_chances_are_what_happens(tiny: Trainer) -> None:
-    """Those of the start position against the outcomes of games, seen by whoever begins."""
+def test_chances_equal_outcomes(tiny: Trainer) -> None:
+    """At the start position, against outcomes of games, for the player who begins."""
     networks, record = rounded_networks(tiny.networks), new_record(1000)
     play_record(networks, NO_TABLES, 99, 0, record)
     shares = [(record.outcomes > least).mean() for least in (0, 1, 2)]
@@ -67,7 +67,7 @@ def test_chances_are_what_happens(tiny: Trainer) -> None:
     assert chances.tolist() == pytest.approx(shares, abs=0.08)
 
 
-def test_games_come_to_an_end(tiny: Trainer) -> None:
+def test_games_end(tiny: Trainer) -> None:
     trainer = trained(replace(TINY, round_games=10), rounds=1)
     points = np.abs(trainer.record.outcomes)
     assert trainer.tally.tolist() == [10, *((points == won).sum() for won in (2, 3)), trainer.record.turns.sum()]
@@ -76,7 +76,7 @@ def test_games_come_to_an_end(tiny: Trainer) -> None:
     assert 0.25 < (tiny.record.outcomes > 0).mean() < 0.75
 
 
-def test_it_beats_random_play(tiny: Trainer) -> None:
+def test_trained_network_beats_random_play(tiny: Trainer) -> None:
     player = NetworkPlayer(rounded_networks(tiny.networks), NO_TABLES)
     result = result_of(play_games(player, RandomPlayer(), 2000, seed=5))
     assert result.points_per_game > 1.0 + 5 * result.standard_error
@@ -84,7 +84,7 @@ def test_it_beats_random_play(tiny: Trainer) -> None:
 
 
 @pytest.mark.parametrize("trace", [0.0, 0.7])
-def test_same_networks_on_any_number_of_threads(trace: float) -> None:
+def test_networks_do_not_depend_on_threads(trace: float) -> None:
     recipe, found = replace(TINY, round_games=20, td_lambda=trace, hidden="4-3"), []
     for count in (1, 2):
         with threads(count):
@@ -93,8 +93,7 @@ def test_same_networks_on_any_number_of_threads(trace: float) -> None:
     assert found[0] == found[1]
 
 
-def test_a_run_goes_on_where_it_stopped() -> None:
-    """The weights and the number of the round are all that it needs."""
+def test_run_resumes_from_weights_and_round() -> None:
     recipe = replace(TINY, round_games=10, learning_rate=0.3)
     whole, second = trained(recipe, rounds=3), Trainer(recipe, NO_TABLES)
     first = trained(recipe, rounds=2)
@@ -104,15 +103,15 @@ def test_a_run_goes_on_where_it_stopped() -> None:
     assert second.networks.biases.tobytes() == whole.networks.biases.tobytes()
 
 
-def test_every_number_of_the_recipe_matters() -> None:
+def test_every_setting_changes_the_networks() -> None:
     base = replace(TINY, round_games=10)
     changes: list[dict[str, Any]] = [{"seed": 2}, {"td_lambda": 0.4}, {"learning_rate": 0.2}, {"round_games": 11}]
     weights = {trained(replace(base, **change), rounds=2).networks.weights.tobytes() for change in [{}, *changes]}
     assert len(weights) == 1 + len(changes)
 
 
-def test_learning_order() -> None:
-    """Every turn of every game once, those of a network together, sorted by 62 random bits of their place."""
+def test_learning_order_is_by_network_and_random() -> None:
+    """Every turn of every game occurs once; those of a network are sorted by 62 random bits of their place."""
     trainer = Trainer(replace(TINY, round_games=20), NO_TABLES)
     trainer.play_round(0)
     boards, turns = trainer.record.boards.reshape(-1, 26), trainer.record.turns.copy()
@@ -127,7 +126,7 @@ def test_learning_order() -> None:
     assert rows.tolist() != learning_order(boards, turns, seed=6, number=5)[0].tolist()
 
 
-def test_rates_that_are_too_high_end_in_one_clear_line() -> None:
+def test_too_high_rate_is_one_line() -> None:
     trainer = Trainer(replace(TINY, round_games=20), NO_TABLES)
     trainer.recipe = replace(
         trainer.recipe, learning_rate=1e38, final_learning_rate=1e38
@@ -138,14 +137,14 @@ def test_rates_that_are_too_high_end_in_one_clear_line() -> None:
 
 
 @pytest.mark.parametrize("place", ["weights", "biases"])
-def test_infinite_weights_are_noticed(place: str) -> None:
+def test_infinite_weights_are_refused(place: str) -> None:
     trainer = Trainer(replace(TINY, round_games=2), NO_TABLES)
     getattr(trainer.networks, place)[0] = np.inf
     with pytest.raises(CheckFailedError, match="expected finite weights after 0 games"):
         trainer.play_round(0)
 
 
-def test_a_recipe_that_cannot_be_followed_is_refused() -> None:
+def test_invalid_recipe_is_refused() -> None:
     with pytest.raises(InvalidParameterError, match="expected round_games of at least 1, got 0"):
         Trainer(replace(TINY, round_games=0), NO_TABLES)
 
@@ -176,18 +175,18 @@ def evaluator(networks: Networks) -> Evaluator:
 
 @pytest.fixture(scope="module")
 def networks(tiny: Trainer) -> Networks:
-    """Networks whose games come to an end."""
+    """Networks whose games end."""
     return rounded_networks(tiny.networks)
 
 
 @pytest.fixture(scope="module")
 def record(networks: Networks) -> Record:
-    """Some of these games."""
+    """Some games of these networks."""
     return record_of(networks, GAMES)
 
 
 def check_replay(networks: Networks, games: int, most_turns: int) -> Record:
-    """Every game as plain Python plays it."""
+    """Compare every game with a game in plain Python."""
     record, first = record_of(networks, games, first=3, most_turns=most_turns), 3
     for game in range(games):
         expected = replay(evaluator(networks), SEED, first + game, most_turns)
@@ -199,18 +198,18 @@ def check_replay(networks: Networks, games: int, most_turns: int) -> Record:
     return record
 
 
-def test_replay(networks: Networks) -> None:
+def test_games_equal_a_replay(networks: Networks) -> None:
     assert (check_replay(networks, 4, MOST_TURNS).outcomes != 0).all()
 
 
-def test_replay_of_games_that_are_cut() -> None:
+def test_cut_games_equal_a_replay() -> None:
     record = check_replay(random_networks(1), 3, 25)
     assert record.turns.tolist() == [25] * 3
     assert not record.outcomes.any()
 
 
-def test_record(record: Record, networks: Networks) -> None:
-    """Every value is that of the player on roll after the play, the opponent of whoever chose it."""
+def test_recorded_chances_are_after_the_play(record: Record, networks: Networks) -> None:
+    """Every value is for the player on roll after the play, the opponent of the player who moved."""
     for game, turns in enumerate(record.turns.tolist()):
         boards = check_legal_boards(record.boards[game, :turns])
         found = evaluations(networks, NO_TABLES, boards)
@@ -226,7 +225,7 @@ def test_record(record: Record, networks: Networks) -> None:
     assert {-2, -1, 1, 2} <= set(record.outcomes.tolist())
 
 
-def test_any_threads_and_batches(record: Record, networks: Networks) -> None:
+def test_records_do_not_depend_on_threads_and_batches(record: Record, networks: Networks) -> None:
     for count in (1, 2):
         with threads(count):
             again = record_of(networks, GAMES)
@@ -238,8 +237,8 @@ def test_any_threads_and_batches(record: Record, networks: Networks) -> None:
 
 
 @pytest.mark.parametrize("trace", [0.0, 0.3, 0.7, 1.0])
-def test_lambda_returns(trace: float) -> None:
-    """By brute force from random values, with a table that knows one position in ten; one game is cut."""
+def test_targets_equal_lambda_returns(trace: float) -> None:
+    """By brute force from random values, with a table that covers one position in ten; one game is cut."""
     generator = np.random.default_rng(5)
     turns = np.array([1, 2, 3, 8, 25, 25], np.int32)
     chances = generator.random((len(turns), 26, 5), np.float32)
@@ -264,7 +263,7 @@ def test_lambda_returns(trace: float) -> None:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> TwoSidedTable:
-    """Four points, five checkers."""
+    """A two-sided table of four points and five checkers."""
     warehouse = bgdata.open_warehouse(tmp_path_factory.mktemp("curve"))
     return TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(4, 5)))
 
@@ -274,7 +273,7 @@ def sample(table: TwoSidedTable) -> BearoffSample:
     return bearoff_sample(table, seed=3)
 
 
-def test_sample(table: TwoSidedTable, sample: BearoffSample) -> None:
+def test_bearoff_sample_is_random_and_exact(table: TwoSidedTable, sample: BearoffSample) -> None:
     """Random pairs of layouts that are not empty, by the documented generator, with the equities of the table."""
     every = layouts(4, 5)
     for row, (board, exact) in enumerate(zip(sample.boards.tolist(), sample.equities.tolist(), strict=True)):
@@ -288,8 +287,8 @@ def test_sample(table: TwoSidedTable, sample: BearoffSample) -> None:
     assert not np.array_equal(bearoff_sample(table, seed=4).boards, sample.boards)
 
 
-def test_bearoff_error(sample: BearoffSample) -> None:
-    """The race network alone, whatever tables there are; 0 for one that is always right."""
+def test_bearoff_error_is_of_the_race_network(sample: BearoffSample) -> None:
+    """Without tables; 0 for a network that is always right."""
     networks = random_networks(0)
     found = evaluations(networks, NO_TABLES, sample.boards)
     assert set(found.sources.tolist()) == {AnswerSource.RACE_NETWORK}
@@ -301,15 +300,14 @@ def test_bearoff_error(sample: BearoffSample) -> None:
     assert right.error_of(networks) < 1e-6
 
 
-def test_row(tiny: Trainer, sample: BearoffSample) -> None:
-    """Of all games since the last row."""
+def test_curve_row_counts_games_since_the_last_row(tiny: Trainer, sample: BearoffSample) -> None:
     tiny.tally[:] = 8, 3, 2, 920
     row = tiny.curve_row(1000, sample, 60)
     networks = rounded_networks(tiny.networks)
     result = result_of(play_games(NetworkPlayer(networks, NO_TABLES), PubEval(), 60, seed=0))
     assert dict(zip((column.name for column in DATASET.columns), row, strict=True)) == {
         "games": 1000,
-        "rate": tiny.recipe.rate_after(1000),
+        "rate": tiny.recipe.learning_rate_at(1000),
         "turns_per_game": 115,
         "gammon_share": 3 / 8,
         "backgammon_share": 2 / 8,

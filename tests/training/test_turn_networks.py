@@ -1,4 +1,4 @@
-"""Networks told whose turn it is: every game against a twin, and what the wrong telling does to them."""
+"""Networks with the turn as input: every game against a twin, and the effect of wrong inputs."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0
 
 
 def trained(games: int, *, units: int = UNITS, seed: int = SEED) -> tuple[TurnNetworks, NDArray[np.int64]]:
-    """The arms after these games, and their totals."""
+    """The networks of the arms after these games, and their totals."""
     networks, totals = new_turn_networks(units, seed), np.zeros((3, 3), np.int64)
     train_arms(networks, RATE, seed, 0, games, totals)
     return networks, totals
 
 
 def twin_of(networks: TurnNetworks, arm: Arm) -> Network:
-    """The network of an arm, unpacked."""
+    """The network of an arm as a twin."""
     weights, biases = networks.weights[arm], networks.biases[arm]
     end = 198 * UNITS
     first, later = weights[:end].reshape(198, UNITS), weights[end:].reshape(5, UNITS)
     return Network(ARMS[arm], first, later, biases[:UNITS], biases[UNITS:])
 
 
-def test_names_of_arms() -> None:
+def test_arms_have_the_names_of_the_kind() -> None:
     assert list(declared.ARMS) == list(ARMS) == [arm.name.lower().replace("_", " ") for arm in Arm]
 
 
 @pytest.mark.parametrize("arm", Arm)
-def test_games_are_those_of_the_twin(arm: Arm) -> None:
-    """Game by game: their turns and ends, all weights after them, and what is said of the start."""
+def test_games_equal_the_twin(arm: Arm) -> None:
+    """Game by game: turns and ends, all weights after them, and chances at the start."""
     networks, twin = new_turn_networks(UNITS, SEED), twin_of(new_turn_networks(UNITS, SEED), arm)
     for game in range(2):
         totals = np.zeros((3, 3), np.int64)
@@ -57,12 +57,12 @@ def test_games_are_those_of_the_twin(arm: Arm) -> None:
         assert chances_at_start(networks)[arm, side] == pytest.approx(expected, abs=1e-4)
 
 
-def test_games_without_an_end_are_cut() -> None:
-    """As those of new networks are, which do not bear off yet."""
+def test_long_games_are_cut() -> None:
+    """For example of new networks, which do not bear off yet."""
     assert trained(1, seed=6)[1].tolist() == [[MOST_TURNS, 0, 0]] * 3
 
 
-def test_arms_begin_alike() -> None:
+def test_arms_begin_with_the_same_weights() -> None:
     networks = new_turn_networks(UNITS, SEED)
     assert (networks.weights == networks.weights[0]).all()
     assert (networks.biases == 0).all()
@@ -73,7 +73,7 @@ def test_arms_begin_alike() -> None:
     assert not np.array_equal(kept[0], kept[1])
 
 
-def test_inputs_that_an_arm_lacks_are_not_learned() -> None:
+def test_missing_inputs_are_not_learned() -> None:
     before, (after, _) = new_turn_networks(UNITS, SEED), trained(5)
     for arm in Arm:
         told = [networks.weights[arm].reshape(-1, UNITS)[196:198] for networks in (before, after)]
@@ -82,8 +82,8 @@ def test_inputs_that_an_arm_lacks_are_not_learned() -> None:
     assert np.array_equal(none[0], none[1])
 
 
-def test_one_game_after_the_other_on_any_number_of_threads() -> None:
-    """All at once, or in two parts; each arm for itself."""
+def test_training_does_not_depend_on_threads_and_batches() -> None:
+    """All games at once, or in two parts."""
     whole, totals = trained(6)
     with threads(1):
         alone, _ = trained(6)
@@ -97,8 +97,8 @@ def test_one_game_after_the_other_on_any_number_of_threads() -> None:
 
 
 @pytest.mark.slow
-def test_kept_dice_run_away_and_passed_dice_do_not() -> None:
-    """Whoever keeps the dice wins a gammon; then nobody is said to lose. Otherwise chances become sane."""
+def test_chances_diverge_only_with_kept_dice() -> None:
+    """A player that keeps the dice wins a gammon, so chances to lose fall to 0. Otherwise chances become plausible."""
     networks, totals = trained(1500, units=20)
     kept, passed, none = chances_at_start(networks)
     assert kept[0, 0] > 0.9

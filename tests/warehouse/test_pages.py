@@ -1,4 +1,4 @@
-"""Pages of tables, match equity, claims, players and openings beside what commands print and manifests say."""
+"""Tests of pages about tables, match equity, claims, players and openings, against commands and manifests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def data(root: Path, *arguments: str) -> object:
     return json.loads(succeeds(root, *arguments, "--format", "json"))
 
 
-def test_lists_and_kinds_are_those_of_the_commands(client: TestClient, site_root: Path) -> None:
+def test_lists_and_kinds_equal_those_of_the_commands(client: TestClient, site_root: Path) -> None:
     assert client.get("/table.json").json() == data(site_root, "list")
     for kind in ("bearoff_two_sided", "claims", "selfplay", "positions"):
         assert client.get(f"/table/{kind}.json").json() == data(site_root, "explain", kind)
@@ -55,7 +55,7 @@ def test_lists_and_kinds_are_those_of_the_commands(client: TestClient, site_root
 
 
 def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
-    """With its manifest, digest, samples and a graph; the first column of the sample is that of SQL."""
+    """With manifest, digest, graph, and samples whose first column equals SQL."""
     for table in bgdata.open_warehouse(site_root).current():
         where = f"/table/{'/'.join(table.folder.parts[-3:-1])}"
         page, found = read(client, where), client.get(f"{where}.json").json()
@@ -66,7 +66,7 @@ def test_every_table_has_a_page(client: TestClient, site_root: Path) -> None:
         assert f"/file/{table.name}/table.parquet" in page.links
 
 
-def test_rows_link_to_boards(client: TestClient) -> None:
+def test_rows_link_to_positions(client: TestClient) -> None:
     page = read(client, f"/table/{TABLE}")
     found = client.get(f"/table/{TABLE}.json").json()["tables"]["bearoff_two_sided"][0]
     board = next(link for link in page.links if link.startswith("/position/") and not link.endswith("ABMA"))
@@ -103,7 +103,7 @@ def test_tables_without_parquet_show_rows(tmp_path: Path, monkeypatch: pytest.Mo
         assert equities == probed.stored[on_roll, opponent].tolist()
 
 
-def test_files_are_those_of_the_manifest(client: TestClient, site_root: Path) -> None:
+def test_files_of_the_manifest_are_served(client: TestClient, site_root: Path) -> None:
     table = bgdata.open_warehouse(site_root).open(*TABLE.split("/"))
     for entry in table.manifest.files:
         answer = client.get(f"/file/{table.name}/{entry.name}")
@@ -133,7 +133,7 @@ def test_missing_names_are_errors(client: TestClient, where: str, said: str) -> 
     assert said in read(client, where, 404).text
 
 
-def test_lineage_goes_up_to_all_inputs(site_root: Path) -> None:
+def test_lineage_has_all_inputs(site_root: Path) -> None:
     warehouse = bgdata.open_warehouse(site_root)
     for table in warehouse.current():
         root = ElementTree.fromstring(lineage_svg(warehouse, table))
@@ -151,8 +151,8 @@ def test_lineage_goes_up_to_all_inputs(site_root: Path) -> None:
         assert len({(box.attrib["x"], box.attrib["y"]) for box in boxes}) == len(boxes), "no box hides another"
 
 
-def test_match_equity(client: TestClient, site_root: Path) -> None:
-    """Beside another table, what is told on hover is of both, and a score keeps the other one."""
+def test_match_equity_page(client: TestClient, site_root: Path) -> None:
+    """With a second table, hovering shows both, and links keep it."""
     for query, arguments in {
         "": ("show", "published-12"),
         "&away=3-5": ("show", "published-12", "--away", "3-5"),
@@ -182,11 +182,11 @@ def test_match_equity(client: TestClient, site_root: Path) -> None:
         ("met=published-12&away=3", 400, "expected points that the player on roll and the opponent need"),
     ],
 )
-def test_wrong_scores(client: TestClient, query: str, status: int, said: str) -> None:
+def test_invalid_scores_are_refused(client: TestClient, query: str, status: int, said: str) -> None:
     assert said in read(client, f"/match-equity?{query}", status).text
 
 
-def test_claims(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_page(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "WHOLE", CLAIMS.smallest)
     for query, arguments in {
         "": (),
@@ -201,8 +201,8 @@ def test_claims(client: TestClient, site_root: Path, monkeypatch: pytest.MonkeyP
     assert "expected a kind of claims" in read(client, "/claims?kind=<b>", 400).text
 
 
-def test_the_ledger(client: TestClient, site_root: Path) -> None:
-    """Every network, with a chart that leads to its table, and all of its charts there."""
+def test_ledger_lists_every_network(client: TestClient, site_root: Path) -> None:
+    """Each has a chart that links to its table, where all its charts are."""
     page, rows = read(client, "/players"), client.get("/players.json").json()["networks"]
     tables = networks(bgdata.open_warehouse(site_root))
     assert [f"{row['network']}/{row['version']}" for row in rows] == [table.name for table in tables]
@@ -212,7 +212,7 @@ def test_the_ledger(client: TestClient, site_root: Path) -> None:
         assert text.count('<svg xmlns="http://www.w3.org/2000/svg" class="chart"') == len(curve_charts(table))
 
 
-def test_tables_lead_to_the_pages_about_them(client: TestClient) -> None:
+def test_tables_link_to_the_pages_about_them(client: TestClient) -> None:
     for where, seen in {
         "/table/match_equity/published-12": "/match-equity?met=published-12",
         "/table/selfplay/pubeval-20-seed-3": "/game/selfplay/pubeval-20-seed-3",
@@ -222,7 +222,7 @@ def test_tables_lead_to_the_pages_about_them(client: TestClient) -> None:
         assert client.get(seen).status_code == 200
 
 
-def test_players_and_openings(client: TestClient) -> None:
+def test_players_and_openings_pages(client: TestClient) -> None:
     rows = client.get("/players.json").json()
     scores = client.get("/sql.json", params={"q": "from scores order by player_name, ply, measure, against"}).json()
     assert rows["scores"] == scores
@@ -238,8 +238,7 @@ def test_players_and_openings(client: TestClient) -> None:
     assert "expected a first roll" in read(client, "/openings?roll=7'", 400).text
 
 
-def test_two_books_of_openings(site_root: Path, tmp_path: Path) -> None:
-    """Every row says of which it is."""
+def test_rows_of_two_opening_books_name_their_book(site_root: Path, tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(shutil.copytree(site_root, tmp_path / "warehouse"))
     warehouse.build(OPENINGS.name, replace(OPENINGS.smallest, seed=1))
     with open_client(create_app(warehouse)) as client:
@@ -249,8 +248,8 @@ def test_two_books_of_openings(site_root: Path, tmp_path: Path) -> None:
         assert f"{book} 31" in page.text
 
 
-def test_games(client: TestClient, site_root: Path) -> None:
-    """The turns of a game are those of SQL, and its page leads to each of their positions."""
+def test_turns_of_a_game_equal_those_of_sql(client: TestClient, site_root: Path) -> None:
+    """The page links to the position of each turn."""
     table = next(iter(bgdata.open_warehouse(site_root).current("selfplay")))
     where = f"/game/{'/'.join(table.folder.parts[-3:-1])}"
     games = client.get(f"{where}.json").json()
@@ -278,8 +277,8 @@ def test_games(client: TestClient, site_root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with four known games: a match with every action of the cube. `crawford` is another match, `money` a
-    session in which nobody doubles, and `jacoby` one with a double, by the Jacoby rule and again without it."""
+    """A warehouse with four known games of a match, in which every cube action occurs. `crawford` is another match,
+    `money` a session without doubles, and `jacoby` one with doubles, with and without the Jacoby rule."""
     folder = tmp_path_factory.mktemp("known")
     shutil.copytree(site_root, folder / "warehouse")
     warehouse = bgdata.open_warehouse(folder / "warehouse")
@@ -297,7 +296,7 @@ def known_root(site_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def known(known_root: Path) -> Iterator[tuple[TestClient, str]]:
-    """A site over it, and the address of the four games."""
+    """(client of a site over it, address of the four games)."""
     with open_client(create_app(bgdata.open_warehouse(known_root))) as client:
         yield client, "/game/matches/known"
 
@@ -331,7 +330,7 @@ KNOWN = """ 7 point match
   3) 42: 8/4 6/4                      63:
       Wins 1 point
 """
-# Ann should double before the last roll of hers, and it should be taken
+# Ann should double before her last roll, and Bob should take
 MISSED = """ Game 1
  Ann : 0                             Bob : 0
   1)                                  21: 24/22 24/23
@@ -339,9 +338,9 @@ MISSED = """ Game 1
   3) 42: 8/4 6/4                      63:
       Wins 2 points
 """
-# Ann doubles too soon, which costs less where no gammon counts before
+# Ann doubles too soon, which costs less if gammons count only after a double
 DOUBLED = MISSED.replace("2) 55", "2)  Doubles => 2                    Takes\n  3) 55").replace("3) 42", "4) 42")
-# the record does not say which game is the Crawford game; after it, Bob should double at once
+# the Crawford game is not marked; after it, Bob should double at once
 BOB_WINS = MISSED.replace("Ann : 0", "Ann : 2").replace("      Wins 2 points", f"{'Wins 1 point':>50}")
 CRAWFORD = f""" 3 point match
 
@@ -351,8 +350,7 @@ CRAWFORD = f""" 3 point match
 
 
 def test_filters_find_known_games(known: tuple[TestClient, str]) -> None:
-    """Twelve points at a cube of 4 are a backgammon, three at 1 too; one after a pass is none. A missed double is found
-    by judging."""
+    """Twelve points at a cube of 4, or three at 1, are a backgammon. A missed double is found by judging."""
     client, where = known
     games = {row["game"]: row["points_won"] for row in client.get(f"{where}.json").json()}
     assert games == {0: 12, 1: 1, 2: 3, 3: 1}
@@ -363,7 +361,7 @@ def test_filters_find_known_games(known: tuple[TestClient, str]) -> None:
     }  # fmt: skip
 
 
-def test_the_largest_swing_is_of_one_roll(client: TestClient) -> None:
+def test_largest_swing_is_of_one_roll(client: TestClient) -> None:
     query = "select dataset, variant from turns where luck is not null group by all"
     for corpus in client.get("/sql.json", params={"q": query}).json():
         where = f"/game/{corpus['dataset']}/{corpus['variant']}"
@@ -374,12 +372,12 @@ def test_the_largest_swing_is_of_one_roll(client: TestClient) -> None:
         assert f"{swings[0]:.3f}" in read(client, f"{where}?order=swing").text
 
 
-def test_a_replay_draws_and_links_what_was_played(known: tuple[TestClient, str]) -> None:
-    """Light is whoever is on roll; arrows show the play; links keep roll, score and cube; the cube is judged."""
+def test_replay_draws_and_links_the_turns(known: tuple[TestClient, str]) -> None:
+    """The player on roll is light, arrows show the play, links keep roll, score and cube, and the cube is judged."""
     client, where = known
     found = client.get(f"{where}/0.json").json()
     actions = [turn["action"] for turn in found["turns"]]
-    decided = [False, True, True, False, True, False, True, True, False]  # Ann may double in turn 4, and no other time
+    decided = [False, True, True, False, True, False, True, True, False]  # Ann may double only in turn 4
     assert [loss is not None for loss in found["cube_losses"]] == decided
     assert [best is not None for best in found["best_cube_actions"]] == decided
     assert all(loss >= 0 for loss in found["cube_losses"] if loss is not None)
@@ -403,11 +401,11 @@ def test_a_replay_draws_and_links_what_was_played(known: tuple[TestClient, str])
 
 
 def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
-    """In the words of `bgdata analyze`: in the replay, among the errors, in the totals, as a page and as JSON."""
+    """In the replay, the errors, the totals, and JSON, with the words of `bgdata analyze`."""
     client, where = known
     found = client.get(f"{where}/3.json").json()
     losses = found["cube_losses"]
-    assert [loss is None for loss in losses] == [True, *[False] * 4], "nobody doubles before the first roll"
+    assert [loss is None for loss in losses] == [True, *[False] * 4], "no double before the first roll"
     assert losses[1:3] == [0, 0]
     assert losses[3] > 0.003
     assert found["best_cube_actions"] == [None, "no double", "no double", "double, take", "no double"]
@@ -429,14 +427,14 @@ def test_missed_doubles_are_judged(known: tuple[TestClient, str]) -> None:
     assert said in read(client, f"{where}?order=missed").text
 
 
-def test_nobody_misses_a_double_where_there_is_none(known: tuple[TestClient, str], client: TestClient) -> None:
-    """In the Crawford game, whether or not the record says so, and in games that were played without the cube."""
+def test_games_without_the_cube_have_no_missed_doubles(known: tuple[TestClient, str], client: TestClient) -> None:
+    """Neither has the Crawford game, marked or not."""
     known_client, _ = known
     games = [known_client.get(f"/game/matches/crawford/{number}.json").json() for number in range(3)]
     missed = [[row["turn"] for row in game["errors"] if row["is_cube"]] for game in games]
     assert missed == [[3], [], [2, 4]]
     assert games[1]["best_cube_actions"] == [None] * 5
-    assert [game["game"]["is_crawford"] for game in games] == [None] * 3  # what JSON says is what is recorded
+    assert [game["game"]["is_crawford"] for game in games] == [None] * 3  # JSON has the recorded values
     page = read(known_client, "/game/matches/crawford/1").text
     assert "the Crawford game" in page
     assert "missed doubles" not in page
@@ -448,8 +446,8 @@ def test_nobody_misses_a_double_where_there_is_none(known: tuple[TestClient, str
     assert "No game of these is like that" in text
 
 
-def test_the_jacoby_rule_of_a_record_holds(known: tuple[TestClient, str]) -> None:
-    """The cube is judged by it in the session that is said to be played so, and not in the next one."""
+def test_jacoby_rule_is_taken_from_the_record(known: tuple[TestClient, str]) -> None:
+    """It applies to the session with the rule, and not to the next one."""
     client, _ = known
     losses = []
     for number, rule in ((0, 1), (1, 0)):
@@ -465,8 +463,8 @@ def test_the_jacoby_rule_of_a_record_holds(known: tuple[TestClient, str]) -> Non
     assert 0 < losses[0] < losses[1]
 
 
-def test_doubles_that_cannot_be_judged(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a match equity table, a game says so, and the filter refuses."""
+def test_doubles_are_not_judged_without_a_met(known_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page of a game says so, and the filter is refused."""
     said = "expected a match equity table, found none"
     monkeypatch.setattr(games, "met_of", Mock(side_effect=MissingTableError(said)))
     where = "/game/matches/known"
@@ -478,7 +476,7 @@ def test_doubles_that_cannot_be_judged(known_root: Path, monkeypatch: pytest.Mon
         assert "expected games whose doubles can be judged: " in read(client, f"{where}?order=missed", 400).text
 
 
-def test_games_with_a_double(client: TestClient) -> None:
+def test_filter_finds_games_with_a_double(client: TestClient) -> None:
     query = "select dataset, variant, list(distinct game order by game) as games from turns where action = 'double'"
     corpora = client.get("/sql.json", params={"q": f"{query} group by all"}).json()
     assert corpora

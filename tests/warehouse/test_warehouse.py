@@ -1,4 +1,4 @@
-"""Rows of the catalog: figures that people compare."""
+"""Tests of queries of the warehouse, and of the distribution of positions over pips."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bgdata.game.position import Position
 from bgdata.warehouse.rows import BOARDS, GROUP_PIPS, pip_spread
 
 
-def test_sums_are_added_in_one_order_and_a_missing_table_is_an_error(small_root: Path) -> None:
-    """With more threads the last digits of a sum depend on which of them was first."""
+def test_sums_are_reproducible_and_missing_tables_raise(small_root: Path) -> None:
+    """With several threads the last digits of a sum vary."""
     query = "select current_setting('threads') as threads, $player as player"
     assert bgdata.open_warehouse(small_root).rows(query, {"player": "pubeval"}) == [{"threads": 1, "player": "pubeval"}]
     with pytest.raises(QueryError, match=r"^expected tables that can be read, got Catalog Error: .*nothing"):
@@ -24,7 +24,7 @@ def test_sums_are_added_in_one_order_and_a_missing_table_is_an_error(small_root:
 @pytest.mark.parametrize(
     ("kind", "array"), list(zip(("position_sample", "selfplay", "gnubg_benchmark"), BOARDS, strict=True))
 )
-def test_groups_are_those_of_positions_one_by_one(small_root: Path, kind: str, array: str) -> None:
+def test_pip_groups_equal_those_of_single_positions(small_root: Path, kind: str, array: str) -> None:
     table = next(iter(bgdata.open_warehouse(small_root).current(kind)))
     pips = [Position(board).pip_count for board in table.array(array)]
     spread = pip_spread(table)

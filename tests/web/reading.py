@@ -1,5 +1,4 @@
-"""Reading pages as a browser would: their links, and whether they keep the rules of this site; and sites on a real
-socket: what only shows where clients connect, wait and leave."""
+"""Helpers that read pages like a browser, check the rules of this site, and serve sites on a real socket."""
 
 from __future__ import annotations
 
@@ -22,14 +21,14 @@ EMPTY = {"meta", "link", "input", "br", "img", "hr"}  # elements without an end
 
 
 def open_client(app: Starlette, base_url: str = HOST, **options: Any) -> TestClient:
-    """A client that asks a site without a server."""
+    """A client of a site without a server."""
     from starlette.testclient import TestClient
 
     return TestClient(app, base_url, **options)
 
 
 class PageReader(HTMLParser):
-    """What a page consists of; raises AssertionError where its elements do not nest."""
+    """The content of a page; raises AssertionError if its elements do not nest."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -37,7 +36,7 @@ class PageReader(HTMLParser):
         self.ids: list[str] = []
         self.flaws: list[str] = []
         self.words: list[str] = []
-        self.fields: list[tuple[str, str]] = []  # of forms but that for searching, as they are sent
+        self.fields: list[tuple[str, str]] = []  # (name, value) of forms, without the search form
         self._choice = ""
         self._open: list[str] = []
         self.feed(text)
@@ -94,8 +93,7 @@ class PageReader(HTMLParser):
 
 
 def read(client: TestClient, where: str, status: int = 200) -> PageReader:
-    """A page that must have this status and keep the rules: it nests, names its fields, repeats no id, and has no style
-    or script in itself."""
+    """Read a page and check its status and the rules: nesting, labels, unique ids, no inline style or script."""
     answer = client.get(where)
     assert answer.status_code == status, (where, answer.text[:2000])
     assert answer.headers["content-type"].startswith("text/html"), where
@@ -107,8 +105,7 @@ def read(client: TestClient, where: str, status: int = 200) -> PageReader:
 
 
 def inner_links(page: PageReader, where: str) -> list[str]:
-    """Where a page leads, as addresses of this site without what comes after `#`. Raises AssertionError for a link to
-    another one."""
+    """Addresses that a page links to, without fragments. Raises AssertionError for a link to another site."""
     found = [urljoin(HOST + where, link).partition("#")[0] for link in page.links]
     assert all(link.startswith(HOST + "/") for link in found), found
     return list(dict.fromkeys(link.removeprefix(HOST) for link in found))
@@ -116,7 +113,7 @@ def inner_links(page: PageReader, where: str) -> list[str]:
 
 @contextmanager
 def serving(app: Starlette | ASGIApp) -> Iterator[int]:
-    """The port at which a site answers inside of the block, run as `bgdata serve` runs it."""
+    """Serve a site during the block, like `bgdata serve`, and yield its port."""
     import uvicorn
 
     from bgdata.web.connections import Connection
@@ -134,7 +131,7 @@ def serving(app: Starlette | ASGIApp) -> Iterator[int]:
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Wait until something is so. Raises TimeoutError."""
+    """Wait until a condition is true. Raises TimeoutError."""
     end = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > end:
@@ -144,7 +141,7 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 30.0) -> None:
 
 @contextmanager
 def asked(port: int, where: str) -> Iterator[http.client.HTTPResponse]:
-    """The answer of a server on a connection of its own, which is closed at the end whatever is still to come."""
+    """The response of a server on a separate connection, which is closed at the end of the block."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", where, headers={"accept": "text/html"})

@@ -1,5 +1,4 @@
-"""The site in a browser, Debian's chromium, as people use it: by pointer, by keyboard, on a phone, in the dark, and
-without JavaScript."""
+"""Tests of the site in Debian's chromium: by pointer, by keyboard, on a phone, in dark mode, and without JavaScript."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ PAGES = (
 
 @pytest.fixture(scope="module")
 def host(site_root: Path) -> Iterator[str]:
-    """Address of a server over the smallest variant of every kind."""
+    """Address of a server with the smallest variant of every kind."""
     app = create_app(bgdata.open_warehouse(site_root), Limits(stream_trials=360))
     with serving(app) as port:
         yield f"http://127.0.0.1:{port}"
@@ -46,7 +45,7 @@ def host(site_root: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser that all tests of this module open windows of."""
+    """A browser shared by all tests of this module."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
     with playwright.sync_playwright() as started:
         found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -59,7 +58,7 @@ Opener: TypeAlias = "Callable[..., Page]"
 
 @pytest.fixture
 def opened(browser: Browser, host: str) -> Iterator[Opener]:
-    """Open a page in a window of its own with given options; no page may complain in the console."""
+    """A function that opens a page in a new window; console messages fail the test."""
     said: list[str] = []
     contexts: list[BrowserContext] = []
 
@@ -79,15 +78,14 @@ def opened(browser: Browser, host: str) -> Iterator[Opener]:
 
 
 def place_of(page: Page, x: int, y: int) -> tuple[float, float]:
-    """Where a point of the board's picture is on the screen."""
+    """Screen coordinates of a point of the board's picture."""
     box = page.locator("#board svg").bounding_box()
     assert box
     return box["x"] + x * box["width"] / 660, box["y"] + y * box["height"] / 548
 
 
-def test_a_checker_is_dragged(opened: Opener, host: str) -> None:
-    """From the 24-point to the 23-point: the address is that of the new position. One that is let go beside the board
-    stays, and one on the bar is what a drag from there takes."""
+def test_dragging_a_checker_changes_the_address(opened: Opener, host: str) -> None:
+    """A checker dropped beside the board stays; checkers on the bar can be dragged too."""
     page = opened(f"/position/{START}")
     page.get_by_text("Set up another position").click()
     page.locator("#board").scroll_into_view_if_needed()
@@ -111,11 +109,11 @@ def test_a_checker_is_dragged(opened: Opener, host: str) -> None:
     page.wait_for_url(f"{host}/position/*undo=*")
     board = list(Position(START).board)
     board[6], board[24] = board[6] - 1, board[24] + 1
-    reaches(page, f"{host}/position/{Position(board).id}")
+    wait_for_address(page, f"{host}/position/{Position(board).id}")
 
 
-def reaches(page: Page, address: str) -> None:
-    """Wait until the page is at this address, whatever its query and fragment."""
+def wait_for_address(page: Page, address: str) -> None:
+    """Wait until the page is at this address, with any query and fragment."""
     page.wait_for_url(lambda url: url.partition("?")[0].partition("#")[0] == address)
 
 
@@ -125,8 +123,8 @@ PLACES = {  # of the board's picture
 }  # fmt: skip
 
 
-def tapped(page: Page, host: str, *places: str) -> tuple[Position, dict[str, str]]:
-    """The position and the query of the page after taps on the board by finger."""
+def tap_places(page: Page, host: str, *places: str) -> tuple[Position, dict[str, str]]:
+    """Tap places of the board, and return the position and query of the new address."""
     before = page.url
     for place in places:
         page.touchscreen.tap(*place_of(page, *PLACES[place]))
@@ -136,8 +134,8 @@ def tapped(page: Page, host: str, *places: str) -> tuple[Position, dict[str, str
     return Position(unquote(parts.path).removeprefix("/position/")), dict(parse_qsl(parts.query))
 
 
-def test_a_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
-    """On a phone: a checker is picked up and put down, borne off and taken back, and hits; cube, dice and score too."""
+def test_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
+    """On a phone: move, bear off, take back and hit; set cube, dice and score."""
     page = opened(
         f"/position/{START}?met=published-12", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True
     )
@@ -151,7 +149,7 @@ def test_a_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
             board[start] -= side
         if end is not None:
             board[end] += side
-        assert tapped(page, host, *places)[0] == Position(board), places
+        assert tap_places(page, host, *places)[0] == Position(board), places
 
     moves(24, None, "24", "own off")
     moves(None, 25, "own off", "bar")
@@ -161,14 +159,14 @@ def test_a_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     here = page.url
     for place in ("bar", "bar", "own off", "2"):  # picked up and put back; nothing is off
         page.touchscreen.tap(*place_of(page, *PLACES[place]))
-    page.touchscreen.tap(*place_of(page, *PLACES["6"]))  # on a point of the other side: nothing
+    page.touchscreen.tap(*place_of(page, *PLACES["6"]))  # a point of the other side: no change
     page.locator("h1").tap()
     assert (page.url, page.locator(".held").count()) == (here, 0)
-    assert tapped(page, host, "own cube")[1] | {"undo": ""} == {
+    assert tap_places(page, host, "own cube")[1] | {"undo": ""} == {
         "cube": "2", "owner": "on_roll", "met": "published-12", "undo": "",
     }  # fmt: skip
-    assert tapped(page, host, "own cube")[1]["cube"] == "4"
-    assert tapped(page, host, "die")[1]["roll"] == "11"
+    assert tap_places(page, host, "own cube")[1]["cube"] == "4"
+    assert tap_places(page, host, "die")[1]["roll"] == "11"
     page.touchscreen.tap(*place_of(page, *PLACES["own score"]))
     assert page.evaluate("document.activeElement.name") == "own"
     page.locator("select[name=own]").select_option("3")
@@ -177,8 +175,8 @@ def test_a_board_is_set_up_by_taps(opened: Opener, host: str) -> None:
     page.wait_for_url("**roll=11&cube=4&owner=on_roll**")
 
 
-def test_names_are_copied_completed_and_rollouts_go_on(opened: Opener) -> None:
-    """Copying a notation is confirmed, names are completed in SQL, and a rollout goes on until its last game."""
+def test_copying_completion_and_rollouts(opened: Opener) -> None:
+    """Copying a notation is confirmed, SQL names are completed, and a rollout continues to its last game."""
     page = opened(f"/position/{START}", permissions=["clipboard-read", "clipboard-write"])
     page.locator(".names code", has_text=START).first.click()
     page.locator(".copied", has_text="copied").wait_for()
@@ -192,7 +190,7 @@ def test_names_are_copied_completed_and_rollouts_go_on(opened: Opener) -> None:
     page.wait_for_function("() => document.querySelector('[data-count]').textContent == '360'")
 
 
-def test_a_play_shows_its_arrows_and_leads_on(opened: Opener, host: str) -> None:
+def test_play_shows_arrows_and_links_to_the_next_position(opened: Opener, host: str) -> None:
     page = opened(f"/position/{START}?roll=31")
     play = page.get_by_role("link", name="8/5 6/5", exact=True)
     before = page.locator("#board").inner_html()
@@ -209,8 +207,8 @@ def test_a_play_shows_its_arrows_and_leads_on(opened: Opener, host: str) -> None
     assert float(own.replace("−", "-")) == pytest.approx(found, abs=6e-5)
 
 
-def test_without_javascript(opened: Opener, host: str) -> None:
-    """A position is set up by the form, its roll chosen by a link, and SQL asked."""
+def test_pages_work_without_javascript(opened: Opener, host: str) -> None:
+    """Set up a position in the form, choose a roll, and run SQL."""
     page = opened(f"/position/{START}", java_script_enabled=False)
     page.get_by_text("Set up another position").click()
     page.locator("input[name=p24]").fill("1")
@@ -219,12 +217,12 @@ def test_without_javascript(opened: Opener, host: str) -> None:
     page.locator("#editor button", has_text="Show").click()
     board = list(Position(START).board)
     board[24], board[23] = 1, 1
-    reaches(page, f"{host}/position/{Position(board).id}")
+    wait_for_address(page, f"{host}/position/{Position(board).id}")
     page.locator("#editor button", has_text="Flip").click()
-    reaches(page, f"{host}/position/{Position(board).flip().id}")
+    wait_for_address(page, f"{host}/position/{Position(board).flip().id}")
     for expected in (Position(board).id, START):
         page.get_by_role("link", name="undo", exact=True).click()
-        reaches(page, f"{host}/position/{expected}")
+        wait_for_address(page, f"{host}/position/{expected}")
     assert not page.get_by_role("link", name="undo", exact=True).count()
     page.goto(f"/position/{Position(board).id}")
     page.locator(".heat a").first.click()
@@ -235,8 +233,8 @@ def test_without_javascript(opened: Opener, host: str) -> None:
     assert page.locator("table.data td").inner_text() == "42"
 
 
-def test_by_keyboard_alone(opened: Opener, host: str) -> None:
-    """To the content, to the search box, to a play, and through the turns of a game."""
+def test_pages_work_by_keyboard(opened: Opener, host: str) -> None:
+    """Reach the content, the search box, a play, and the turns of a game."""
     page = opened("/")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -259,8 +257,8 @@ def test_by_keyboard_alone(opened: Opener, host: str) -> None:
 
 
 @pytest.mark.parametrize("where", PAGES)
-def test_every_page_on_a_phone(opened: Opener, where: str) -> None:
-    """Nothing is wider than the screen, and a board takes its whole width."""
+def test_every_page_fits_a_phone(opened: Opener, where: str) -> None:
+    """Nothing is wider than the screen, and a board fills its width."""
     page = opened(where, viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
     assert page.evaluate("document.documentElement.scrollWidth") == 320
     for board in page.locator(".board svg").all():
@@ -270,7 +268,7 @@ def test_every_page_on_a_phone(opened: Opener, where: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_read_every_page(opened: Opener, scheme: str) -> None:
+def test_every_page_is_accessible(opened: Opener, scheme: str) -> None:
     """The rules of axe: contrast, names, labels, order of headings."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the package axe-playwright-python")
     page = opened("/", color_scheme=scheme, bypass_csp=True)

@@ -1,4 +1,4 @@
-"""Charts of pages: every point where its number says, and nothing outside the picture."""
+"""Tests of the charts of pages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lines_of(chart: Chart) -> list[list[tuple[float, float]]]:
         ([1, 2, 3], [1.0, inf, 2.0], {}, [BOTTOM, TOP]),
     ],
 )
-def test_points_are_where_the_numbers_say(
+def test_points_are_at_their_values(
     places: list[float], values: list[float], options: dict[str, bool], heights: list[float]
 ) -> None:
     chart = Chart("error", "epochs", places, (Line("a", values),), **options)  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ def test_points_are_where_the_numbers_say(
         assert {"100", "1k", "10k"} <= texts
 
 
-def test_two_lines_have_a_legend_and_a_mark() -> None:
+def test_chart_of_two_lines_has_legend_and_mark() -> None:
     lines = (Line("training", [2.0, 1.0]), Line("validation <b>", [2.0, 1.5]))
     text = chart_svg(Chart("errors & more", "epochs", [0, 1], lines, mark=1, mark_label="kept"))
     found = ElementTree.fromstring(text)
@@ -69,7 +69,7 @@ def test_drawing_stays_inside_the_picture(values: list[float], from_zero: bool, 
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
-def test_round_values_lie_between(lowest: float, width: float) -> None:
+def test_round_values_are_within_the_limits(lowest: float, width: float) -> None:
     found = round_values(lowest, lowest + width)
     assert 1 <= len(found) <= 6
     assert all(lowest - 1e-3 * width <= value <= lowest + 1.01 * width for value in found)

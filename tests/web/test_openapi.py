@@ -1,4 +1,4 @@
-"""What programs are told of the site: every address that answers JSON, as it answers."""
+"""Tests of the OpenAPI document: it describes every address with JSON as it answers."""
 
 from __future__ import annotations
 
@@ -74,17 +74,17 @@ PARAMETERS = {"name": str, "in": str, "required": bool, "description": str, "sch
 
 
 @pytest.fixture(scope="module")
-def told(client: TestClient) -> dict[str, Any]:
-    """The document of the site."""
+def api_document(client: TestClient) -> dict[str, Any]:
+    """The OpenAPI document of the site."""
     answer = client.get("/openapi.json")
     assert (answer.status_code, answer.headers["content-type"]) == (200, JSON)
     found: dict[str, Any] = answer.json()
     return found
 
 
-def operations(told: dict[str, Any]) -> dict[str, Any]:
-    """What is told of each path."""
-    return {path: item["get"] for path, item in told["paths"].items()}
+def operations(api_document: dict[str, Any]) -> dict[str, Any]:
+    """The operation of each path."""
+    return {path: item["get"] for path, item in api_document["paths"].items()}
 
 
 def inside(value: object) -> list[tuple[str, Any]]:
@@ -96,11 +96,11 @@ def inside(value: object) -> list[tuple[str, Any]]:
     return []
 
 
-def check(told: dict[str, Any], schema: dict[str, Any], answer: object) -> None:
-    """Raises ValidationError where an answer is not as told."""
+def check(api_document: dict[str, Any], schema: dict[str, Any], answer: object) -> None:
+    """Raise ValidationError for an answer that does not match its schema."""
     from jsonschema import Draft202012Validator
 
-    Draft202012Validator({**schema, "components": told["components"]}).validate(answer)
+    Draft202012Validator({**schema, "components": api_document["components"]}).validate(answer)
 
 
 def real(client: TestClient, where: str) -> str:
@@ -111,7 +111,7 @@ def real(client: TestClient, where: str) -> str:
     return where.replace("{scores}", scores).replace("{version}", version)
 
 
-def test_every_address_with_json_is_told_and_no_other(client: TestClient, told: dict[str, Any]) -> None:
+def test_document_has_exactly_the_addresses_with_json(client: TestClient, api_document: dict[str, Any]) -> None:
     answering = set[str]()
     for address in ADDRESSES:
         where = WITHOUT_JSON.get(address.path) or EXAMPLES[json_path(address)][0]
@@ -119,22 +119,22 @@ def test_every_address_with_json_is_told_and_no_other(client: TestClient, told: 
         assert answer.status_code in (200, 303), where
         if answer.headers.get("content-type") == JSON:
             answering.add(json_path(address))
-    assert answering == set(told["paths"]) == set(EXAMPLES)
+    assert answering == set(api_document["paths"]) == set(EXAMPLES)
 
 
-def test_the_document_is_openapi(told: dict[str, Any]) -> None:
-    """What OpenAPI 3.1 demands of the objects that the document has."""
+def test_document_is_valid_openapi(api_document: dict[str, Any]) -> None:
+    """The rules of OpenAPI 3.1 for the objects of the document."""
     from jsonschema import Draft202012Validator
 
-    assert set(told) == {"openapi", "info", "paths", "components"}
-    assert re.fullmatch(r"3\.1\.\d+", told["openapi"])
-    assert {"title", "version"} <= set(told["info"])
-    assert set(told["components"]) == {"schemas", "responses"}
-    assert all(re.fullmatch(r"[\w.-]+", name) for group in told["components"].values() for name in group)
-    names = [each["operationId"] for each in operations(told).values()]
+    assert set(api_document) == {"openapi", "info", "paths", "components"}
+    assert re.fullmatch(r"3\.1\.\d+", api_document["openapi"])
+    assert {"title", "version"} <= set(api_document["info"])
+    assert set(api_document["components"]) == {"schemas", "responses"}
+    assert all(re.fullmatch(r"[\w.-]+", name) for group in api_document["components"].values() for name in group)
+    names = [each["operationId"] for each in operations(api_document).values()]
     assert len(set(names)) == len(names)
-    for path, operation in operations(told).items():
-        assert set(told["paths"][path]) == {"get"}
+    for path, operation in operations(api_document).items():
+        assert set(api_document["paths"][path]) == {"get"}
         assert set(operation) == {"operationId", "summary", "description", "parameters", "responses"}
         assert re.fullmatch(r"\w+", operation["operationId"])
         assert len(operation["summary"]) >= 8
@@ -147,58 +147,57 @@ def test_the_document_is_openapi(told: dict[str, Any]) -> None:
         assert {place for place, _ in parameters} <= {"path", "query"}
         assert {name for place, name in parameters if place == "path"} == set(re.findall(r"{(\w+)}", path)), path
         assert all(re.fullmatch(r"\d{3}", status) for status in operation["responses"])
-    answers = [answer for operation in operations(told).values() for answer in operation["responses"].values()]
-    for answer in (*answers, *told["components"]["responses"].values()):
+    answers = [answer for operation in operations(api_document).values() for answer in operation["responses"].values()]
+    for answer in (*answers, *api_document["components"]["responses"].values()):
         assert set(answer) in ({"$ref"}, {"description", "content"})
         assert all(re.fullmatch("[a-z]+/[a-z.-]+", kind) for kind in answer.get("content", ()))
-    for name, link in inside(told):
+    for name, link in inside(api_document):
         if name == "$ref":
             _, *steps = link.split("/")
-            found: Any = told
+            found: Any = api_document
             for step in steps:
                 found = found[step]
-    linked = {link.rpartition("/")[2] for name, link in inside(told) if name == "$ref"}
-    assert linked == {name for group in told["components"].values() for name in group}
-    schemas = [schema for name, schema in inside(told) if name == "schema"]
-    for schema in (*schemas, *told["components"]["schemas"].values()):
+    linked = {link.rpartition("/")[2] for name, link in inside(api_document) if name == "$ref"}
+    assert linked == {name for group in api_document["components"].values() for name in group}
+    schemas = [schema for name, schema in inside(api_document) if name == "schema"]
+    for schema in (*schemas, *api_document["components"]["schemas"].values()):
         Draft202012Validator.check_schema(schema)
         assert all(column.get("description", "x") for column in schema.get("properties", {}).values())
 
 
 @each(("path", "examples"), EXAMPLES.items())
-def test_real_answers_are_as_told(
-    client: TestClient, told: dict[str, Any], path: str, examples: tuple[str, ...]
+def test_answers_match_their_schemas(
+    client: TestClient, api_document: dict[str, Any], path: str, examples: tuple[str, ...]
 ) -> None:
-    content = operations(told)[path]["responses"]["200"]["content"]
+    content = operations(api_document)[path]["responses"]["200"]["content"]
     for where in examples:
         answer = client.get(real(client, where))
         assert (answer.status_code, answer.headers["content-type"]) == (200, JSON), where
-        check(told, content[JSON]["schema"], answer.json())
+        check(api_document, content[JSON]["schema"], answer.json())
 
 
-def test_other_types_are_as_told(client: TestClient, told: dict[str, Any]) -> None:
+def test_other_content_types_are_described(client: TestClient, api_document: dict[str, Any]) -> None:
     for path, asked in {
         "/sql.json": ("/sql.json?q=select 1&format=csv", "/sql.json?q=select 1&format=parquet"),
         "/file/{kind}/{variant}/{version}/{name}": ("/file/bearoff_two_sided/3x3/{version}/table.parquet",),
     }.items():
-        content = operations(told)[path]["responses"]["200"]["content"]
+        content = operations(api_document)[path]["responses"]["200"]["content"]
         types = {client.get(real(client, where)).headers["content-type"].partition(";")[0] for where in asked}
         assert types == set(content) - {JSON}
-    several = {path for path, each in operations(told).items() if len(each["responses"]["200"]["content"]) > 1}
+    several = {path for path, each in operations(api_document).items() if len(each["responses"]["200"]["content"]) > 1}
     assert several == {"/sql.json", "/file/{kind}/{variant}/{version}/{name}"}
 
 
 @each("path", list(EXAMPLES))
-def test_parameters_take_what_is_told(client: TestClient, told: dict[str, Any], path: str) -> None:
-    """Words of a list and whole numbers up to the largest, and nothing else, at one of the examples: a score may be
-    needed."""
+def test_parameters_accept_described_values_only(client: TestClient, api_document: dict[str, Any], path: str) -> None:
+    """Words of a list and integers in range are accepted in at least one example, as some need a score."""
 
     def asked(name: str, word: object) -> list[tuple[int, str]]:
         places = (real(client, where) for where in EXAMPLES[path])
         answers = (client.get(f"{where}{'&' if '?' in where else '?'}{name}={word}") for where in places)
         return [(answer.status_code, answer.text) for answer in answers]
 
-    for given in operations(told)[path]["parameters"]:
+    for given in operations(api_document)[path]["parameters"]:
         name, schema = given["name"], given["schema"].get("items", given["schema"])
         if given["in"] == "path":
             continue
@@ -213,8 +212,8 @@ def test_parameters_take_what_is_told(client: TestClient, told: dict[str, Any], 
             assert 400 in dict(asked(name, "no-such")), name
 
 
-def test_errors_are_as_told(client: TestClient, told: dict[str, Any]) -> None:
-    """One address takes plays, and tells of two errors with the same status."""
+def test_errors_match_their_schemas(client: TestClient, api_document: dict[str, Any]) -> None:
+    """The address with plays has two errors of one status."""
     for where, status in {
         "/position/nonsense.json": 400,
         "/table/none.json": 404,
@@ -224,23 +223,23 @@ def test_errors_are_as_told(client: TestClient, told: dict[str, Any]) -> None:
     }.items():
         answer = client.get(where)
         assert answer.status_code == status
-        content = told["components"]["responses"][str(status)]["content"]
-        check(told, content[JSON]["schema"], answer.json())
-    schema = operations(told)["/position/{text}.json"]["responses"]["400"]["content"][JSON]["schema"]
+        content = api_document["components"]["responses"][str(status)]["content"]
+        check(api_document, content[JSON]["schema"], answer.json())
+    schema = operations(api_document)["/position/{text}.json"]["responses"]["400"]["content"][JSON]["schema"]
     for query, names in (("roll=31&play=8/1", {"error", "verdict", "legal_plays"}), ("roll=71", {"error"})):
         answer = client.get(f"/position/{START}.json?{query}")
         assert (answer.status_code, set(answer.json())) == (400, names)
-        check(told, schema, answer.json())
-    assert "$ref" in operations(told)["/where/{text}.json"]["responses"]["400"]
+        check(api_document, schema, answer.json())
+    assert "$ref" in operations(api_document)["/where/{text}.json"]["responses"]["400"]
 
 
-def test_pages_of_an_empty_warehouse_lead_to_the_same_document(empty: TestClient, told: dict[str, Any]) -> None:
+def test_empty_warehouse_has_the_same_document(empty: TestClient, api_document: dict[str, Any]) -> None:
     assert "/openapi.json" in read(empty, "/").links
-    assert empty.get("/openapi.json").json() == told
+    assert empty.get("/openapi.json").json() == api_document
 
 
 def near(value: object) -> object:
-    """A value whose numbers may differ by what tables of other sizes differ by."""
+    """A value with tolerance in its numbers, as tables of other sizes differ."""
     if isinstance(value, float):
         return pytest.approx(value, abs=1e-4)
     if isinstance(value, list):
@@ -248,7 +247,7 @@ def near(value: object) -> object:
     return {name: near(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
-def test_answers_on_the_page_are_real(client: TestClient) -> None:
+def test_examples_of_the_documentation_are_answered(client: TestClient) -> None:
     shown = SHOWN.findall(PAGE.read_text())
     assert len(shown) == 1
     for where, answer in shown:

@@ -1,4 +1,4 @@
-"""SQL from strangers: what it answers, and what it cannot do."""
+"""Tests of untrusted SQL: answers, limits and refusals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A client of a site whose queries have little memory, and little room for what does not fit into it."""
+    """A client of a site whose queries have little memory and disk space."""
     limits = Limits(sql_seconds=5.0, sql_bytes=100 << 20, sql_disk_bytes=1 << 20)
     app = create_app(bgdata.open_warehouse(tmp_path_factory.mktemp("empty")), limits)
     with open_client(app) as found:
@@ -52,7 +52,7 @@ def ask(client: TestClient, query: str, form: str = "rows") -> object:
 
 
 def error_for(client: TestClient, query: str, form: str = "rows") -> str:
-    """Why a query has no answer. The process that answers is still there, or another one is."""
+    """The error of a query; checks that the next query is answered."""
     answer = client.get("/sql.json", params={"q": query, "format": form})
     assert answer.status_code == 400, answer.text
     assert ask(client, "select 1 as one") == [{"one": 1}]
@@ -61,7 +61,7 @@ def error_for(client: TestClient, query: str, form: str = "rows") -> str:
     return found
 
 
-def test_rows_are_those_of_the_command(client: TestClient, site_root: Path) -> None:
+def test_rows_equal_those_of_the_command(client: TestClient, site_root: Path) -> None:
     query = "select * from bearoff_two_sided order by all limit 20"
     assert ask(client, query) == json.loads(succeeds(site_root, "query", query, "--format", "json"))
     numbers = "select 0.5 as x, 3 * 0.5 as y, sum(rows) * 0.5 as z from versions"  # DECIMAL, in DuckDB
@@ -71,12 +71,12 @@ def test_rows_are_those_of_the_command(client: TestClient, site_root: Path) -> N
 
 
 @pytest.mark.parametrize(("_", "query"), EXAMPLES, ids=[what for what, _ in EXAMPLES])
-def test_examples(client: TestClient, _: str, query: str) -> None:
+def test_examples_of_the_page_are_answered(client: TestClient, _: str, query: str) -> None:
     answer = client.get("/sql", params={"q": query})
     assert answer.status_code == 200, answer.text
 
 
-def test_files(client: TestClient) -> None:
+def test_results_are_files(client: TestClient) -> None:
     query = "select position_id, board from turns order by all limit 3"
     rows = ask(client, query)
     answer = client.get("/sql", params={"q": query, "format": "csv"})
@@ -89,7 +89,7 @@ def test_files(client: TestClient) -> None:
     assert "expected the format rows, csv or parquet" in read(client, "/sql?q=select 1&format=exe", 400).text
 
 
-def test_limits_of_rows(client: TestClient) -> None:
+def test_number_of_rows_is_limited(client: TestClient) -> None:
     page = read(client, "/sql?q=from range(51)")
     assert "50 rows, and there are more" in page.text
     assert "50 rows." in read(client, "/sql?q=from range(50)").text
@@ -137,12 +137,12 @@ FORBIDDEN = (
 
 
 @each("query", FORBIDDEN)
-def test_forbidden_queries(client: TestClient, query: str) -> None:
+def test_forbidden_queries_are_refused(client: TestClient, query: str) -> None:
     assert "root:" not in error_for(client, query)
     assert read(client, f"/sql?q={query.replace(';', '%3B')}", 400)
 
 
-SHOWING = (  # what might know where files are
+SHOWING = (  # queries that could show paths of files
     "select sql from duckdb_views()",
     "select reverse(sql) from duckdb_views() where sql like '%read_parquet%'",
     "explain from bearoff_two_sided",
@@ -166,8 +166,8 @@ SHOWING = (  # what might know where files are
 )
 
 
-def test_no_path_is_shown(client: TestClient, site_root: Path) -> None:
-    """Neither forwards nor backwards: no text that a query has says where the files are."""
+def test_no_query_shows_a_path(client: TestClient, site_root: Path) -> None:
+    """Not even reversed, to avoid replacement in the text."""
     error_for(client, "select filename from read_parquet('/etc/passwd', filename = true)")
     folders = {str(site_root), str(Path.home()), tempfile.gettempdir(), str(Path.cwd())}
     for query in SHOWING:
@@ -203,12 +203,12 @@ def test_no_path_is_shown(client: TestClient, site_root: Path) -> None:
     ],
 )
 def test_settings_are_not_shown(client: TestClient, query: str) -> None:
-    """Of some of them DuckDB says where the warehouse is, in full."""
+    """Some settings of DuckDB contain the full path of the warehouse."""
     assert "expected a query of tables, not of settings" in error_for(client, query)
     assert isinstance(ask(client, "select claim, query from claims limit 1"), list)
 
 
-LARGE = {  # what needs too much memory before a row is there, and what has too large rows
+LARGE = {  # too much memory before the first row; too large rows
     "select repeat('x', 20000000) from range(1000)": "expected a query that fits into its memory",
     "select repeat('x', 1000000) from range(18)": "expected an answer of at most 16,777,216 bytes, found more",
 }
@@ -216,19 +216,19 @@ LARGE = {  # what needs too much memory before a row is there, and what has too 
 
 @pytest.mark.parametrize(("query", "said"), LARGE.items())
 @pytest.mark.parametrize("form", ["rows", "parquet"])
-def test_large_answers_are_one_line(small: TestClient, query: str, said: str, form: str) -> None:
-    """And the process that would have made them takes no more memory than it may."""
+def test_too_large_answers_are_refused(small: TestClient, query: str, said: str, form: str) -> None:
+    """The process stays within its memory limit."""
     assert error_for(small, query, form).startswith(said)
 
 
-def test_a_query_that_fails_late_says_why(client: TestClient) -> None:
+def test_query_that_fails_late_has_its_error(client: TestClient) -> None:
     late = "select (case when range = 3000 then 'x' else '1' end)::int as a from range(200000)"
     for form in ("csv", "parquet"):
         assert "Could not convert string 'x' to INT32" in error_for(client, late, form)
 
 
 def test_query_process_that_cannot_start_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And a missing warehouse is named: its error is an OSError too, as those are of a process that ended."""
+    """A missing warehouse, whose error is an OSError too, is reported as such."""
     queries = QueryProcess(Site(bgdata.open_warehouse(tmp_path)))
     with monkeypatch.context() as patched:
         patched.setattr(multiprocessing.util, "spawnv_passfds", Mock(side_effect=BlockingIOError("no more processes")))
@@ -255,8 +255,8 @@ def test_files_of_queries_are_limited() -> None:
 
 
 @pytest.mark.slow
-def test_queries_that_take_too_long_are_ended(client: TestClient) -> None:
-    """DuckDB stops what it can stop; the process of one that it cannot stop is ended, and the next has another."""
+def test_queries_that_take_too_long_are_stopped(client: TestClient) -> None:
+    """If DuckDB cannot stop a query, its process is killed, and the next query gets a new one."""
     for query in ("select count(*) from range(10000000000) a, range(10000) b", "select sleep_ms(600000)"):
         error_for(client, query)
 
@@ -268,7 +268,7 @@ def test_queries_that_take_too_much_are_refused(client: TestClient) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=60))
-def test_any_text(client: TestClient, query: str) -> None:
+def test_any_text_is_answered_or_refused(client: TestClient, query: str) -> None:
     try:
         query.encode()
     except UnicodeEncodeError:
@@ -276,8 +276,8 @@ def test_any_text(client: TestClient, query: str) -> None:
     assert client.get("/sql", params={"q": query}).status_code in (200, 400)
 
 
-def test_positions_are_drawn(client: TestClient) -> None:
-    """As pictures that are there, each below the name that leads to it."""
+def test_position_ids_have_pictures(client: TestClient) -> None:
+    """Each picture exists, and is below the link to its position."""
     where = address("/sql", {"q": "select position_id, board, play from turns limit 3"})
     text, page = client.get(where).text, read(client, where)
     pictures = [unescape(each) for each in re.findall(r'<img class="drawn" src="([^"]*)"', text)]

@@ -1,4 +1,4 @@
-"""The site as a whole: links, headers, what is refused, and warehouses that are empty, damaged or changing."""
+"""Tests of the whole site: links, headers, refusals, and empty, damaged or changing warehouses."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ PAGES = ("/", "/table", "/claims", "/players", "/openings?objective=double-match
 
 
 @pytest.mark.slow
-def test_every_link_leads_somewhere(client: TestClient) -> None:
-    """From the home page on, as far as a few hundred pages go: each kind of page among them, each whole."""
+def test_every_link_has_a_page(client: TestClient) -> None:
+    """Follow links from the home page through a few hundred pages, including every kind of page."""
     waiting = ["/", f"/position/{START}?roll=31", f"/position/{POSITION}", "/table/selfplay/pubeval-20-seed-3"]
     seen = set[str]()
     while waiting and len(seen) < 250:
@@ -65,13 +65,13 @@ def test_every_link_leads_somewhere(client: TestClient) -> None:
 
 
 @each("where", [*PAGES, "/nowhere", "/static/site.css", "/table/none", f"/board/{START}"])
-def test_headers(client: TestClient, where: str) -> None:
+def test_responses_have_security_headers(client: TestClient, where: str) -> None:
     answer = client.get(where)
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
 @each("where", PAGES)
-def test_json_at_the_same_address(client: TestClient, where: str) -> None:
+def test_json_is_at_the_same_address(client: TestClient, where: str) -> None:
     path, mark, query = where.partition("?")
     by_name = client.get(f"{path}.json{mark}{query}") if path != "/" else client.get("/.json")
     asked = client.get(where, headers={"accept": "application/json"})
@@ -81,8 +81,8 @@ def test_json_at_the_same_address(client: TestClient, where: str) -> None:
     assert "text/html" in as_page.headers["content-type"]
 
 
-def test_pages_of_other_sites_ask_nothing(client: TestClient) -> None:
-    """A person may follow a link; pictures, frames and scripts of others would have this site compute."""
+def test_requests_by_other_sites_are_refused(client: TestClient) -> None:
+    """A person may follow a link, but pictures, frames and scripts of other sites are refused."""
     foreign = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
     for changes, code in (
         ({}, 403),
@@ -120,7 +120,7 @@ def test_invalid_requests_are_refused(client: TestClient) -> None:
         "/game/selfplay/<script>/1", "/table/bearoff_two_sided/<script>", "/where/<script>", "/cube-map/<script>",
     ],
 )  # fmt: skip
-def test_paths_stay_inside(client: TestClient, where: str) -> None:
+def test_paths_outside_the_warehouse_are_refused(client: TestClient, where: str) -> None:
     answer = client.get(where)
     assert answer.status_code in (400, 404), answer.text
     assert "<script>" not in answer.text
@@ -139,45 +139,45 @@ def test_paths_stay_inside(client: TestClient, where: str) -> None:
         ("", "/"),
     ],
 )
-def test_search(client: TestClient, text: str, where: str) -> None:
+def test_search_redirects(client: TestClient, text: str, where: str) -> None:
     answer = client.get("/search", params={"q": text})
     assert (answer.status_code, answer.headers["location"]) == (303, where)
     assert client.get(where).status_code == 200
 
 
 def test_search_finds_views_players_and_any_notation(client: TestClient) -> None:
-    """Views that are no kind lead to their rows; a player to its scores."""
+    """Views lead to their rows, and players to their scores."""
     for name in ("games", "turns", "opening_book", "versions", "lineage", "bearoff_two_sided_3x3"):
-        assert searched(client, name) == f"/sql?q=from+{name}+limit+20"
+        assert search_target(client, name) == f"/sql?q=from+{name}+limit+20"
         rows = client.get("/sql.json", params={"q": f"from {name} limit 20"}).json()
-        assert client.get(searched(client, name), headers={"accept": "application/json"}).json() == rows
+        assert client.get(search_target(client, name), headers={"accept": "application/json"}).json() == rows
         assert rows
     (player, *_) = {row["player_name"] for row in client.get("/players.json").json()["scores"]}
-    found = client.get(searched(client, player), headers={"accept": "application/json"}).json()["scores"]
+    found = client.get(search_target(client, player), headers={"accept": "application/json"}).json()["scores"]
     assert {row["player_name"] for row in found} == {player}
     (shown,) = client.get(f"/position/{START}.json?roll=31&away=3-5&plays=1").json()["show"][:1]
     for name in ("position_id", "match_id", "gnubg_id", "xgid", "key20", "board"):
         text = shown[name] if name != "match_id" else f"{shown['position_id']}:{shown['match_id']}"
-        where = searched(client, text)
+        where = search_target(client, text)
         assert where.startswith("/position/"), name
         assert client.get(f"{where}.json").json()["eval"][0]["position_id"] == START, name
 
 
-def searched(client: TestClient, text: str) -> str:
-    """Where a search leads."""
+def search_target(client: TestClient, text: str) -> str:
+    """The address that a search redirects to."""
     answer = client.get("/search", params={"q": text})
     assert answer.status_code == 303, (text, answer.text)
     return answer.headers["location"]
 
 
 @each("text", ["no such thing", "<script>", "A99", "bearoff_two", "\x00", "é" * 100])
-def test_search_for_nothing(client: TestClient, text: str) -> None:
+def test_search_without_a_match_is_refused(client: TestClient, text: str) -> None:
     answer = client.get("/search", params={"q": text})
     assert (answer.status_code, "<script>" in answer.text) == (400, False)
     assert "expected a position in any notation, a table such as bearoff_two_sided/6x9" in answer.text
 
 
-def test_an_empty_warehouse(empty: TestClient) -> None:
+def test_pages_of_an_empty_warehouse(empty: TestClient) -> None:
     assert "Nothing is built yet" in read(empty, "/").text
     read(empty, f"/position/{START}?roll=31")  # the network comes with the package
     read(empty, f"/where/{START}")
@@ -197,7 +197,7 @@ def test_an_empty_warehouse(empty: TestClient) -> None:
         assert empty.get(where).status_code in (200, 303, 404), where
 
 
-def test_no_warehouse(tmp_path: Path) -> None:
+def test_pages_without_a_warehouse(tmp_path: Path) -> None:
     with open_client(create_app(bgdata.open_warehouse(tmp_path / "none"))) as client:
         assert "Nothing is built yet" in read(client, "/").text
         text = read(client, f"/position/{START}", 404).text
@@ -205,7 +205,7 @@ def test_no_warehouse(tmp_path: Path) -> None:
         assert str(tmp_path) not in text
 
 
-def test_a_damaged_version_is_named(warehouse: bgdata.Warehouse) -> None:
+def test_damaged_version_is_named(warehouse: bgdata.Warehouse) -> None:
     root = warehouse.root
     site = open_client(create_app(warehouse))
     table = warehouse.open("bearoff_gammon", "3x15")
@@ -226,7 +226,7 @@ def test_a_damaged_version_is_named(warehouse: bgdata.Warehouse) -> None:
 
 
 @pytest.mark.slow
-def test_the_warehouse_may_change_meanwhile(warehouse: bgdata.Warehouse) -> None:
+def test_pages_follow_changes_of_the_warehouse(warehouse: bgdata.Warehouse) -> None:
     with open_client(create_app(warehouse)) as client:
         kind = warehouse.kinds["bearoff_two_sided"]
         bigger = kind.smallest.with_changes({"checkers": 4})
@@ -245,8 +245,8 @@ def test_the_warehouse_may_change_meanwhile(warehouse: bgdata.Warehouse) -> None
         assert [row["method"] for row in after] == ["combined"]
 
 
-def test_home_answers_while_the_rest_is_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other pages wait for that, and are answered then."""
+def test_home_page_answers_while_others_are_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other pages wait until they are loaded."""
     may_go_on, load = threading.Event(), web_app.other_addresses
 
     def slowly(site: Site, *, is_warm: bool) -> Router:
@@ -268,7 +268,7 @@ def test_home_answers_while_the_rest_is_loaded(site_root: Path, monkeypatch: pyt
         assert [status(where) for where in (f"/position/{START}", "/nowhere", "/table/")] == [200, 404, 307]
 
 
-def test_home_answers_where_the_rest_cannot_be_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_home_page_answers_if_others_cannot_be_loaded(site_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(web_app, "other_addresses")
     app = create_app(bgdata.open_warehouse(site_root))
     with open_client(app, raise_server_exceptions=False) as client:
@@ -279,8 +279,8 @@ def test_home_answers_where_the_rest_cannot_be_loaded(site_root: Path, monkeypat
             assert "the server could not make this page" in answer.text
 
 
-def test_the_home_page_loads_nothing_that_it_does_not_need() -> None:
-    """What computes, draws, trains or runs flows takes longer to load than the site."""
+def test_home_page_does_not_import_slow_modules() -> None:
+    """Modules for computing, drawing, training and flows are slow to load."""
     program = (
         "import sys, bgdata; from pathlib import Path; from bgdata.web.app import create_app; "
         "from bgdata.web.home import home; app = create_app(bgdata.open_warehouse(Path('none'))); "
@@ -291,9 +291,8 @@ def test_the_home_page_loads_nothing_that_it_does_not_need() -> None:
     assert heavy.isdisjoint(done.stdout.split())
 
 
-def test_answers_are_kept_while_the_warehouse_stays_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last ones that were asked for: addresses may have any number in them. The stamp changes with kinds, variants
-    and their versions alone; where there is no warehouse, it is the same too."""
+def test_answers_are_cached_until_the_warehouse_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only recently used answers are kept. The stamp depends on kinds, variants and versions alone."""
     site = Site(bgdata.open_warehouse(tmp_path / "w"))
     monkeypatch.setattr(site_module, "MOST_KEPT", 3)
     made: list[int] = []
@@ -311,14 +310,14 @@ def test_answers_are_kept_while_the_warehouse_stays_the_same(tmp_path: Path, mon
     assert len(set(stamps)) == 4
     (tmp_path / "w/.staging").mkdir()
     stamps.append(site.stamp)
-    (tmp_path / "w/.staging/part").mkdir()  # of a build
+    (tmp_path / "w/.staging/part").mkdir()  # part of a build
     assert site.stamp == stamps[-1]
     monkeypatch.setattr(os, "scandir", Mock(side_effect=PermissionError))
     assert folders_in(tmp_path) == []
 
 
-def test_internal_error_is_told_like_others(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the headers of every answer, and as JSON where that is asked for; the log has the rest."""
+def test_internal_error_has_no_details(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the usual headers and JSON; the log has the details."""
     monkeypatch.setattr(Site, "charge", Mock(side_effect=ZeroDivisionError("a secret")))
     for where, kind in (("/table", "text/html"), ("/table.json", "application/json")):
         answer = client.get(where)
@@ -328,8 +327,8 @@ def test_internal_error_is_told_like_others(client: TestClient, monkeypatch: pyt
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_sixty_clients_at_once(site_root: Path) -> None:
-    """Each on a connection of its own to a real server: all are connected before the first asks."""
+def test_sixty_concurrent_clients_are_answered(site_root: Path) -> None:
+    """All connect to a real server before the first request."""
     addresses = [f"/position/{START}?roll={high}{low}" for high in range(1, 7) for low in range(1, high)]
     addresses += [f"/probe/{POSITION}", "/table", "/sql?q=select%2042%20as%20n", f"/board/{START}", "/race"] * 9
     connected = threading.Barrier(len(addresses))
@@ -367,7 +366,7 @@ def test_names_from_others_are_escaped(warehouse: bgdata.Warehouse, tmp_path: Pa
 
 
 def test_names_of_views_are_escaped(empty: TestClient) -> None:
-    """No view of ours can be named like this; pages do not rely on that."""
+    """Our views have no such names, but pages escape them anyway."""
     evil = "<script>alert(1)</script>"
     site = empty.app.state.site  # type: ignore[attr-defined]
     site.rows("select 1")
@@ -375,7 +374,7 @@ def test_names_of_views_are_escaped(empty: TestClient) -> None:
     site._connection[1].execute(f"""comment on view "{evil}" is '{evil}'""")
     page, text = read(empty, "/sql"), empty.get("/sql").text
     assert page.text.count(evil) == 3
-    text += empty.get(searched(empty, evil)).text
+    text += empty.get(search_target(empty, evil)).text
     assert "<script>alert" not in text
     assert "<img" not in text
 
@@ -383,8 +382,7 @@ def test_names_of_views_are_escaped(empty: TestClient) -> None:
 @example(["", "<script>alert(1)</script>", "manifest.json"], "/table")
 @given(st.lists(st.text(max_size=12) | st.sampled_from(PARTS), min_size=1, max_size=4), st.sampled_from(ROOTS))
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_names_of_tables(client: TestClient, names: list[str], root: str) -> None:
-    """Whatever is asked for, there is a page or a line that says what was expected."""
+def test_any_name_of_a_table_has_a_page_or_error(client: TestClient, names: list[str], root: str) -> None:
     try:
         where = "/".join([root, *(quote(name, safe="") for name in names)])
     except UnicodeEncodeError:
@@ -398,8 +396,8 @@ def test_any_names_of_tables(client: TestClient, names: list[str], root: str) ->
             assert "expected" in answer.text or "no " in answer.text, path
 
 
-def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seconds come back with time, and requests in progress count: many do not all pass before the first is charged."""
+def test_budgets_refill_and_count_requests_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Concurrent requests cannot all pass before the first is charged."""
     now = [1000.0]
     monkeypatch.setattr("bgdata.web.site.time.monotonic", lambda: now[0])
     budget = Budget(Limits(client_seconds=10.0, client_share=0.5))
@@ -423,13 +421,13 @@ def test_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
     assert budget.seconds_left("a") == 0.5
 
 
-def test_clients_from_elsewhere_have_a_budget(small_root: Path) -> None:
+def test_remote_clients_have_a_budget(small_root: Path) -> None:
     app = create_app(bgdata.open_warehouse(small_root), Limits(client_seconds=0.0), hosts=())
     with open_client(app, base_url="http://any.example") as client:
         assert read(client, "/", 503).text.count("expected fewer questions at once") == 1
 
 
-def test_one_computation_at_a_time(small_root: Path) -> None:
+def test_second_computation_is_refused_while_one_runs(small_root: Path) -> None:
     site = Site(bgdata.open_warehouse(small_root), Limits(wait_seconds=0.01))
     entered, leave = threading.Event(), threading.Event()
 
@@ -449,8 +447,8 @@ def test_one_computation_at_a_time(small_root: Path) -> None:
         holder.join()
 
 
-def test_connections_that_ask_nothing_are_closed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the first request, within one, and after an answer, where another one is not finished."""
+def test_idle_connections_are_closed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first request, during one, and after an answer."""
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     whole = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
     with serving(create_app(bgdata.open_warehouse(small_root))) as port:
@@ -465,15 +463,15 @@ def test_connections_that_ask_nothing_are_closed(small_root: Path, monkeypatch: 
 
 
 async def large(scope: Any, _: Any, send: Any) -> None:
-    """A site whose answers are larger than what sockets hold."""
+    """A site whose answers are larger than socket buffers."""
     if scope["type"] == "http":
         size = 1 if scope["path"] == "/small" else 20_000_000
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"x" * size})
 
 
-def test_connections_are_closed_where_nobody_reads_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They had stayed for good, and taken the room of others."""
+def test_connections_with_unread_answers_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise they would stay open forever."""
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     monkeypatch.setattr(connections, "most_connections", lambda: 1)
     with serving(large) as port, socket.create_connection(("127.0.0.1", port), timeout=30) as client:
@@ -487,7 +485,7 @@ def test_connections_are_closed_where_nobody_reads_the_answer(monkeypatch: pytes
         wait_until(is_answered)
 
 
-def test_an_answer_that_is_read_slowly_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slowly_read_answer_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "PATIENCE_SECONDS", 0.3)
     with serving(large) as port, asked(port, "/") as answer:
         received = 0
@@ -497,8 +495,8 @@ def test_an_answer_that_is_read_slowly_is_whole(monkeypatch: pytest.MonkeyPatch)
     assert received == 20_000_000
 
 
-def test_no_more_connections_than_there_is_room_for(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those beyond are closed at once, and others answered as before."""
+def test_connections_beyond_the_limit_are_closed(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other connections are still answered."""
     monkeypatch.setattr(connections, "most_connections", lambda: 2)
     with (
         serving(create_app(bgdata.open_warehouse(small_root))) as port,
@@ -514,10 +512,10 @@ def test_no_more_connections_than_there_is_room_for(small_root: Path, monkeypatc
     assert connections.most_connections() == 2
 
 
-def test_want_of_threads_is_too_many_requests(
+def test_missing_threads_are_reported_as_too_many_requests(
     client: TestClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Pages and static files are made in threads; a flaw of ours stays one."""
+    """Pages and static files need threads; other errors stay internal errors."""
     monkeypatch.setattr("anyio.to_thread.run_sync", AsyncMock(side_effect=RuntimeError("can't start new thread")))
     for address in ("/position/start", "/static/site.css"):
         assert "expected few requests at once" in client.get(address).text

@@ -1,4 +1,4 @@
-"""Pages without a server: every link leads to a file, and none to a server."""
+"""Tests of pages without a server: every link leads to a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.web.reading import PageReader
 
 
 @pytest.mark.slow
-def test_every_link_leads_to_a_file(site_root: Path, tmp_path: Path) -> None:
+def test_every_link_has_a_file(site_root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     result = run(site_root, "serve", "--static", folder, "--files")
     assert result.exit_code == 0, result.output
@@ -50,7 +50,7 @@ def test_every_link_leads_to_a_file(site_root: Path, tmp_path: Path) -> None:
             assert f"file/{table.name}/{file.name}" in own
 
 
-def test_links_lead_to_files_of_distinct_names() -> None:
+def test_file_names_of_links_are_unique() -> None:
     names = file_names(["/", "/table/a", "/x?b=1&c=2", "/p?x=a%3Ab", "/p?x=a_b", "/p?x=../../x"])
     files = ["index.html", "table/a.html", "x-1-2.html", "p-a_b.html", "p-a_b_.html", "p-.._.._x.html"]
     assert list(names.values()) == files
@@ -62,8 +62,8 @@ def test_links_lead_to_files_of_distinct_names() -> None:
         assert relink(f'<a href="{link}">x</a>', {}, "index.html") == "<a>x</a>"
 
 
-def test_buttons_that_lead_nowhere_go() -> None:
-    """Other links that do are words."""
+def test_buttons_without_a_target_are_removed() -> None:
+    """Other links without a target become plain text."""
     text = (
         '<nav aria-label="P"><a href="/sql">SQL</a>\n<a href="/" aria-current="page">h</a></nav>'
         '<p><a class="chip" href="/sql">SQL</a> <a class="chip" href="/">h</a> <a href="/sql">w</a></p>'
@@ -75,7 +75,7 @@ def test_buttons_that_lead_nowhere_go() -> None:
 
 
 def test_files_are_linked_or_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And written again over what was there."""
+    """Existing files are overwritten."""
     source, target = tmp_path / "a", tmp_path / "b"
     source.write_bytes(b"1")
     link_or_copy(source, target)
@@ -89,7 +89,7 @@ def test_files_are_linked_or_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (target.read_bytes(), target.stat().st_ino == source.stat().st_ino) == (b"1", False)
 
 
-def test_folders_that_cannot_be_written(site_root: Path, tmp_path: Path) -> None:
+def test_invalid_folders_are_refused(site_root: Path, tmp_path: Path) -> None:
     assert error_of(run(site_root, "serve", "--files"), 2) == "expected --static with --files, got none"
     file = tmp_path / "file"
     file.touch()

@@ -1,4 +1,4 @@
-"""The study of the one-sided approximation: its equity against the exact one for every pair of layouts."""
+"""The error of the one-sided approximation: its equity and the exact one for every pair of layouts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from bgdata.store.parameters import Parameters
 
 @dataclass(frozen=True)
 class ErrorParameters(Parameters):
-    """Both sides have 1 to `checkers` on points 1 to `points`. Their distributions are combined as if each side just
-    raced (plain), less the mean excess of that, looking one roll ahead, or both."""
+    """Both sides have 1 to `checkers` on points 1 to `points`. `combination` is one of: independent races (plain), less
+    their mean excess (corrected), with the next roll tried (one-roll), or both."""
 
     later: ClassVar[tuple[str, ...]] = ("combination",)
 
@@ -28,12 +28,12 @@ class ErrorParameters(Parameters):
 
     @property
     def is_corrected(self) -> bool:
-        """Whether the mean excess is taken off."""
+        """Whether the mean excess is subtracted."""
         return "corrected" in self.combination
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether the best plays of the next roll are looked for."""
+        """Whether the best plays of the next roll are searched."""
         return "one-roll" in self.combination
 
 
@@ -41,7 +41,7 @@ P = TypeVar("P", bound=ErrorParameters)
 
 
 class CombinationError(Dataset[P]):
-    """What combining two one-sided tables gets wrong: this kind, and `race_error`."""
+    """Base of this kind and of `race_error`: the error of combining two one-sided tables."""
 
     combinations: ClassVar[tuple[str, ...]]
     most_checkers = MAX_CHECKERS
@@ -98,7 +98,7 @@ class BearoffError(CombinationError[ErrorParameters]):
         ),
     )
     combinations = ("plain", "corrected", "one-roll", "corrected-one-roll")
-    most_checkers = 14  # with 15 a gammon is possible, which one-sided chances of winning leave out
+    most_checkers = 14  # with 15 a gammon is possible, which one-sided chances of winning ignore
     parameters = ErrorParameters
     defaults = more = (ErrorParameters(6, 9),)
     smallest = ErrorParameters(3, 3)

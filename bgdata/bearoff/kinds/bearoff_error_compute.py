@@ -1,4 +1,4 @@
-"""Computes the error of combining two one-sided distributions, pair by pair."""
+"""Computes the error of combining two one-sided distributions for every pair."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
                     f"expected the exact equity {equity:.6f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {stored:.6f}"
                 )
-            if not abs(found - expected) <= 1e-6:  # NaN neither
+            if not abs(found - expected) <= 1e-6:  # also raises for NaN
                 raise CheckFailedError(
                     f"expected a difference of {expected:.7f} at {on_roll} against {opponent} in {table.name}, "
                     f"found {found:.7f}"
@@ -87,8 +87,8 @@ class BearoffErrorComputation(Computation[ErrorParameters]):
 
 
 def combined_equity(parameters: ErrorParameters, one_sided: RaceTable, on_roll: int, opponent: int) -> float:
-    """The combined equity of the player on roll of one pair of indexes, from the rows of the two layouts and of those
-    that they lead to."""
+    """The combined equity of the player on roll for one pair of indexes, from the rows of the two layouts and of the
+    layouts that they lead to."""
 
     def race_equity(first: int, second: int) -> float:
         equity = 2 * win_chance(one_sided.probe_chances(first), one_sided.probe_chances(second)) - 1

@@ -1,4 +1,4 @@
-"""Saving the gammon: how many rolls a side with all 15 checkers needs to bear off the first one."""
+"""Saving the gammon: the number of rolls in which a side with all 15 checkers bears off the first one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bearoffs in a match: exact match winning chances of every pair of layouts at one score and cube value."""
+"""Match bearoffs: exact match winning chances of every pair of layouts at one score and cube value."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 from bgdata.store.versions import Versions
 
 MOST_CHECKERS = 14  # with 15 a gammon is possible
-MOST_AWAY = 64  # of match equity tables
+MOST_AWAY = 64  # in match equity tables
 DEFAULT_MET = MATCH_EQUITY.slug(MATCH_EQUITY.defaults[0])
 
 
 @dataclass(frozen=True)
 class MatchBearoffParameters(Parameters):
-    """Both sides have up to `checkers` on points 1 to `points`; the player on roll needs `away` points, and
-    `is_crawford` is true for the Crawford game.
+    """Both sides have up to `checkers` on points 1 to `points`; the player on roll needs `away` points, the opponent
+    `opponent_away`.
 
-    `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, match_equity/MET by
-    default, and `met_recipe` its parameters for `selfplay.kinds.shared.rollouts.variant_input`.
+    `met` is the name of a match equity table. `met_source` is the kind/variant that holds it, by default
+    match_equity/MET, and `met_recipe` its parameters for `selfplay.kinds.shared.rollouts.variant_input`.
     """
 
     size_names = ("points", "checkers")
@@ -54,7 +54,7 @@ class MatchBearoffParameters(Parameters):
 
 
 class BearoffMatch(Dataset[MatchBearoffParameters]):
-    """Every ordered pair, the pairs with an empty side included."""
+    """Every ordered pair, including pairs with an empty side."""
 
     name = "bearoff_match"
     revision = 2  # 2: Parquet holds all columns, as SQL shows them
@@ -118,7 +118,7 @@ class BearoffMatch(Dataset[MatchBearoffParameters]):
         self.inputs(parameters)
 
     def complete(self, parameters: MatchBearoffParameters, warehouse: Versions) -> MatchBearoffParameters:
-        """The parameters with the variant that holds the match equity table. Raises MissingTableError."""
+        """The parameters with `met_source` and `met_recipe` of the match equity table. Raises MissingTableError."""
         known = [MATCH_EQUITY.slug(each) for each in (*MATCH_EQUITY.defaults, MATCH_EQUITY.smallest)]
         if parameters.met_source or parameters.met in known:
             return parameters

@@ -1,4 +1,4 @@
-"""Solves bearoffs in a match backwards, by pip count of both sides."""
+"""Solves match bearoffs backwards, by the pip count of both sides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bgdata.store.dataset import Build, Computation, Computed, Recheck, sample_t
 from bgdata.store.table import Table
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "taken")
-RECURSION_ERROR = 1e-12  # float64 against exact rational arithmetic, measured: 1e-14
+RECURSION_ERROR = 1e-12  # of float64, compared with exact rational arithmetic; measured: 1e-14
 SINGLE_ERROR = 2**-25  # float32 below 1
 
 
@@ -30,7 +30,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
 
     def compute(self, build: Build[MatchBearoffParameters]) -> None:
         parameters = build.parameters
-        cube = cube_of(parameters, build.inputs)
+        cube = match_cube(parameters, build.inputs)
         match = start_match(parameters.points, parameters.checkers, cube, parameters.cube_value)
         totals = list(match.slots.totals)
         sizes = [match.slots.pairs_of(total) for total in totals]
@@ -47,7 +47,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         is_coded = mwc.dtype == np.uint16
         shown = (np.arange(STEPS + 1) / STEPS).astype(np.float32)
         won, lost = np.asarray(computed.arrays["results"])[:, 0].astype(np.float32)
-        alike = {  # in every row: the score, the cube, and what the game is worth when it is over
+        alike = {  # the columns that are equal in every row
             **{name: (getattr(parameters, name), "INTEGER") for name in ("away", "opponent_away", "cube_value")},
             "met": (parameters.met, "VARCHAR"),
             "double_pass_mwc": (won, "FLOAT"),
@@ -58,7 +58,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
             values = np.asarray(mwc[rows[0] : rows[-1] + 1]).reshape(-1, len(names))
             stored = {f"{name}_mwc": np.ascontiguousarray(values[:, n]) for n, name in enumerate(names)}
             found = {name: dictionary_column(each, shown) if is_coded else each for name, each in stored.items()}
-            if parameters.is_crawford:  # nobody may double: the cube stays in the middle
+            if parameters.is_crawford:  # no doubling, so the cube stays centered
                 found["centered_mwc"] = found["cubeless_mwc"]
             unknown = {f"{name}_mwc" for name in COLUMNS} - set(found)
             columns: dict[str, Any] = {
@@ -79,9 +79,10 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         }
 
     def check_sample(self, recheck: Recheck[MatchBearoffParameters]) -> str:
-        """The whole table again: a row follows from rows of other cubes, and of the score seen by the opponent."""
+        """Computes the whole table again: a row depends on rows of other cubes, and of the score seen by the
+        opponent."""
         table, parameters = recheck.table, recheck.parameters
-        cube = cube_of(parameters, recheck.inputs)
+        cube = match_cube(parameters, recheck.inputs)
         match = solve_match(parameters.points, parameters.checkers, cube, parameters.cube_value)
         for name, expected in rounded_arrays(parameters, cube, match).items():
             found = table.array(name)
@@ -94,10 +95,10 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         return sample_text(table.manifest.rows, table.manifest.rows)
 
 
-def cube_of(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> MatchCube:
-    """The cube of the match, by the match equity table that the recipe names. Raises MissingTableError."""
+def match_cube(parameters: MatchBearoffParameters, inputs: Mapping[str, Table]) -> MatchCube:
+    """The cube of the match, with the match equity table of the recipe. Raises MissingTableError."""
     met = met_of_arrays(inputs["met"].arrays(), parameters.met)
-    met.at(parameters.score())  # refuses a score beyond the table, rather than one that the game leads to
+    met.at(parameters.score())  # refuses a score beyond the table here rather than a later one
     return MatchCube(parameters.score(), met.at)
 
 
@@ -113,7 +114,7 @@ def rounded_arrays(parameters: MatchBearoffParameters, cube: MatchCube, match: M
 
 
 def error_bound(points: int, checkers: int) -> float:
-    """Largest error of any stored MWC, given the match equity table: rounding, once."""
+    """Largest error of a stored MWC: one rounding. The match equity table is taken as exact."""
     return RECURSION_ERROR + (0.5 / STEPS if is_rounded(points, checkers) else SINGLE_ERROR)
 
 

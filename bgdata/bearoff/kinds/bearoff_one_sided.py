@@ -1,4 +1,4 @@
-"""One-sided bearoff: how many rolls one side alone needs to bear off; and what the gammon table shares with it."""
+"""One-sided bearoff: the number of rolls in which one side bears off alone. Also the base of the gammon table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # of a row in a checkpoint: see bearoff.race.Race
+STATE_BYTES = 8 + 18 * 8 + 1 + 1 + 32 * 4  # of a row in a checkpoint, see bearoff.race.Race
 POSITION_COLUMNS = (
     Column("position_index", "INTEGER", "", "Rank of the layout: checkers ascending, then most on the ace point first"),
     Column("points", "TINYINT[]", "checkers", "Checkers on each point, the ace point first"),
@@ -19,20 +19,20 @@ POSITION_COLUMNS = (
 
 @dataclass(frozen=True)
 class RaceParameters(Parameters):
-    """Points 1 to `points`, 15 checkers."""
+    """The side has 15 checkers on points 1 to `points`."""
 
     size_names = ("points",)
     points: int = 6
 
 
 def race_inputs(points: int) -> dict[str, tuple[str, Parameters]]:
-    """The one-sided and the gammon table of these points, as inputs by role."""
+    """The one-sided and the gammon table of these points, as inputs by name."""
     race = RaceParameters(points)
     return {"one_sided": ("bearoff_one_sided", race), "gammon": ("bearoff_gammon", race)}
 
 
 class RaceDataset(Dataset[RaceParameters]):
-    """A table of distributions of rolls: one race; subclasses define the goal that ends it."""
+    """A table of distributions of rolls. Subclasses define the goal that ends the race."""
 
     revision = 1
     parameters = RaceParameters
@@ -47,8 +47,8 @@ class RaceDataset(Dataset[RaceParameters]):
         FlatArray("sd_rolls", "float32", "row", "Standard deviation of the rolls"),
     )
     key: ClassVar[tuple[str, ...]] = ("position_index",)
-    whole_rows = 1 << 40  # all: a sample of enough rows, one by one, would take longer
-    rolls_estimate: ClassVar[float]  # stored chances a row, for the estimate
+    whole_rows = 1 << 40  # all rows: checking a sample row by row would take longer
+    rolls_estimate: ClassVar[float]  # stored chances per row, for the estimate
 
     def first_index(self, points: int) -> int:  # noqa: ARG002
         """Position index of the first row."""

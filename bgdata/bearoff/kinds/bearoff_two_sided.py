@@ -15,20 +15,20 @@ from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShap
 from bgdata.store.parameters import Parameters
 
 COLUMNS = Equities._fields
-IN_TURN = ((0,), (1, 2, 3))  # columns that do not depend on those of another group
-UNROUNDED_PAIRS = 10_000_000  # tables up to 6x8 keep float32; larger ones round once to 16 bits, half the size
-PARQUET_PAIRS = 100_000_000  # tables up to 6x10 are in Parquet too
-PAIRS_A_SECOND = 5_000_000  # that are solved, about
-WINDOW_TOTALS = 27  # a roll of 24 pips, and the three totals that are solved together
+IN_TURN = ((0,), (1, 2, 3))  # groups of columns that do not depend on a later group
+UNROUNDED_PAIRS = 10_000_000  # larger tables are rounded to 16 bits; tables up to 6x8 keep float32
+PARQUET_PAIRS = 100_000_000  # larger tables have no Parquet; tables up to 6x10 have
+PAIRS_A_SECOND = 5_000_000  # solved, roughly
+WINDOW_TOTALS = 27  # a roll of 24 pips, and the three totals solved together
 MOST_WINDOW_BYTES = 18 << 30
-KEPT_BYTES = 1 << 30  # a window of so many is kept as a whole
+KEPT_BYTES = 1 << 30  # a window up to this size is kept whole
 ROLLS = 21
-OTHER_BYTES = 3 << 28  # libraries, and values on their way to disk
+OTHER_BYTES = 3 << 28  # libraries, and values waiting for the disk
 ROW_HASHES = "equities_row_sha256"
 
 
 def check_size(points: int, checkers: int, most_checkers: int = MAX_CHECKERS) -> None:
-    """Raise InvalidParameterError for a size of which there is no table."""
+    """Raises InvalidParameterError for a size that no table can have."""
     if not (1 <= points <= MAX_POINTS and 1 <= checkers <= most_checkers):
         raise InvalidParameterError(
             f"expected 1 to {MAX_POINTS} points and 1 to {most_checkers} checkers, "
@@ -51,29 +51,29 @@ class TwoSidedParameters(Parameters):
 
     @property
     def stored_type(self) -> type[np.generic]:
-        """The type of the stored equities."""
+        """The dtype of the stored equities."""
         return np.uint16 if is_rounded(self.points, self.checkers) else np.float32
 
     @property
     def is_large(self) -> bool:
-        """Whether the table is stored flat alone, each row with its hash, and without Parquet."""
+        """Whether only flat arrays are stored, with a hash per row and without Parquet."""
         return self.pairs > PARQUET_PAIRS
 
     @property
     def keeps_parts(self) -> bool:
-        """Whether a killed build goes on: where solving takes longer than from one checkpoint to the next."""
+        """Whether a killed build can resume: only if solving takes longer than the interval of checkpoints."""
         return self.pairs > job.CHECKPOINT_SECONDS * PAIRS_A_SECOND
 
     @property
     def column_groups(self) -> tuple[tuple[int, ...], ...]:
-        """Columns that are solved together: all, unless they would take too much memory."""
+        """Columns that are solved together: all, unless that takes too much memory."""
         needed = window_share(self.points, self.checkers) * self.pairs * 4 * len(COLUMNS)
         return (tuple(range(len(COLUMNS))),) if needed <= MOST_WINDOW_BYTES else IN_TURN
 
 
 @functools.cache
 def window_share(points: int, checkers: int) -> float:
-    """The largest share of all pairs that is needed at once while a table is solved."""
+    """The largest share of all pairs that is in memory at once while a table is solved."""
     counts = np.zeros((checkers + 1, points * checkers + 1))  # layouts by checkers and pips
     counts[0, 0] = 1
     for point in range(1, points + 1):
@@ -86,12 +86,12 @@ def window_share(points: int, checkers: int) -> float:
 
 
 def is_rounded(points: int, checkers: int) -> bool:
-    """Whether equities are stored as 16-bit codes rather than as solved, in float32."""
+    """Whether equities are stored as 16-bit codes instead of float32."""
     return layout_count(points, checkers) ** 2 > UNROUNDED_PAIRS
 
 
 class BearoffTwoSided(Dataset[TwoSidedParameters]):
-    """Every ordered pair, the pairs with an empty side included."""
+    """Every ordered pair, including pairs with an empty side."""
 
     name = "bearoff_two_sided"
     revision = 2  # 2: Parquet holds equities of rounded tables too, not their codes
@@ -110,8 +110,8 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
     )
     key = ("on_roll_index", "opponent_index")
     whole_rows = 30_000_000
-    # computing a row again costs more than solving it in order, so larger tables have a sample
-    sample_rows = 1_540_000  # finds 300 bad ones in 100 million with 99 %
+    # computing a single row costs more than solving rows in order, so larger tables are sampled
+    sample_rows = 1_540_000  # detects 300 wrong rows in 100 million with 99 %
     arrays = (
         FlatArray(
             "equities",
@@ -149,7 +149,7 @@ class BearoffTwoSided(Dataset[TwoSidedParameters]):
         stored = pairs * len(COLUMNS) * item
         plays = count * ROLLS * points * 2 * 4 * 3
         if parameters.keeps_parts:
-            # parts go as rows come, so that what is on the disk twice is the rows of one step; half leaves room
+            # parts are deleted as rows are written, so only the rows of one step are on the disk twice; half is ample
             memory, kept = window * most, stored / 2
         else:
             memory, kept = window * most + stored, 0

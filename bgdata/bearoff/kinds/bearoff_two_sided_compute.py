@@ -1,4 +1,4 @@
-"""Solves every pair of layouts backwards, by pip count of both sides."""
+"""Solves every pair of layouts backwards, by the pip count of both sides."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import storage_errors
 from bgdata.store.table import Table
 
-BATCH_PAIRS = 4096  # that a check recomputes at a time, with some hundred plays each
-MOST_ROWS = 1000  # of which more are damaged, the whole table is built again
-ROUNDED_GROUP_ROWS = 491_520  # of Parquet: each group has every value once, up to 65,536 of them
+BATCH_PAIRS = 4096  # pairs that a check recomputes at a time, with some hundred plays each
+MOST_ROWS = 1000  # with more damaged rows the whole table is rebuilt
+ROUNDED_GROUP_ROWS = 491_520  # in Parquet; each group stores each distinct value once, up to 65,536
 
 
 def error_bound(points: int, checkers: int) -> float:
-    """Largest error of any stored equity: the recursion's rounding, and half a step of a 16-bit code.
+    """Largest error of a stored equity: the rounding of the recursion, and half a step of a 16-bit code.
 
-    The first part is an upper envelope of the difference between the float32 recursion and the same one in float64,
-    measured on every size up to 6x9 that the tests solve: it grows with the length of the game.
+    The first part is an upper bound on the measured difference between the recursion in float32 and in float64, for all
+    sizes up to 6x9 that the tests solve. It grows with the length of the game.
     """
     recursion = 1e-6 + 1e-8 * points * checkers
     return equity_limit(checkers) * (recursion + is_rounded(points, checkers) / 65535.0)
 
 
 def write_rows(writers: Sequence[ArrayWriter], rows: Iterable[tuple[int, Array]]) -> None:
-    """Write rows, and their SHA-256 to the second writer if there is one."""
+    """Writes rows to the first writer, and their SHA-256 to the second if there is one."""
     for index, row in rows:
         writers[0].write(index, row[None])
         for hashes in writers[1:]:
@@ -51,15 +51,15 @@ def write_rows(writers: Sequence[ArrayWriter], rows: Iterable[tuple[int, Array]]
 def solve_in_parts(
     parameters: TwoSidedParameters, job: Job, scale: two_sided.Scale, rows: Sequence[ArrayWriter]
 ) -> None:
-    """Solve one group of columns after the other; what is solved goes to files while the next pairs are solved, and a
-    killed build goes on after the last whole batch."""
+    """Solves one group of columns after the other. Values are written to files while the next pairs are solved, and a
+    killed build resumes after the last complete batch."""
     groups = parameters.column_groups
     slots = all_slots(parameters.points, parameters.checkers)
     with closing(Parts(job, scale, groups)) as parts:
         done = parts.count_done()
         if not done:
             clear_parts(job)
-        first = 0  # batch of a group
+        first = 0  # number of the group's first batch
         for group, columns in enumerate(groups):
             window = two_sided.start_window(parameters.points, parameters.checkers, columns, slots=slots)
             batches = window.batches()
@@ -91,8 +91,8 @@ def solve_in_parts(
 def pair_groups(
     count: int, most: int, ends: tuple[int, int], first: int = 0
 ) -> Iterator[tuple[Array, dict[str, Array]]]:
-    """Players on roll number ends[0] to before ends[1] of `count`, as int32 numbers, up to `most` pairs at a time, and
-    the two columns of indexes: each of them against everybody. `first` is the index of number 0."""
+    """Yields players on roll ends[0] to before ends[1] of `count`, as int32 numbers, up to `most` pairs at a time, with
+    the two index columns of these players against all layouts. `first` is the index of number 0."""
     step, opponents = max(1, most // count), np.arange(first, first + count, dtype=np.int32)
     for start in range(ends[0], ends[1], step):
         rows = np.arange(start, min(ends[1], start + step), dtype=np.int32)
@@ -101,11 +101,11 @@ def pair_groups(
 
 
 def equity_batches(equities: Array, checkers: int, begin: int, end: int) -> Iterator[tuple[Array, pa.RecordBatch]]:
-    """The players on roll from `begin` to before `end`, one row group at a time, and their rows with the columns of
-    `table.parquet`. `equities` are those of all, as they are stored."""
+    """Yields the players on roll from `begin` to before `end`, one row group at a time, and their rows with the columns
+    of `table.parquet`. `equities` are the stored values of all players."""
     is_coded = equities.dtype == np.uint16
     limit = equity_limit(checkers)
-    shown = (np.arange(1 << 16) * (limit / 32767.5) - limit).astype(np.float32)  # the equity of each code, rounded once
+    shown = (np.arange(1 << 16) * (limit / 32767.5) - limit).astype(np.float32)  # equity of each code
     most = ROUNDED_GROUP_ROWS if is_coded else DATASET.row_group_rows
     for rows, indexes in pair_groups(len(equities), most, (begin, end)):
         values = equities[rows[0] : rows[-1] + 1].reshape(-1, len(COLUMNS))
@@ -132,10 +132,10 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
                 try:
                     solve_in_parts(parameters, job, scale, rows)
                 except (CorruptFileError, DigestMismatchError) as error:
-                    job.progress.note(f"{error}; what was kept is damaged, and the build begins anew")
+                    job.progress.note(f"{error}; the checkpoint is damaged, and the build starts over")
                     clear_parts(job)
                     solve_in_parts(parameters, job, scale, rows)
-            else:  # nothing is kept of a build that is killed: it took less than a checkpoint's time
+            else:  # too short for a checkpoint; a killed build starts over
                 job.progress.start(job.title, (count - 1) ** 2, "pairs")
                 write_rows(rows, two_sided.equity_rows(
                     parameters.points, parameters.checkers, equity_limit(parameters.checkers), scale.dtype,
@@ -146,10 +146,10 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
             if wrong:
                 clear_parts(job)
                 raise DigestMismatchError(
-                    f"expected the rows of {job.title} as they were written before the build went on, found "
-                    f"{len(wrong):,} changed; the same command begins anew"
+                    f"expected the rows of {job.title} as written before the build resumed, found "
+                    f"{len(wrong):,} changed; run the same command to start over"
                 )
-        if has_parts and not parameters.is_large:  # no part of the version
+        if has_parts and not parameters.is_large:  # not part of the version
             (job.folder / f"{ROW_HASHES}.npy").unlink()
 
     def batches(self, computed: Computed[TwoSidedParameters]) -> Iterator[pa.RecordBatch]:
@@ -170,7 +170,7 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
         reader = TwoSidedTable(recheck.table)
         plays, layouts = all_plays(reader.points, reader.checkers), all_layouts(reader.points, reader.checkers)
         pairs = recheck.generator.integers(1, len(layouts), (rows, 2))
-        # one opponent after the other: what plays lead to is in one row of the table
+        # sorted by opponent: the results of plays are in one row of the table
         for batch in np.array_split(pairs[np.argsort(pairs[:, 1], kind="stable")], -(-rows // BATCH_PAIRS)):
             check_pairs(reader, plays, layouts, batch)
         bound = 3 * error_bound(reader.points, reader.checkers)
@@ -178,15 +178,16 @@ class BearoffTwoSidedComputation(Computation[TwoSidedParameters]):
 
 
 def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Array) -> None:
-    """Recompute int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to; raises CheckFailedError
-    naming the worst.
+    """Recomputes int64[n, 2] pairs (on roll, opponent) from the pairs that their plays lead to. Raises
+    CheckFailedError, which names the worst pair.
 
-    The value of doubling counts an error of the table twice, and the row itself has another error.
+    The bound is three times the error bound: doubling counts an error of the table twice, and the row has its own
+    error.
     """
     on_roll, opponent = pairs.T
     rolls = (on_roll[:, None] * ROLL_COUNT + np.arange(ROLL_COUNT)).ravel()
     counts = plays.start[rolls + 1] - plays.start[rolls]
-    begins = np.cumsum(counts) - counts  # of the plays of each roll of each pair
+    begins = np.cumsum(counts) - counts  # first play of each roll of each pair
     results = plays.results[np.repeat(plays.start[rolls] - begins, counts) + np.arange(counts.sum())]
     opponents = np.repeat(np.repeat(opponent, ROLL_COUNT), counts)
     theirs = reader.probe_many(opponents, results).astype(np.float32)
@@ -200,7 +201,7 @@ def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Arra
     totals = np.stack([-np.minimum.reduceat(each, begins).reshape(-1, ROLL_COUNT) @ weights for each in worth], axis=1)
     off_by = np.abs(totals - reader.probe_many(on_roll, opponent))
     bound = 3 * error_bound(reader.points, reader.checkers)
-    if not off_by.max() <= bound:  # NaN neither
+    if not off_by.max() <= bound:  # also raises for NaN
         worst, column = np.unravel_index(off_by.argmax(), off_by.shape)
         raise CheckFailedError(
             f"expected {COLUMNS[column]} of position {on_roll[worst]} against {opponent[worst]} in {reader.table.name} "
@@ -209,11 +210,11 @@ def check_pairs(reader: TwoSidedTable, plays: Plays, layouts: Array, pairs: Arra
 
 
 def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress) -> int | None:
-    """Write the damaged rows of a version anew, in place; returns how many, or None where so much is damaged that the
-    whole table has to be built again. Raises DigestMismatchError where a row comes out otherwise, and StorageError."""
+    """Rewrites the damaged rows of a version in place. Returns their number, or None if so much is damaged that the
+    table must be rebuilt. Raises DigestMismatchError if a new row does not match its hash, and StorageError."""
     path = table.folder / "equities.npy"
     (expected,) = (entry.bytes for entry in table.manifest.files if entry.name == path.name)
-    if path.stat().st_size != expected:  # cut off: what is missing are damaged rows
+    if path.stat().st_size != expected:  # truncated: the missing bytes become damaged rows
         with storage_errors("write", path):
             path.chmod(0o644)
             os.truncate(path, expected)
@@ -232,7 +233,9 @@ def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress
             for index, row in rows.items():
                 data = row.tobytes()
                 if sha256(data).digest() != hashes[index].tobytes():
-                    raise DigestMismatchError(f"expected row {index} of {table.name} as its hash says, found another")
+                    raise DigestMismatchError(
+                        f"expected row {index} of {table.name} to match its hash, found a different row"
+                    )
                 file.seek(start + index * len(data))
                 file.write(data)
             file.flush()
@@ -242,7 +245,7 @@ def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress
 
 
 def solve_rows(parameters: TwoSidedParameters, indexes: list[int], progress: Progress) -> dict[int, Array]:
-    """Stored values of some players on roll against everybody, by index: those pairs are solved that they depend on."""
+    """Stored rows of some players on roll, by index. Only the pairs that they depend on are solved."""
     slots = all_slots(parameters.points, parameters.checkers)
     slot_of = np.argsort(slots.order)
     rows = {int(slot_of[index]): np.empty((len(slots.order), len(COLUMNS)), np.float32) for index in indexes}

@@ -1,4 +1,4 @@
-"""Solves the race of one side alone backwards, by pip count: the one-sided and the gammon table."""
+"""Solves one-sided races backwards, by pip count: the one-sided and the gammon table."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bgdata.kinds.column_values import fixed_lists
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
 
-CHANCE_ERROR = 6e-8  # rounding once a roll in units of 2^-30, and once to float32
-MOMENT_ERROR = 1e-5  # of the mean and the variance that float32 chances give
-TIE_ROLLS = 1e-7  # plays this close may have been chosen the other way round
+CHANCE_ERROR = 6e-8  # one rounding per roll in units of 2^-30, and one to float32
+MOMENT_ERROR = 1e-5  # of mean and variance computed from float32 chances
+TIE_ROLLS = 1e-7  # plays this close are ties, and either may have been chosen
 
 
 class RaceComputation(Computation[RaceParameters]):
-    """One pass over pip counts: distributions of rolls, and their moments."""
+    """Solves distributions of rolls and their moments in one pass over pip counts."""
 
     kind: RaceDataset
 
@@ -74,8 +74,8 @@ class RaceComputation(Computation[RaceParameters]):
 
 
 def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
-    """Recompute one row of a race table from the rows that its plays lead to, and its mean and standard deviation from
-    its chances; raises CheckFailedError."""
+    """Recomputes a row of a race table from the rows that its plays lead to, and its moments from its chances. Raises
+    CheckFailedError."""
     means = reader.table.array("mean_rolls")
     total, mixture, is_unique = 0.0, np.zeros(128), True
     for roll, results in enumerate(roll_results(index, layouts)):
@@ -90,7 +90,7 @@ def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
     stored = reader.probe_chances(index)
     mixture[: len(stored)] -= stored
     off_by = max(abs(total - reader.probe_mean_rolls(index)), float(np.abs(mixture).max()) if is_unique else 0.0)
-    if not off_by <= 4 * CHANCE_ERROR:  # NaN neither
+    if not off_by <= 4 * CHANCE_ERROR:  # also raises for NaN
         raise CheckFailedError(
             f"expected position {index} of {reader.table.name} to follow from its plays within {4 * CHANCE_ERROR}, "
             f"found it off by {off_by:.3g}"
@@ -99,7 +99,7 @@ def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
     mean = float(stored @ rolls)
     variance = float(stored @ (rolls - mean) ** 2)
     found = reader.probe_mean_rolls(index), reader.probe_sd_rolls(index)
-    if not (abs(found[0] - mean) <= MOMENT_ERROR and abs(found[1] ** 2 - variance) <= MOMENT_ERROR):  # NaN neither
+    if not (abs(found[0] - mean) <= MOMENT_ERROR and abs(found[1] ** 2 - variance) <= MOMENT_ERROR):  # or NaN
         raise CheckFailedError(
             f"expected mean {mean:.6f} and standard deviation {variance**0.5:.6f} rolls at position {index} of "
             f"{reader.table.name}, found {found[0]:.6f} and {found[1]:.6f}"
@@ -107,13 +107,13 @@ def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
 
 
 def chance_lists(arrays: Mapping[str, Array], rows: slice) -> pa.Array:
-    """The chances of some rows as lists that begin at 0 rolls."""
+    """The chances of some rows as lists that start at 0 rolls."""
     first = arrays["first_roll"][rows].astype(np.int64)
     offsets = arrays["offsets"][rows.start : rows.stop + 1].astype(np.int64)
     lengths = np.diff(offsets)
     starts = np.concatenate([[0], np.cumsum(first + lengths)])
     values = np.zeros(starts[-1], np.float32)
-    # each row's chances move right by all the leading zeros up to it
+    # the chances of a row are shifted by the leading zeros of all rows up to it
     values[np.arange(offsets[-1] - offsets[0]) + np.repeat(np.cumsum(first), lengths)] = arrays["chances"][
         offsets[0] : offsets[-1]
     ]

@@ -1,4 +1,4 @@
-"""What combining two one-sided tables gets wrong, by groups of pairs: for tables too large for a row for each pair."""
+"""The error of combining two one-sided tables, by groups of pairs: for tables too large for a row per pair."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ GROUPINGS = ("all", "pips", "checkers", "wastage")
 
 @dataclass(frozen=True)
 class RaceErrorParameters(ErrorParameters):
-    """With 15 checkers gammons count; nothing looks a roll ahead."""
+    """Gammons count with 15 checkers; the next roll is never tried."""
 
     later = ()
 
 
 class RaceError(CombinationError[RaceErrorParameters]):
-    """One row for each group of pairs: all, by pips of both sides, by checkers, by wastage."""
+    """One row per group of pairs: all pairs, and groups by pips, checkers and wastage of both sides."""
 
     name = "race_error"
     revision = 1

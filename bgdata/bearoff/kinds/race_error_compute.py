@@ -1,4 +1,4 @@
-"""Compares combined one-sided with exact equities over all pairs of layouts, and keeps sums by groups of pairs."""
+"""Compares combined one-sided and exact equities over all pairs of layouts, and sums differences by groups of pairs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
 from bgdata.store.table import Table
 
-BLOCK_PAIRS = 4_000_000  # compared at a time
-IN_ORDER = sorted(GROUPINGS)  # as rows are
+BLOCK_PAIRS = 4_000_000  # pairs compared at a time
+IN_ORDER = sorted(GROUPINGS)  # the order of rows
 MOMENTS = ("mean_difference", "sd_difference", "mean_absolute_difference")
 EXTREMES = ("largest_difference", "smallest_difference")
 
@@ -52,7 +52,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
 
     def statistics(self, computed: Computed[RaceErrorParameters]) -> Mapping[str, float]:
         parameters, arrays = computed.parameters, computed.arrays
-        return {  # the first row is of all pairs
+        return {  # the first row has all pairs
             "pairs": int(arrays["pairs"][0]),
             **dict(zip(MOMENTS, np.asarray(arrays["moments"])[0].tolist(), strict=True)),
             **dict(zip(EXTREMES, np.asarray(arrays["extremes"])[0].tolist(), strict=True)),
@@ -60,7 +60,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RaceErrorParameters]) -> str:
-        """Everything again: sums have no smaller part that could be."""
+        """Computes everything again: sums cannot be checked in parts."""
         check_arrays(recheck.table, error_arrays(recheck.parameters, recheck.inputs))
         return f"all {recheck.table.manifest.rows:,} rows"
 
@@ -68,7 +68,7 @@ class RaceErrorComputation(Computation[RaceErrorParameters]):
 def error_arrays(
     parameters: RaceErrorParameters, inputs: Mapping[str, Table], advance: Callable[[int], object] = lambda _: None
 ) -> dict[str, Array]:
-    """Every array of a version, in key order; groups without pairs are left out. `advance` is told of pairs."""
+    """Every array of a version, in key order, without empty groups. Calls `advance` with numbers of finished pairs."""
     exact, one_sided = TwoSidedTable(inputs["two_sided"]), RaceTable(inputs["one_sided"])
     layouts = all_layouts(exact.points, exact.checkers)
     wastages = wastages_of(one_sided, layouts)[1:]

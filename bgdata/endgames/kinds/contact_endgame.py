@@ -1,4 +1,4 @@
-"""Both sides with a few checkers left, anywhere on the board: the ends of ordinary games, contact and hits included."""
+"""Endgames in which each side has a few checkers anywhere on the board, including contact and hits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from bgdata.errors import InvalidParameterError
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray, TableShape
 from bgdata.store.parameters import Parameters
 
-POINTS = 25  # 24 and the bar, as in `endgames.layouts`
-PARQUET_CHECKERS = 3  # more are stored flat alone
+POINTS = 25  # points 1 to 24 and the bar, as in `endgames.layouts`
+PARQUET_CHECKERS = 3  # tables with more checkers have no Parquet
 UNIT = "points per unit cube"
 ON_ROLL = Column("on_roll_index", "INTEGER", "", "Index of the layout of the player on roll on 24 points and the bar")
 OPPONENT = Column("opponent_index", "INTEGER", "", "Index of the opponent's layout, in the same way")
@@ -23,12 +23,12 @@ CUBE_COLUMNS = (
 
 
 def layouts_of(checkers: int) -> int:
-    """Number of layouts of up to so many checkers."""
+    """Number of layouts of at most `checkers` checkers."""
     return comb(POINTS + checkers, checkers)
 
 
 def pairs_of(checkers: int) -> int:
-    """Number of ordered pairs of layouts that share no point, neither of them empty."""
+    """Number of ordered pairs of non-empty layouts that share no point."""
     layouts = layouts_of(checkers)
     apart = sum(
         comb(24, taken) * comb(checkers + 1, taken + 1) * comb(POINTS - taken + checkers, checkers)
@@ -46,7 +46,8 @@ class EndgameParameters(Parameters):
 
 
 class ContactEndgame(Dataset[EndgameParameters]):
-    """One row for each pair of layouts that share no point; gammons are impossible, since a side has borne off."""
+    """One row per pair of layouts that share no point. Gammons are impossible, since both sides have borne off
+    checkers."""
 
     name = "contact_endgame"
     revision = 3
@@ -73,7 +74,7 @@ class ContactEndgame(Dataset[EndgameParameters]):
     )
     parameters = EndgameParameters
     most_checkers = 4
-    defaults = ()  # minutes: what has no contact is in the bearoff tables
+    defaults = ()  # none, as they take minutes; positions without contact are in the bearoff tables
     smallest = EndgameParameters(1)
 
     def slug(self, parameters: EndgameParameters) -> str:
@@ -91,9 +92,9 @@ class ContactEndgame(Dataset[EndgameParameters]):
 
 
 def endgame_estimate(parameters: EndgameParameters, *, lanes: int, stored: int, work: int) -> Estimate:
-    """The estimate of a build with `lanes` values, `stored` bytes on disk and `work` bytes of memory a pair."""
+    """The estimate of a build with `lanes` values, `stored` bytes on disk and `work` bytes of memory per pair."""
     cells, rows = layouts_of(parameters.checkers) ** 2, pairs_of(parameters.checkers)
-    solving = cells * 8 * lanes  # values, and those of the round before
+    solving = cells * 8 * lanes  # values, and those of the previous round
     row_bytes = rows * (8 + stored) if parameters.checkers <= PARQUET_CHECKERS else 0
     return Estimate(
         rows=rows,

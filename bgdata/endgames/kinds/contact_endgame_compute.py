@@ -1,4 +1,4 @@
-"""Solves every pair of layouts of a few checkers, round by round until bounds are proven; also for `hypergammon`."""
+"""Solves every pair of layouts of a few checkers, in rounds until bounds prove the values; also for `hypergammon`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_te
 from bgdata.store.job import Job
 
 KEPT = COLUMNS[:4]  # no gammon, no Jacoby rule
-SETTLED = 5e-7  # change of a value in a round, which is a few roundings
-STEADY_ROUNDS = 5  # after so many, the next ones are foreseen
-MOST_RATIO = 0.9  # of a round to the one before that is believed
-WIDTH = 5e-6  # from a value to a bound of it, at most
-UNITS = 200  # of slack that are so much
-EXPECTED_ROUNDS = {1: 27, 2: 34, 3: 43, 4: 51}  # only the progress bar asks
+SETTLED = 5e-7  # change of a value in a round: a few roundings
+STEADY_ROUNDS = 5  # extrapolate after this many rounds
+MOST_RATIO = 0.9  # largest credible ratio of the changes of two rounds
+WIDTH = 5e-6  # largest distance from a value to its bound
+UNITS = 200  # units of slack in WIDTH
+EXPECTED_ROUNDS = {1: 27, 2: 34, 3: 43, 4: 51}  # for the progress bar only
 MOST_ROUNDS = 1000
 GROUP_ROWS = 491_520  # of Parquet
-ERROR_BOUND = WIDTH + 2e-6  # bounds, and rounding: measured, see tests/endgames
+ERROR_BOUND = WIDTH + 2e-6  # width of bounds plus rounding (measured, see tests/endgames)
 
 
 class ContactEndgameComputation(Computation[EndgameParameters]):
@@ -53,13 +53,13 @@ class ContactEndgameComputation(Computation[EndgameParameters]):
 
 
 def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> solver.Bounds:
-    """Values of all pairs: by rounds until they settle, then proven by rounds with bounds around them until none of
-    these grows. A killed build goes on after its last checkpoint."""
+    """Values of all pairs. Rounds run until the values settle. Further rounds with bounds around them then prove them,
+    until no bound grows. A killed build resumes after its last checkpoint."""
     values = solver.start_values(all_layouts(parameters.checkers), gammons=gammons)
-    before = np.zeros_like(values.worths)  # those of a round; once they have settled nobody asks, and bounds are there
+    before = np.zeros_like(values.worths)  # worths of an earlier round; after settling, memory of the bounds
     slack, has_bounds = before.view(np.uint8)[: 2 * len(before)], np.zeros(1, np.uint8)
     bounds = values._replace(slack=slack, unit=np.float32(WIDTH / UNITS))
-    moves = np.ones(2)  # of the last round, and of the one before
+    moves = np.ones(2)  # largest change of the last round, and of the one before
     state: dict[str, Array] = {"worths": values.worths, "slack": slack, "has_bounds": has_bounds, "moves": moves}
     sizes = [1] * EXPECTED_ROUNDS[parameters.checkers] + [0] * MOST_ROUNDS
     for number in job.steps("rounds", range(1, MOST_ROUNDS + 1), sizes[:MOST_ROUNDS], state):
@@ -80,7 +80,7 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
 
 
 def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -> Iterator[pa.RecordBatch]:
-    """Rows of the pairs that share no point, neither side empty, from [on roll, opponent, column] arrays."""
+    """Yields rows of the pairs that share no point, neither side empty, from arrays [on roll, opponent, column]."""
     layouts = all_layouts(checkers)
     wanted = solver.are_unfinished(layouts)
     step = max(1, GROUP_ROWS // len(layouts))
@@ -94,8 +94,8 @@ def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -
             yield pa.record_batch(columns)
 
 
-class Followers:
-    """All positions that the legal plays of some pairs lead to, found by the rules of the game alone."""
+class Successors:
+    """All positions after the legal plays of some pairs, found by the rules of the game alone."""
 
     def __init__(self, layouts: Layouts, on_roll: Array, opponent: Array) -> None:
         boards = boards_of(layouts.counts[on_roll], layouts.counts[opponent])
@@ -113,11 +113,11 @@ class Followers:
 
 
 def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> Array:
-    """Compute `rows` random pairs of a version again from what the rules of the game let them lead to, and compare;
-    the pairs int64[n, 2].
+    """Recomputes random pairs of a version from the positions that their legal plays lead to, and compares. Returns the
+    pairs int64[n, 2].
 
-    The value of doubling counts an error of the table twice, and the row itself has another one. Raises
-    CheckFailedError naming the worst.
+    The bound allows for doubling, which counts an error of the table twice, and for the error of the row itself. Raises
+    CheckFailedError, which names the worst pair.
     """
     layouts, table = all_layouts(recheck.parameters.checkers), recheck.table
     equities, bound = table.array("equities"), 3 * ERROR_BOUND
@@ -134,11 +134,11 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
             f"{found[wrong[0]].tolist()} at {drawn[wrong[0]].tolist()}"
         )
     pairs = drawn[possible & (drawn > 0).all(axis=1)]
-    followers = Followers(layouts, *pairs.T)
+    followers = Successors(layouts, *pairs.T)
     theirs = np.asarray(equities[followers.on_roll, followers.opponent])
     expected = np.stack([-followers.mean_of_lowest(each) for each in worths_of(theirs)], axis=1)
     off_by = np.abs(expected - equities[pairs[:, 0], pairs[:, 1]])
-    if len(pairs) and not off_by.max() <= bound:  # NaN neither
+    if len(pairs) and not off_by.max() <= bound:  # also raises for NaN
         worst, column = np.unravel_index(off_by.argmax(), off_by.shape)
         raise CheckFailedError(
             f"expected {columns[column]} of layout {pairs[worst, 0]} against {pairs[worst, 1]} in {table.name} to "
@@ -148,14 +148,15 @@ def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> 
 
 
 def checked_text(recheck: Recheck[EndgameParameters]) -> str:
-    """What `check_pairs` has computed again: all pairs once where at least as many are asked for."""
+    """A description of the pairs that `check_pairs` recomputes: all pairs once if at least as many rows are
+    requested."""
     rows, total = recheck.rows, recheck.table.manifest.rows
     return drawn_text(rows, total) if rows < total else sample_text(rows, total)
 
 
 def worths_of(theirs: Array) -> list[Array]:
-    """What equities [n, column] of positions are worth to whoever is on roll there, by the columns of the side that
-    played: see `endgames.solver`."""
+    """The worths of equities [n, column] of positions, by the columns of the side that played, which is not on roll:
+    see `endgames.solver`."""
     cubeless, owned, centered, opponent_owned, *jacoby = theirs.T
     doubled = np.minimum(2 * opponent_owned, 1)  # never after a lost game, which is worth more than twice as much
     worths = [cubeless, opponent_owned, np.maximum(centered, doubled), np.maximum(owned, doubled)]

@@ -9,8 +9,8 @@ from bgdata.store.dataset import Column, Estimate, FlatArray
 
 
 class Hypergammon(ContactEndgame):
-    """One row for each pair of layouts that share no point. Who has borne no checker off loses a gammon, or a
-    backgammon with one on the bar or in the winner's home board."""
+    """One row per pair of layouts that share no point. A side that has borne no checker off loses a gammon, or a
+    backgammon with a checker on the bar or in the winner's home board."""
 
     name = "hypergammon"
     revision = 3

@@ -1,4 +1,4 @@
-"""Solves hypergammon: equities round by round, then how often each side wins with the best plays."""
+"""Solves hypergammon: equities round by round, then the chances of each side with the best plays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from bgdata.endgames.chances import CLOSED, OTHER_SIDE, best_plays, fill_chances, solve_chances_of_total, start_chances
 from bgdata.endgames.kinds import contact_endgame_compute as endgames
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters
-from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Followers
+from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Successors
 from bgdata.endgames.layouts import all_layouts
 from bgdata.endgames.plays import all_plays
 from bgdata.endgames.solver import COLUMNS, fill_equities, stakes
@@ -33,7 +33,7 @@ class HypergammonComputation(Computation[EndgameParameters]):
         fill_equities(bounds, equities, range(len(COLUMNS)), lost)
         del bounds
         found = start_chances(layouts, best_plays(layouts, all_plays(layouts), equities[:, :, 0]), lost)
-        totals = range(2, 2 * int(layouts.pips.max()) + 1)  # of pips of both sides
+        totals = range(2, 2 * int(layouts.pips.max()) + 1)  # pips of both sides
         while max(solve_chances_of_total(found, total) for total in totals) > 2 * CLOSED:
             continue
         chances = np.empty((len(layouts), len(layouts), len(CHANCES)), np.float32)
@@ -57,11 +57,11 @@ class HypergammonComputation(Computation[EndgameParameters]):
 
 
 def check_chances(recheck: Recheck[EndgameParameters], pairs: Array) -> None:
-    """Compare the chances of int64[n, 2] pairs with those that the best plays lead to. Equally good plays may win
-    gammons more or less often, so what any of them leads to bounds them. Raises CheckFailedError."""
+    """Compares the chances of int64[n, 2] pairs with those after the best plays. Equally good plays may win more or
+    fewer gammons, so the chances must be between the lowest and highest of these. Raises CheckFailedError."""
     table, (on_roll, opponent) = recheck.table, pairs.T
     chances, equities = table.array("chances"), table.array("equities")
-    followers = Followers(all_layouts(recheck.parameters.checkers), on_roll, opponent)
+    followers = Successors(all_layouts(recheck.parameters.checkers), on_roll, opponent)
     cubeless = np.asarray(equities[followers.on_roll, followers.opponent, 0], np.float64)
     counts = np.diff(followers.offsets)
     is_best = cubeless <= np.repeat(followers.lowest(cubeless).reshape(-1), counts) + 4 * ERROR_BOUND

@@ -1,5 +1,5 @@
-"""Match equity tables that are built here: from the opening play of a network, or from a given post-Crawford row; and
-what they share with those that are read from files."""
+"""Match equity tables built from the opening play of a network or from a given post-Crawford row, and the columns and
+arrays that they share with imported ones."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class MatchEquityParameters(NetworkChoice):
     length: int = 25
 
     def check_numbers(self) -> None:
-        """Raise InvalidParameterError for an index or a rate out of range, and for a row without a rate."""
+        """Raises InvalidParameterError for an index or a rate out of range, and for a row without a rate."""
         check_cube_life_index(self.cube_life_index)
         if self.row and self.gammon_rate is None:
             raise InvalidParameterError("expected a gammon rate from 0 to 1 beside the row, got none")
@@ -129,7 +129,7 @@ PUBLISHED = MatchEquityParameters(row=PUBLISHED_ROW, gammon_rate=PUBLISHED_RATE,
 
 
 class MatchEquityTables(Dataset[MatchEquityParameters]):
-    """One row for each score, and two where a score with a 1-away side can be a Crawford or a post-Crawford game."""
+    """One row per score, and two for scores with a 1-away side, which occur in Crawford and post-Crawford games."""
 
     name = "match_equity"
     revision = 3  # 3: 1-ply looks at 18 plays of each roll, in races too

@@ -1,4 +1,4 @@
-"""Builds match equity tables: by a model of the cube, or from a post-Crawford row."""
+"""Builds match equity tables from a network's opening play, or from a post-Crawford row."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from bgdata.store.parameters import number_text
 
 NOTICE = "Built by bgdata; in the public domain (CC0-1.0)."
 STATES = ("state_boards", "state_weights", "state_chances")
-GAMMON_POINT = 0.01  # of gammon rate: what sensitivities are per
-CLOSE = 1e-12  # verification computes the same, but for the order of sums on other machines
+GAMMON_POINT = 0.01  # the unit of sensitivities, in gammon rate
+CLOSE = 1e-12  # verification computes the same, except for the order of sums on other machines
 
 
 class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
@@ -72,7 +72,7 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[MatchEquityParameters]) -> str:
-        """The whole table again from its states, and those from the network where it is there."""
+        """Computes the whole table again from its states, and the states from the network if it is available."""
         table, parameters = recheck.table, recheck.parameters
         states = {name: np.asarray(table.array(name)) for name in STATES}
         gone = ""
@@ -93,14 +93,14 @@ class MatchEquityTablesComputation(Computation[MatchEquityParameters]):
 
 
 def states_of(context: Context[MatchEquityParameters]) -> dict[str, Array]:
-    """The states as the network plays and judges them. Raises MissingTableError for a version that is not there."""
+    """The states by the network's plays and evaluations. Raises MissingTableError for a missing version."""
     return first_doubles(LookaheadPlayer(open_roller(context).seeing_all(), context.parameters.ply))
 
 
 def first_doubles(player: LookaheadPlayer) -> dict[str, Array]:
     """The 330 positions in which the trailer of a post-Crawford game can first double if `player` plays both sides by
-    cubeless money equity: boards int8[n, 26] of the trailer, who is on roll, their weights float64[n] and five
-    cumulative chances float32[n, 5].
+    cubeless money equity: boards int8[n, 26] with the trailer on roll, their weights float64[n] and five cumulative
+    chances float32[n, 5].
 
     Where the leader wins the first roll, one of 15, the trailer can double after it: these come first, in the order of
     the rolls. Where the trailer wins the first roll, it can double once the leader has replied: 15 x 21 positions.
@@ -112,14 +112,13 @@ def first_doubles(player: LookaheadPlayer) -> dict[str, Array]:
 
 
 def play_rolls(player: LookaheadPlayer, boards: Array, rolls: Array) -> Array:
-    """int8[n x m, 26]: each of n boards after the play of each of int8[m, 2] rolls, seen by the opponent, who is on
-    roll."""
+    """int8[n x m, 26]: each of n boards after the play of each of int8[m, 2] rolls, with the opponent on roll."""
     every = np.repeat(boards, len(rolls), axis=0)
     return np.ascontiguousarray(player.choose_plays(every, np.tile(rolls, (len(boards), 1))))
 
 
 def table_arrays(name: str, parameters: MatchEquityParameters, states: Mapping[str, Array]) -> dict[str, Array]:
-    """Every array of a table, from the states of a network, or without any from the row that is given."""
+    """Every array of a table, from the states of a network, or from the given row."""
     if parameters.row:
         states = dict(zip(STATES, (np.zeros((0, 26), np.int8), np.zeros(0), np.zeros((0, 5), np.float32)), strict=True))
     opening = OpeningStates.of_trailer(states["state_weights"], states["state_chances"]).fair()
@@ -135,7 +134,7 @@ def table_arrays(name: str, parameters: MatchEquityParameters, states: Mapping[s
     met = table(rate)
     given = "a given post-Crawford row" if parameters.row else f"{parameters.network} {parameters.ply}-ply"
     words = f"{given}, gammon rate {rate:.4f}, cube life index {number_text(parameters.cube_life_index)}"
-    description = tables.Described(
+    description = tables.DescribedTable(
         name, met, f"bgdata {name}", words, "built", True, rate, parameters.cube_life_index, notice=NOTICE
     )
     arrays = tables.arrays_of_tables([description])

@@ -1,4 +1,4 @@
-"""Match equity tables of others: XML files as gnubg reads them, and .met files of eXtreme Gammon and Snowie."""
+"""Imported match equity tables: XML files of gnubg, and .met files of eXtreme Gammon and Snowie."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bgdata.store.dataset import TableShape
 
 
 class MetXml(FileImport):
-    """Tables in the order of the names of their files, which are also their names."""
+    """Tables in the order of their file names, which are also their names."""
 
     name = "met_xml"
     revision = 3  # 3: files of eXtreme Gammon and Snowie
@@ -46,7 +46,7 @@ class MetXml(FileImport):
 
 
 def met_name(file: str) -> str:
-    """The name of a table, from that of its file."""
+    """The name of a table, from the name of its file."""
     return name_of_file(file) or "unnamed"
 
 

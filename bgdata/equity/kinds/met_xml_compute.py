@@ -10,7 +10,12 @@ import pyarrow as pa
 
 from bgdata.equity.kinds.match_equity import MATCH_EQUITY_TABLES
 from bgdata.equity.kinds.met_xml import met_name
-from bgdata.equity.kinds.shared.match_equity_compute import Described, arrays_of_tables, cell_batches, table_batches
+from bgdata.equity.kinds.shared.match_equity_compute import (
+    DescribedTable,
+    arrays_of_tables,
+    cell_batches,
+    table_batches,
+)
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.formats.met_files import MetFile, MetTable, parse_met
 from bgdata.imports.kinds.shared.imports import ImportParameters
@@ -67,18 +72,18 @@ class MetXmlComputation(WholeFilesComputation):
 
 @dataclass(frozen=True)
 class NamedMet(MetFile):
-    """A file, and what its table is called."""
+    """A file with the name of its table."""
 
     name: str
 
 
-def describe_table(name: str, table: MetTable) -> Described:
-    """A file's table, as tables are kept."""
+def describe_table(name: str, table: MetTable) -> DescribedTable:
+    """A file's table with its description."""
     met = None
     if table.before is not None and table.post_crawford is not None:
         other = table.opponent_post_crawford
         met = MatchEquity.of(name, table.before, table.post_crawford, other, is_symmetric=False)
-    return Described(
+    return DescribedTable(
         name, met, table.name, table.description, table.form, table.is_symmetric,
         formula=table.parameters, notice=table.notice,
     )  # fmt: skip

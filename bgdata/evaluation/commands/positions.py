@@ -21,7 +21,7 @@ from bgdata.cli.options import (
     plays_option,
     score_options,
 )
-from bgdata.cli.output import say_left_out, show_rows, write_rows
+from bgdata.cli.output import print_left_out, show_rows, write_rows
 from bgdata.errors import UsageError, cite
 from bgdata.evaluation.rows import (
     PLAY_CHANCES,
@@ -115,7 +115,7 @@ def eval_(warehouse: Warehouse, position: str, network: str, ply: int, form: str
     player = open_player(warehouse, network, ply)
     board, match = parse_identifier(position)
     evaluation = player.evaluate(board)
-    say_left_out(match, step="; see: bgdata hint, bgdata cube")
+    print_left_out(match, step="; see: bgdata hint, bgdata cube")
     text = format_board_text(board, stakes=match.stakes if match else None)
     show_rows([evaluation_row(board, evaluation)], form, [text, "\n" + describe_evaluation(evaluation)])
 
@@ -147,9 +147,9 @@ def hint(
     an XGID or gnubg ID may contain. Only the better plays are evaluated at the ply of --ply. Each line names its ply;
     its loss is relative to the best play at that ply.
 
-    Plays are ranked by cubeless equity, or by their value with the cube where the position is an XGID or gnubg ID or
-    an option says what is played for: then equity and loss are those of the game with the cube, in a match as a single
-    game counts at its score, and the mwc is shown. Looking ahead, both sides may turn the cube on the way.
+    Plays are ranked by cubeless equity, or by cubeful equity if the position is an XGID or gnubg ID or an option sets
+    score or cube. In a match, equity and loss are normalized to a single game at the score, and the mwc is shown. When
+    looking ahead, both sides may double on the way.
 
     \b
       bgdata hint 4HPwATDgc/ABMA 31
@@ -164,7 +164,7 @@ def hint(
     if dice is None:
         raise UsageError(f"expected a roll after the position, such as 31, got none with {cite(position)}")
     stakes = match.stakes if match else None
-    say_left_out(match, "score", "cube", "jacoby", "roll")
+    print_left_out(match, "score", "cube", "jacoby", "roll")
     if stakes is None and not is_cubeful(options):
         ranked = player.rank_plays(board, dice)
     else:
@@ -234,22 +234,22 @@ def describe_plays(rows: Sequence[Row], more: int) -> str:
 @format_option
 @click.pass_obj
 def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: str, **options: Any) -> None:
-    """Say what to do with the cube in a POSITION before the roll.
+    """Decide about the cube in a POSITION before the roll.
 
-    It answers double or no double, take or pass, and how close the decision is. POSITION is a Position ID, gnubg ID,
-    XGID, 20-letter key or 26 integers; score, cube and rules come from a gnubg ID or XGID unless options say otherwise.
+    The answer is double or no double, take or pass, and how close the decision is. POSITION is a Position ID, gnubg
+    ID, XGID, 20-letter key or 26 integers; options override the score, cube and rules of a gnubg ID or XGID.
 
     \b
       bgdata cube 4HPwATDgc/ABMA                                 money, cube in the middle
       bgdata cube 4HPwATDgc/ABMA --jacoby --beavers
       bgdata cube 4HPwATDgc/ABMA --cube 2                        a redouble
       bgdata cube 4HPwATDgc/ABMA --away 5-2                      a match: the player on roll needs 5 points
-      bgdata cube 4HPwATDgc/ABMA --model jump --local            by jumps as they are here
+      bgdata cube 4HPwATDgc/ABMA --model jump --local            by the jumps of this position
       bgdata cube 4HPwATDgc/ABMA:cIkFAAAAAAAA                    score and cube of a gnubg ID
 
-    Bearoff positions that an exact table covers are answered from it; other races of a few checkers are solved for
-    their score and cube. All other positions are answered by a model of the cube, from the five chances that `bgdata
-    eval` prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
+    Exact tables answer for the bearoff positions that they cover, and other races of a few checkers are solved for
+    their score and cube. A model of the cube answers for all other positions, from the five chances that `bgdata eval`
+    prints. Equities are points per unit cube; at a match score they are match winning chances (mwc).
     """
     from bgdata.cli.defaults import chosen_rules
 
@@ -257,7 +257,7 @@ def cube(warehouse: Warehouse, /, position: str, network: str, ply: int, form: s
     board, match = parse_identifier(position)
     check_in_progress(board)
     check_offer(match, position)
-    say_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
+    print_left_out(match, "score", "cube", "jacoby", "beavers", "offer")
     stakes = chosen_stakes(match, options)
     rules = chosen_rules(warehouse, stakes, options, has_beavers=match is not None and match.has_beavers)
     if options["local"]:  # the volatility of this position, if the model can use it

@@ -16,7 +16,7 @@ from bgdata.bearoff.match_table import MatchTable, match_owner
 from bgdata.bearoff.tables import Equities, fit_layout, measured_error
 from bgdata.cli.defaults import build_default_met, build_small_tables
 from bgdata.cli.options import format_option, gnubg_option, score_options
-from bgdata.cli.output import say_left_out, write_rows
+from bgdata.cli.output import print_left_out, write_rows
 from bgdata.equity.match_equity import default_met
 from bgdata.errors import NotCoveredError, UsageError
 from bgdata.evaluation.probe import (
@@ -65,12 +65,12 @@ def probe(warehouse: Warehouse, /, position: str, gnubg_files: tuple[Path, ...],
             raise UsageError("expected --bd in money play only, got it at a match score")
         stakes = chosen_stakes(match, options)
         match_owner(stakes.cube.value, stakes.cube.owner)
-        say_left_out(match, "score", "cube")
+        print_left_out(match, "score", "cube")
         probe_match(warehouse, Position(position), stakes, options["met"], form)
         return
     if options["crawford"] or options["cube_value"] or options["owner"] or options["met"]:
         raise UsageError("expected --away beside --crawford, --cube, --owner or --met")
-    say_left_out(match, "cube")
+    print_left_out(match, "cube")
     board = Position(position)
     on_roll, opponent = checker_rows(board)
     build_small_tables(warehouse)
@@ -145,7 +145,7 @@ def probe_lines(warehouse: Warehouse, row: Found) -> Iterator[str]:
         *_, error = (None, *covering(warehouse, "bearoff_error"))
         yield f"  ({measured_error(error, 'combined equity')})"
     if "corrected" in row:
-        yield f"  less what the leader is overrated by on average: cubeless equity {row['corrected']:+.6f}"
+        yield f"  minus the average excess of the leader: cubeless equity {row['corrected']:+.6f}"
     for name in ("win_gammon", "lose_gammon"):
         if name in row:
             yield f"  {name.replace('_', ' '):<11} {row[name]:.6f} (approximate: {row['gammon_source']})"

@@ -241,7 +241,7 @@ class NetworkPlayer:
 
     @cached_property
     def chooser(self) -> Chooser:
-        """Its data for kernels: see `choices.KernelPlayer`."""
+        """The data with which kernels choose: see `choices.KernelPlayer`."""
         from bgdata.evaluation.choices import network_chooser
 
         return network_chooser(self.networks, self.tables)

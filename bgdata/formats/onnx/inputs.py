@@ -156,7 +156,7 @@ def chances(rolls: Value) -> Value:
 
 
 def weak_points(side: Side, own_made: Value) -> tuple[Value, Value, Value]:
-    """home_blots, exposed_blots and unlinked."""
+    """The inputs home_blots, exposed_blots and unlinked."""
     their_checkers = (side.theirs > 0).take(SLOTS[::-1])
     attacked, linked = ((points.to(np.int32) @ _WITHIN_SIX) > 0 for points in (their_checkers, own_made))
     blots = side.ours.equals(1) & FIELD
@@ -171,7 +171,7 @@ def escape_rolls(blocks_ahead: Value) -> Value:
 
 
 def escapes(side: Side, ahead: Value) -> list[Value]:
-    """escape_chance, back_escape_chance and mobility; the last two are 1 without such checkers."""
+    """The inputs escape_chance, back_escape_chance and mobility; the last two are 1 without such checkers."""
     rolls = escape_rolls((side.theirs > 1) & FIELD)
     found = [chances(rolls.pick((25 - side.rearmost).at_most(24)))]
     for last in (7, 18):
@@ -182,7 +182,7 @@ def escapes(side: Side, ahead: Value) -> list[Value]:
 
 
 def blocks(side: Side, own_made: Value) -> list[Value]:
-    """blockade to stuck_checkers."""
+    """The inputs from blockade to stuck_checkers."""
     front = side.front
     beyond = own_made & (front < SLOTS)
     rolls = (escape_rolls(own_made) + UNIT * own_made.to(np.int32)).at_most(
@@ -205,7 +205,7 @@ def blocks(side: Side, own_made: Value) -> list[Value]:
 
 
 def shape(side: Side) -> list[Value]:
-    """timing to moment."""
+    """The inputs from timing to moment."""
     far = side.weigh(np.where((SLOTS >= 7) & (SLOTS <= 17), SLOTS - 6, 0))
     near = Side((side.ours - 2).at_least(0), side.theirs).weigh(np.where((SLOTS >= 3) & (SLOTS <= 6), SLOTS - 2, 0))
     low = side.weigh((SLOTS == 1) | (SLOTS == 2)).at_most(11)

@@ -1,5 +1,5 @@
-"""`bgdata analyze --page`: an analysis as one HTML file that needs nothing else, with a board for every error; and
-`--plot`: the course of a match, the luck of every roll, and sums of luck and skill."""
+"""`bgdata analyze --page`, a self-contained HTML file with a board for every error, and `--plot`, a picture of the
+course of a match, the luck of every roll, and sums of luck and skill."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_page(found: Sequence[MatchAnalysis], path: Path, most_errors: int) -> 
 
 
 def format_page(found: Sequence[MatchAnalysis], most_errors: int) -> str:
-    """The page as text: each match with its figures, its picture, its games, the worst errors and all turns."""
+    """The page as text: figures, picture, games, worst errors and turns of each match."""
     title = " against ".join(found[0].players) if len(found) == 1 else f"{len(found)} matches"
     parts = [*page_head(title)]
     for analysis in found:
@@ -84,8 +84,8 @@ def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
 
 
 def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]:
-    """An error: what was done, the board with the best play, and what each choice was worth. Boards that are equal have
-    equal identifiers, so `name` is put before them."""
+    """An error: what was done, the board with the best play, and the worths of the choices. Equal boards have equal
+    identifiers, so `name` is their prefix."""
     turn = loss.turn
     act = turn.judged.act
     where = f"game {turn.game.game.number}, turn {turn.number}: {turn.player}"
@@ -116,13 +116,13 @@ def candidate_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str
 
 
 def loss_text(loss: float) -> str:
-    """A loss with its mark; nothing for what rounds to 0."""
+    """A loss with its mark; empty if it rounds to 0."""
     found = shown_loss(loss)
     return f"{AMOUNT.text(loss)} {found['mark']}".rstrip() if found else ""
 
 
 def cube_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
-    """What the cube actions are worth to the player on roll."""
+    """Worths of the cube actions to the player on roll."""
     cube = loss.turn.judged.cube
     assert cube is not None
     yield ("to the player on roll", "mwc" if analysis.length else "points")
@@ -170,7 +170,7 @@ def format_analysis_svg(analysis: MatchAnalysis) -> str:
 
 
 def draw_match(figure: Figure, analysis: MatchAnalysis) -> None:
-    """Draw three panels over the turns, all to player 0."""
+    """Draw three panels over the turns, all seen by player 0."""
     course, rolls, sums = figure.subplots(3, 1, sharex=True)
     scale = 100 if analysis.length else 1
     unit = "mwc, %" if analysis.length else "points"
@@ -199,7 +199,7 @@ def draw_match(figure: Figure, analysis: MatchAnalysis) -> None:
 
 
 def course_of(analysis: MatchAnalysis) -> np.ndarray:
-    """What player 0 has after every turn: mwc, or the points of earlier games and those expected of this one."""
+    """Worth to player 0 after every turn: mwc, or points of earlier games and expected points of this one."""
     values, won = [], 0.0
     for game in analysis.games:
         for act in game.judged.acts:
@@ -210,7 +210,7 @@ def course_of(analysis: MatchAnalysis) -> np.ndarray:
 
 
 def draw_rolls(axes: Axes, names: Sequence[str], players: np.ndarray, places: np.ndarray, heights: np.ndarray) -> None:
-    """Draw a bar for each roll: upwards if it is good for player 0, coloured by who rolled."""
+    """Draw a bar for each roll: upwards if good for player 0, coloured by player."""
     for player, colour in ((0, TEAL), (1, RED)):
         rows = players == player
         axes.bar(places[rows], heights[rows], width=0.8, color=colour, label=names[player])

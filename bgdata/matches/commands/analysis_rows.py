@@ -1,5 +1,4 @@
-"""What `bgdata analyze` found: turns, games and players of each match as rows and as text, with plays and cube actions
-in words."""
+"""Results of `bgdata analyze`: turns, games and players of each match as rows and as text."""
 
 from __future__ import annotations
 
@@ -66,7 +65,7 @@ class Turn:
 
     @property
     def best_cube_action(self) -> str:
-        """What was best with the cube: for the player on roll, with the answer, or for the one who answers."""
+        """The best cube action of the player on roll, with the answer, or the best answer."""
         cube = self.judged.cube
         if cube is None:
             return ""
@@ -76,13 +75,13 @@ class Turn:
 
     @property
     def made_cube_action(self) -> str:
-        """What was done with the cube."""
+        """The cube action that was made."""
         return NO_DOUBLE if self.judged.act.kind is ActKind.ROLL else str(self.judged.act.kind)
 
 
 @dataclass(frozen=True)
 class Loss:
-    """What one decision lost, in normalised points."""
+    """The loss of one decision, in normalised points."""
 
     turn: Turn
     is_cube: bool
@@ -90,18 +89,18 @@ class Loss:
 
     @property
     def act_text(self) -> str:
-        """What was done: a play, or a cube action."""
+        """The play or cube action that was made."""
         return self.turn.made_cube_action if self.is_cube else str(self.turn.play)
 
     @property
     def best(self) -> str:
-        """What was best."""
+        """The best play or cube action."""
         return self.turn.best_cube_action if self.is_cube else str(self.turn.best_play)
 
 
 @dataclass(frozen=True)
 class MatchAnalysis:
-    """A match, or the games of a money session, judged by an analyst of this label."""
+    """A match, or a money session, judged by the analyst."""
 
     number: int  # in its file, from 1
     games: Sequence[AnalysedGame]
@@ -124,14 +123,13 @@ class MatchAnalysis:
 
     @cached_property
     def notes(self) -> list[list[str]]:
-        """For each game, what was repaired or read leniently, and what is missing of the match: see
-        `match_analysis.notes_on`."""
+        """Notes on each game about repairs and missing games, see `steps.notes_on`."""
         from bgdata.matches.steps import notes_on
 
         return notes_on(self.games[0].match, [game.game for game in self.games])
 
     def notes_of(self, game: AnalysedGame) -> str:
-        """The notes on one game as one text, empty without any."""
+        """The notes on one game as one text."""
         (found,) = (notes for each, notes in zip(self.games, self.notes, strict=True) if each is game)
         return "; ".join(found)
 
@@ -147,7 +145,7 @@ class MatchAnalysis:
 
     @cached_property
     def losses(self) -> list[Loss]:
-        """The marked errors, the worst first."""
+        """The marked errors, worst first."""
         found = [
             Loss(turn, is_cube, size / turn.judged.point)
             for turn in self.turns
@@ -157,13 +155,13 @@ class MatchAnalysis:
 
 
 def analysed_matches(games: Sequence[AnalysedGame], analyst: str) -> list[MatchAnalysis]:
-    """The games by match."""
+    """The games grouped by match."""
     found = [list(group) for _, group in groupby(games, key=lambda game: id(game.match))]
     return [MatchAnalysis(number, group, analyst) for number, group in enumerate(found)]
 
 
 def stakes_columns(stakes: Stakes) -> dict[str, Any]:
-    """What is played for, seen by the player on roll before the act; no points to go for money."""
+    """The stakes before the act, seen by the player on roll; money play has no points to go."""
     score = stakes.score
     away, opponent_away = (score.away, score.opponent_away) if isinstance(score, MatchScore) else (None, None)
     return {
@@ -177,7 +175,7 @@ def stakes_columns(stakes: Stakes) -> dict[str, Any]:
 
 
 def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """One act, in mwc or points of the player who acts; the cube actions are worth that to the player on roll."""
+    """One act, in mwc or points of the player who acts; worths of cube actions are of the player on roll."""
     judged, cube = turn.judged, turn.judged.cube
     luck, play_loss, cube_loss = (value / judged.point for value in (judged.luck, judged.play_loss, judged.cube_loss))
     return {
@@ -215,7 +213,7 @@ def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
 
 
 def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
-    """One game, in mwc or points of player 0; None where it was not finished."""
+    """One game, in mwc or points of player 0; None for figures of an unfinished game."""
     found = totals_of([game.judged])
     return {
         "match": analysis.number,
@@ -239,7 +237,7 @@ def game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
 
 
 def player_rows(analysis: MatchAnalysis) -> Iterator[dict[str, Any]]:
-    """Both players of a match; results are seen by each."""
+    """Rows of both players of a match, each with its own result."""
     found = analysis.totals
     for player, score in enumerate(found.scores):
         sign = 1 - 2 * player
@@ -282,14 +280,14 @@ def describe_match(analysis: MatchAnalysis, most_errors: int, *, with_turns: boo
 
 
 def headline(analysis: MatchAnalysis) -> str:
-    """Who plays for what, and who judges."""
+    """The players, the match length and the analyst."""
     money = "for money with the Jacoby rule" if analysis.is_jacoby else "for money"
     what = f"a match to {analysis.length}" if analysis.length else money
     return f"{analysis.players[0]} against {analysis.players[1]}, {what}; analysed by {analysis.analyst}"
 
 
 def worth_quantity(analysis: MatchAnalysis, *, is_change: bool = True) -> Quantity:
-    """How a worth is printed: mwc in percent, or points."""
+    """The format of a worth: mwc in percent, or points."""
     sign = "+" if is_change or not analysis.length else ""
     return Quantity(2, 100, sign, " %") if analysis.length else Quantity(3, sign=sign)
 
@@ -300,14 +298,14 @@ def shown_worth(analysis: MatchAnalysis, worth: float | None, *, is_change: bool
 
 
 def net_columns(quantity: Quantity, width: int) -> list[Column]:
-    """The columns of games: the result to player 0, and what it is made of."""
+    """The columns of games: the result to player 0 and its parts."""
     heads = {"result": "result", "net_luck": "net luck", "net_skill": "net skill", "net_drift": "net drift"}
     heads["luck_adjusted"] = "luck-adj."
     return [Column(name, quantity, head, width=width, missing="-") for name, head in heads.items()]
 
 
 def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
-    """The turns of one game; a cube action that was missed has a line of its own."""
+    """The turns of one game; a missed cube action has its own line."""
     players, score = analysis.players, game.game.score
     for_points = f": {players[0]} {score[0]}, {players[1]} {score[1]}" if analysis.length else ""
     columns = (
@@ -327,7 +325,7 @@ def turn_lines(analysis: MatchAnalysis, game: AnalysedGame) -> Iterator[str]:
 
 
 def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
-    """One turn, with the missed double before it if that was an error."""
+    """One turn, after a missed double if that was an error."""
     judged, act = turn.judged, turn.judged.act
     row = {"turn": turn.number, "player": turn.player, "worth": judged.start}
     cube_loss, play_loss = judged.cube_loss / judged.point, judged.play_loss / judged.point
@@ -341,12 +339,12 @@ def shown_turn(turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 def shown_loss(loss: float) -> dict[str, Any]:
-    """A loss with its mark; nothing for what rounds to 0."""
+    """A loss with its mark; empty if it rounds to 0."""
     return {"loss": loss, "mark": SIGNS[error_mark(loss)]} if loss >= 5e-4 else {}
 
 
 def game_lines(analysis: MatchAnalysis, *, with_ratings: bool = True) -> Iterator[str]:
-    """The games as lines, seen by player 0, with their sum."""
+    """The games as lines of text, seen by player 0, with their sum."""
     rows = [game_row(analysis, game) for game in analysis.games]
     for row in rows:
         row["ratings"] = " ".join(f"{row[f'performance_rating_{player}']:>6.1f}" for player in (0, 1))
@@ -361,7 +359,7 @@ def game_lines(analysis: MatchAnalysis, *, with_ratings: bool = True) -> Iterato
 
 
 def player_table(analysis: MatchAnalysis) -> tuple[list[Column], list[dict[str, str]]]:
-    """Both players side by side: columns and rows."""
+    """(columns, rows) of a table with both players side by side."""
     first, second = (score_items(analysis, score) for score in analysis.totals.scores)
     rows = [{"name": name, "0": left, "1": right} for (name, left), (_, right) in zip(first, second, strict=True)]
     players = (Column(str(n), heading=name, is_right=True) for n, name in enumerate(analysis.players))
@@ -369,7 +367,7 @@ def player_table(analysis: MatchAnalysis) -> tuple[list[Column], list[dict[str, 
 
 
 def score_items(analysis: MatchAnalysis, score: Score) -> list[tuple[str, str]]:
-    """The figures of a player, named."""
+    """(name, figure) of a player."""
     return [
         ("rolls", str(score.rolls)),
         ("luck", both(analysis, score.normalised_luck, score.luck, sign="+")),

@@ -101,9 +101,11 @@ def analyze(
 def analyse(
     warehouse: Warehouse, source: str, options: Mapping[str, Any], player: LookaheadPlayer
 ) -> list[MatchAnalysis]:
-    """The matches of a file, or of an imported version, judged by a player. Raises InvalidGameError for a game that
-    breaks a rule, UsageError or InvalidScoreError for options and scores that do not fit together, and
-    MissingTableError or StorageError for what is not there."""
+    """The matches of a file, or of an imported version, judged by a player.
+
+    Raises InvalidGameError for a game that breaks a rule, UsageError or InvalidScoreError for options that do not fit
+    the score, and MissingTableError or StorageError for a missing version or file.
+    """
     from bgdata.equity.cube import CubeRules
     from bgdata.matches.acts import ActKind
     from bgdata.matches.commands.analysis_rows import analysed_matches
@@ -125,12 +127,11 @@ def analyse(
         judged = judge_all(player, CubeRules(met=met, has_beavers=has_beavers), found, progress)
     analysed = analysed_matches(judged, player.label)
     for each in analysed:
-        say_notes(each.players, each.notes)
+        print_notes(each.players, each.notes)
     return analysed
 
 
-def say_notes(players: Sequence[str], notes: Iterable[Sequence[str]]) -> None:
-    """Say on standard error what was repaired in a record, and what is missing of a match: then sums are not those of
-    the match."""
+def print_notes(players: Sequence[str], notes: Iterable[Sequence[str]]) -> None:
+    """Print notes on a match to standard error: repairs, and missing games, whose results the sums lack."""
     for note in (note for found in notes for note in found):
         click.echo(f"note on {players[0]} against {players[1]}: {note}", err=True)

@@ -1,5 +1,5 @@
-"""`bgdata luck`: luck, skill and luck-adjusted results of recorded games, turn by turn; with the cube as
-`bgdata analyze` judges them."""
+"""`bgdata luck`: luck, skill and luck-adjusted results of recorded games, turn by turn; with the cube like
+`bgdata analyze`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from bgdata.matches.commands.analysis_rows import (
     net_columns,
     worth_quantity,
 )
-from bgdata.matches.commands.analyze import analyse, say_notes
+from bgdata.matches.commands.analyze import analyse, print_notes
 from bgdata.rows import COUNT, EQUITY, Column, table_lines
 from bgdata.warehouse import Warehouse
 
@@ -112,8 +112,8 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Analysed:
-    """One game with its luck: of each roll, its number among all turns of the game, cube actions included, as in the
-    table `turns`, and its play in the usual notation, "" where no checker could move."""
+    """One game with its luck. Each roll has its number among all turns of the game, cube actions included, as in the
+    table `turns`, and its play in the usual notation, "" if no checker could move."""
 
     number: int  # of the match in the file or variant, from 0
     match: Match
@@ -127,10 +127,10 @@ class Analysed:
 
 
 def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> list[Analysed]:
-    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, valued by a player.
+    """Every game of a .mat or .sgf file, or of an imported `matches/VARIANT`, evaluated by a player.
 
-    Raises InvalidGameError for a game that breaks a rule, UsageError for a player that only chooses plays, and
-    MissingTableError, UnknownPlayerError or StorageError for what is not there.
+    Raises InvalidGameError for a game that breaks a rule, UsageError for a player that only chooses plays,
+    MissingTableError, UnknownPlayerError, and StorageError.
     """
     from bgdata.evaluation.player import open_named_player
     from bgdata.matches.steps import matches_at, notes_on
@@ -139,7 +139,7 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
     found = []
     for number, match in enumerate(matches_at(warehouse, source)):
         analysed = [analyse_game(player, source, number, match, game) for game in match.games]
-        say_notes(match.players, notes_on(match, [each.game for each in analysed]))
+        print_notes(match.players, notes_on(match, [each.game for each in analysed]))
         found += analysed
     if not found:
         raise InvalidGameError(f"expected recorded games in {source}, found none")
@@ -147,7 +147,7 @@ def analyse_matches(warehouse: Warehouse, source: str, name: str, ply: int) -> l
 
 
 def analyse_game(player: Any, source: str, number: int, match: Match, game: Game) -> Analysed:
-    """One game of the match with this number, valued by a player. Raises InvalidGameError."""
+    """One game of the match with this number, evaluated by a player. Raises InvalidGameError."""
     from bgdata.selfplay.luck import game_luck, totals
 
     try:
@@ -182,12 +182,12 @@ def record_game(game: Game, replayed: ReplayedGame) -> RecordedGame:
 
 
 def by_match(games: Iterable[Analysed]) -> list[list[Analysed]]:
-    """The games of each match: other matches have other players."""
+    """The games grouped by match."""
     return [list(each) for _, each in groupby(games, key=lambda game: game.number)]
 
 
 def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
-    """One row for each roll, in points to the player who rolled."""
+    """One row for each roll, in points of the player who rolled."""
     record, found = analysed.record, analysed.found
     boards = record.boards.tolist()
     for turn, (player, dice) in enumerate(zip(record.players.tolist(), record.dice.tolist(), strict=True)):
@@ -209,7 +209,7 @@ def turn_rows(analysed: Analysed) -> Iterator[dict[str, Any]]:
 
 
 def game_row(analysed: Analysed) -> dict[str, Any]:
-    """One game, in points to player 0, except for the columns of each player; NaN where the game was not finished."""
+    """One game, in points of player 0, except the columns of each player; NaN for an unfinished game."""
     found = analysed.totals
     return {
         "match": analysed.number,
@@ -267,8 +267,8 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
 
 
 def draw_luck(games: Sequence[Analysed], path: Path) -> None:
-    """Draw the luck of every roll, and below it the running totals of net luck and net skill, with the luck-adjusted
-    results at the ends of games. Raises StorageError."""
+    """Draw the luck of every roll, and running totals of luck and skill with the luck-adjusted results of games. Raises
+    StorageError."""
     from bgdata.matches.commands.analysis_page import draw_rolls, mark_games
     from bgdata.selfplay.luck import signs
 
@@ -310,8 +310,8 @@ CUBEFUL_NOTE = (
 def print_cubeful_luck(
     warehouse: Warehouse, source: str, form: str, plot: Path | None, options: Mapping[str, Any]
 ) -> None:
-    """Print every turn and every game, or with `by_game` the games; draw them if there is a place for it. Raises
-    UsageError for a player that is no network, and what `analyze.analyse` raises."""
+    """Print turns and games, or with `by_game` only games, and draw them if `plot` is given. Raises UsageError for a
+    player that is not a network, and the errors of `analyze.analyse`."""
     from bgdata.evaluation.players import NETWORK
 
     kind, _, network = options["player"].partition("/")
@@ -331,16 +331,15 @@ def print_cubeful_luck(
 
 
 def cubeful_turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """One act, in mwc or points of the player who acts: `worth_after` is `worth_before`, plus luck and skill, plus
-    what looking ahead found above the play that is best at 0-ply; `drift` contains that as well."""
+    """One act, in mwc or points of the player who acts. `worth_after` is `worth_before` plus luck, skill, and the gain
+    of looking ahead over the play that is best at 0-ply; `drift` includes that gain."""
     row = analysis_rows.turn_row(analysis, turn)
     skill = {"skill": 0.0 - row["play_loss"] - row["cube_loss"], "cube_skill": 0.0 - row["cube_loss"]}
     return {**{name: row[name] for name in OF_TURN}, **skill, "drift": row["drift"]}
 
 
 def cubeful_game_row(analysis: MatchAnalysis, game: AnalysedGame) -> dict[str, Any]:
-    """One game, in mwc or points to player 0, except for the columns of each player; None where the game was not
-    finished."""
+    """One game, in mwc or points of player 0, except the columns of each player; None for an unfinished game."""
     row, scores = analysis_rows.game_row(analysis, game), totals_of([game.judged]).scores
     return {
         **{name: row[name] for name in OF_GAME},

@@ -1,4 +1,4 @@
-"""Replays recorded matches, and sets aside games that break a rule."""
+"""Replays recorded matches, and quarantines games that break a rule."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source, unpacked_name
 
 MOST_MOVES = 4
-OFFERED = {"double": 2, "beaver": 4}  # times the cube before the turn
+OFFERED = {"double": 2, "beaver": 4}  # factor of the cube before the turn
 NO_MOVE = (-1, -1, -1)
 NOTES = "notes"  # the statistic that counts them
-CUBE_COLUMN = 5  # of the array `turns`: the cube before the turn
+CUBE_COLUMN = 5  # column of the array `turns`: the cube before the turn
 SAMPLE = """ 1 point match
 
  Game 1
@@ -55,7 +55,7 @@ class Collected:
     turns: list[tuple[int, ...]] = field(default_factory=list)
     moves: list[list[tuple[int, int, int]]] = field(default_factory=list)  # as written
     plays: list[str] = field(default_factory=list)
-    notes: list[tuple[int, int, Note]] = field(default_factory=list)  # game, file, and what was noted
+    notes: list[tuple[int, int, Note]] = field(default_factory=list)  # (game, file, note)
 
     def add_notes(self, source: int, notes: Sequence[Note]) -> None:
         """Append the notes on the game that was added last."""
@@ -71,7 +71,7 @@ class Collected:
             self.moves.append([*moves, *[NO_MOVE] * (MOST_MOVES - len(moves))])
             self.turns.append((entry.turn.player, action, entry.on_roll, die1, die2, entry.cube.value, owner))
             self.plays.append(str(entry.play) if entry.play else "")
-        winner = None if game.points is None else game.winner  # winners have points: what they won is told, or nothing
+        winner = None if game.points is None else game.winner  # a winner is stored only with its points
         unknown = [-1 if value is None else int(value) for value in (game.is_crawford, winner, game.points)]
         self.games.append((number, game.number, match.length, *game.score, *unknown))
         self.players.append(match.players)
@@ -79,7 +79,7 @@ class Collected:
 
 
 def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
-    """The checker moves of a turn as written, with the hits of the board where the format does not say them."""
+    """The checker moves of a turn as written, with hits from the board if the format lacks them."""
     unhit = set(entry.play.hit_points if entry.play else ())
     moves = []
     for move in entry.turn.checker_moves:
@@ -141,15 +141,14 @@ class MatchesComputation(WholeFilesComputation):
 
 
 def read_matches(path: Path) -> MatchFile:
-    """The matches of a .mat or .sgf file as written, not replayed. Errors as in `lines.read_bytes`, and
-    CorruptFileError for a file that another program keeps in a form of its own."""
+    """The matches of a .mat or .sgf file as written, not replayed. Raises the errors of `lines.read_bytes`, and
+    CorruptFileError for a binary file of another program."""
     return parse_matches(path.name, read_bytes(path))
 
 
 def parse_matches(name: str, content: bytes) -> MatchFile:
-    """The matches of the content of a file with this name, as written: .sgf where it begins as such, or is called so
-    and has a game tree; else .mat. Raises CorruptFileError for a file that another program keeps in a form of its own.
-    """
+    """The matches in the content of a file, as written. Content is .sgf if it begins like it, or has such a name and a
+    game tree; else .mat. Raises CorruptFileError for a binary file of another program."""
     check_is_text(content, name)
     is_called_sgf = unpacked_name(name.lower()).endswith(".sgf")
     text = plain_text(content)
@@ -189,7 +188,7 @@ def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 
 
 def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
-    """The matches again, to be written as files."""
+    """The matches, to be written as files."""
     names = text_column(arrays, "players").to_pylist()
     infos = infos_of(arrays)
     rows = arrays["games"].tolist()
@@ -201,7 +200,7 @@ def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
 
 
 def infos_of(arrays: Mapping[str, Array]) -> list[tuple[tuple[str, str], ...]]:
-    """What else the record says of each match, as (name, value) pairs. Raises CorruptFileError."""
+    """Other information of the record on each match, as (name, value) pairs. Raises CorruptFileError."""
     try:
         return [tuple(map(tuple, json.loads(text))) for text in text_column(arrays, "infos").to_pylist()]
     except (TypeError, ValueError) as error:
@@ -209,7 +208,7 @@ def infos_of(arrays: Mapping[str, Array]) -> list[tuple[tuple[str, str], ...]]:
 
 
 def game_of(arrays: Mapping[str, Array], index: int) -> Game:
-    """One game again."""
+    """One game, from the arrays."""
     _, number, _, score_0, score_1, *unknown = arrays["games"][index].tolist()
     crawford, winner, points = (None if value < 0 else value for value in unknown)
     is_crawford = None if crawford is None else bool(crawford)
@@ -218,13 +217,13 @@ def game_of(arrays: Mapping[str, Array], index: int) -> Game:
 
 
 def first_cube(arrays: Mapping[str, Array], game: int) -> int:
-    """The cube before the first turn of a game: above 1 after automatic doubles. It is 1 for a game without turns."""
+    """The cube before the first turn of a game: above 1 after automatic doubles, 1 without turns."""
     start, end = arrays["first_turns"][game : game + 2].tolist()
     return int(arrays["turns"][start, CUBE_COLUMN]) if start < end else 1
 
 
 def turns_of(arrays: Mapping[str, Array], game: int) -> tuple[Turn, ...]:
-    """The turns of one game again."""
+    """The turns of one game, from the arrays."""
     found = []
     start, end = arrays["first_turns"][game : game + 2].tolist()
     for row, moves in zip(arrays["turns"][start:end].tolist(), arrays["turn_moves"][start:end].tolist(), strict=True):

@@ -12,6 +12,7 @@ import click
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import (
     against_option,
+    executor_option,
     format_option,
     games_option,
     luck_option,
@@ -54,6 +55,7 @@ from bgdata.warehouse import Warehouse
 @against_option
 @seed_option(2)
 @luck_option
+@executor_option
 @format_option
 @click.pass_obj
 def benchmark(warehouse: Warehouse, /, player: str, ply: int, form: str, **options: Any) -> None:
@@ -160,10 +162,8 @@ RATE_COLUMNS = (
 def score_player(
     warehouse: Warehouse, name: str, ply: int, sets: Sequence[str], files: Sequence[Path], form: str
 ) -> None:
-    """Import the files, score the player on each set and print one line for each.
-
-    Raises UnknownPlayerError, MissingTableError for a missing set, and the errors of imports.
-    """
+    """Import the files, score the player on each set and print one line for each. Raises UnknownPlayerError,
+    MissingTableError for a missing set, and the errors of imports."""
     from bgdata.evaluation.player import open_named_player
     from bgdata.measures.steps.scores import full_name
     from bgdata.measures.steps.sets import build_benchmark_scores, chosen_sets

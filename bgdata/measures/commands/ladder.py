@@ -10,7 +10,7 @@ import click
 
 from bgdata.cli.charts import GREY, LOOKS, new_figure, write_figure
 from bgdata.cli.completion import complete_players
-from bgdata.cli.options import format_option, games_option, plot_option, seed_option, threads_option
+from bgdata.cli.options import executor_option, format_option, games_option, plot_option, seed_option, threads_option
 from bgdata.cli.output import show_rows
 from bgdata.measures.kinds.ladder import PLAYS, match_length
 from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
@@ -38,6 +38,7 @@ EDGE = -0.3  # lower ratings are written as numbers, not drawn
 @click.option("--alone", is_flag=True, help="Rate only these players, not those that the ladder has.")
 @seed_option(1)
 @plot_option
+@executor_option
 @threads_option
 @format_option
 @click.pass_obj

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bgdata.cli.completion import complete_players
-from bgdata.cli.options import format_option, reference_option, rollout_options, threads_option
+from bgdata.cli.options import executor_option, format_option, reference_option, rollout_options, threads_option
 from bgdata.cli.output import build_version, show_rows
 from bgdata.measures.kinds.reference_checks import DATASET as CHECKS
 from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
@@ -68,6 +68,7 @@ CHECK_COLUMNS = (
     help="Maximum number of games that positions are looked for in.",
 )
 @rollout_options
+@executor_option
 @threads_option
 @format_option
 @click.pass_obj
@@ -77,8 +78,8 @@ def reference(warehouse: Warehouse, /, network: str, form: str, **options: Any) 
     Themes are kinds of games, such as blitz or back-game-on-roll; there are as many positions of each. They come from
     games of several players, begun anywhere, some with checkers moved at random. Half of them, by game, are for
     validation, half for test; the training feed leaves all of them out. Each is rolled out until its standard error is
-    at most 0.007 points, or what --until says: some hours for the default number. A stopped command resumes from its
-    last checkpoint when it is run again; the positions are the same on any number of threads.
+    at most 0.007 points, or what --until says: some hours for the default number. A stopped command,
+    run again, rolls out only the missing ones; the positions are the same from any executor and any number of threads.
 
     \b
       bgdata reference
@@ -122,6 +123,7 @@ def reference(warehouse: Warehouse, /, network: str, form: str, **options: Any) 
     help="Number of positions to roll out, of each theme as many.",
 )
 @rollout_options
+@executor_option
 @threads_option
 @format_option
 @click.pass_obj
@@ -135,8 +137,8 @@ def check_reference(
     this says how large it is: for each theme the mean difference of the equity, the root mean square difference beside
     the one that the dice alone would make, and z-scores, differences by their standard errors. Luck is seen by
     --network, whoever plays. gnubg and bgsage are asked for every play: give them fewer positions (--checked) or fewer
-    --trials; z-scores need hundreds, since standard errors come from blocks of 36. A stopped command resumes from its
-    last checkpoint.
+    --trials; z-scores need hundreds, since standard errors come from blocks of 36. A stopped command, run
+    again, rolls out only the missing ones.
 
     \b
       bgdata check-reference network:1 --trials 360

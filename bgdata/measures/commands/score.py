@@ -14,6 +14,7 @@ from bgdata.cli.charts import GREY, draw_marks, name_heights, new_figure, number
 from bgdata.cli.completion import complete_players
 from bgdata.cli.options import (
     against_option,
+    executor_option,
     format_option,
     games_option,
     given_of,
@@ -58,6 +59,7 @@ QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
 @click.option("--no-programs", is_flag=True, help="Leave out gnubg and bgsage even if they are installed.")
 @click.option("--quick", is_flag=True, help="A first estimate: 400 games, 40 luck-adjusted games and 1000 decisions.")
 @plot_option
+@executor_option
 @threads_option
 @format_option
 @click.pass_obj
@@ -117,10 +119,8 @@ def score(warehouse: Warehouse, /, player: str, ply: int, plot: Path | None, for
 
 
 def draw_values(rows: Sequence[dict[str, Any]], references: str, path: Path) -> None:
-    """Write a picture, PNG or SVG, of a player's errors by theme on a set of reference positions.
-
-    Equities are on the left, the RMSE of chances on the right. Raises StorageError.
-    """
+    """Write a picture, PNG or SVG, of a player's errors by theme on a set of reference positions. Equities are on the
+    left, the RMSE of chances on the right. Raises StorageError."""
     from bgdata.measures.steps.scores import CHANCES, EQUITY_HEADS, by_theme
 
     themes = by_theme(rows)[references]
@@ -283,10 +283,8 @@ def error_lines(title: str, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_errors(title: str, rows: Sequence[Row], path: Path) -> None:
-    """Write a picture, PNG or SVG, with a mark and its standard error for each theme and player.
-
-    Raises StorageError.
-    """
+    """Write a picture, PNG or SVG, with a mark and its standard error for each theme and player. Raises
+    StorageError."""
     themes = group_rows(rows, "theme")
     groups, players = [themes.get(group, {}) for group in GROUPS], {label_of(row): label_of(row) for row in rows}
     with new_figure(8.5, 0.38 * len(GROUPS) + 1.4) as figure:
@@ -363,10 +361,8 @@ def rate_lines(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_rates(rows: Sequence[Row], path: Path) -> None:
-    """Write a picture, PNG or SVG, with a mark and its standard error for each benchmark and player.
-
-    Error rates are on the left; with several players, differences are on the right. Raises StorageError.
-    """
+    """Write a picture, PNG or SVG, with a mark and its standard error for each benchmark and player. Error rates are on
+    the left; with several players, differences are on the right. Raises StorageError."""
     benchmarks, players = group_rows(rows, "benchmark"), labels_of(rows)
     figures = ("error_rate", "standard_error"), ("difference", "difference_standard_error")
     with new_figure(8.5, 0.7 * len(benchmarks) + 1.6) as figure:

@@ -13,19 +13,22 @@ from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.choices import KernelPlayer
 from bgdata.evaluation.networks.player import MappedNetwork
 from bgdata.evaluation.player import Player, open_player_of_version
+from bgdata.kinds import all_kinds
 from bgdata.kinds.rechecking import check_rows
 from bgdata.measures.kinds.cubeful_scores import CubefulScoreParameters
 from bgdata.measures.kinds.game_scores import GameParameters
 from bgdata.selfplay.games import pair_error, play_games, play_games_with_luck
 from bgdata.selfplay.kinds.cubeful_selfplay import MET
 from bgdata.selfplay.kinds.shared.games_compute import slices
-from bgdata.selfplay.kinds.shared.rollouts_compute import first_met
+from bgdata.selfplay.kinds.shared.rollouts_compute import first_met, player_tables
 from bgdata.selfplay.series import CubefulRules, play_cubeful
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
+from bgdata.store.handed import Settings
+from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 
 Recipe: TypeAlias = GameParameters | CubefulScoreParameters
-STEP = 1000  # games played at a time; a killed run resumes after the last step
+STEP = 1000  # games of a shard
 JUDGED_STEP = 250  # of games with luck: some seconds
 CUBEFUL_STEP = 100  # of games with the cube; matches are fewer
 MOST_JUDGED = 50  # games with luck that verify replays
@@ -36,12 +39,21 @@ class PairingComputation(Computation[Recipe]):
     """Computation of `game_scores` and `cubeful_scores`."""
 
     def compute(self, build: Build[Recipe]) -> None:
-        parameters, players = build.parameters, open_players(build)
+        parameters = build.parameters
+        open_players(build)  # raises before all the work
         step = JUDGED_STEP if parameters.luck else STEP
         if isinstance(parameters, CubefulScoreParameters):
             step = max(2, CUBEFUL_STEP // max(1, parameters.length) // 2 * 2)
         state: dict[str, Array] = {each.name: np.zeros(parameters.games, each.dtype) for each in self.kind.arrays}
-        build.job.fill("games", state, step, lambda rows: play_series(build, players, rows.start, rows.stop))
+        has_tables = not isinstance(parameters, CubefulScoreParameters) or parameters.tables
+        names = parameters.player, parameters.opponent
+        players = {
+            table.folder: table
+            for name in names
+            for table in player_tables(name, build.warehouse, has_tables=has_tables)
+        }
+        work = work_of(build, f"{__name__}:play_rows", build.inputs, players.values(), kind=self.kind.name)
+        fill_shards(build.job, "games", state, step, work)
         for name, values in state.items():
             build.job.save(name, values)
 
@@ -96,6 +108,19 @@ class PairingComputation(Computation[Recipe]):
         for number in recheck.generator.permutation(parameters.games)[:count].tolist():
             check_rows(recheck.table, np.array([number]), play_series(recheck, players, number, number + 1))
         return sample_text(count, parameters.games, "games")
+
+
+def play_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The arrays of games or matches begin:end."""
+    context, players = opened_once(open_playing, settings)
+    return play_series(context, players, begin, end)
+
+
+def open_playing(settings: Settings) -> tuple[Context[Recipe], tuple[Player, Player]]:
+    """(context, players) of `play_rows`."""
+    recipe = CubefulScoreParameters if settings["kind"] == "cubeful_scores" else GameParameters
+    context: Context[Recipe] = context_of(settings, recipe, all_kinds())
+    return context, open_players(context)
 
 
 def open_players(context: Context[Recipe]) -> tuple[Player, Player]:

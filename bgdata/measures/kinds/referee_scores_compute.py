@@ -168,10 +168,8 @@ def is_in_contact(layouts: Layouts) -> NDArray[np.bool_]:
 
 
 def contact_decisions(layouts: Layouts, count: int, seed: int) -> Decisions:
-    """The first `count` random decisions of a seed, each counted as a game of its own.
-
-    Rolls have their natural chances. Raises UsageError for a count below 1.
-    """
+    """The first `count` random decisions of a seed, each counted as a game of its own. Rolls have their natural
+    chances. Raises UsageError for a count below 1."""
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     pairs = np.argwhere(is_in_contact(layouts))

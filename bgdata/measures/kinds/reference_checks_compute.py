@@ -11,17 +11,26 @@ from bgdata.errors import BgdataError, CheckSkippedError
 from bgdata.evaluation.chances import cubeless_equities
 from bgdata.evaluation.player import Player, open_player_of_version
 from bgdata.game.board_kernels import position_classes
+from bgdata.kinds import all_kinds
 from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
 from bgdata.kinds.rechecking import check_arrays, check_rows
 from bgdata.measures.kinds.reference_checks import ReferenceCheckParameters
 from bgdata.measures.kinds.reference_positions import THEMES
-from bgdata.selfplay.kinds.shared.rollouts_compute import empty_rollouts, open_roller, rollout_arrays
+from bgdata.selfplay.kinds.shared.rollouts_compute import (
+    empty_rollouts,
+    open_roller,
+    played_tables,
+    player_tables,
+    rollout_arrays,
+)
 from bgdata.selfplay.rollout import rolled_by
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
+from bgdata.store.handed import Settings
+from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
 
-STEP = 20  # positions rolled out at a time, as programs are slow to start; a killed run resumes after the last step
+STEP = 20  # positions of a shard
 MOST_REPLAYED = 5  # positions that verify rolls out again
 ROLLED = ("chances", "standard_errors", "equities", "equity_standard_errors", "trials")  # arrays that rollouts fill
 ROUNDING = 1e-6  # points: rounding of equities from float32 chances, above the standard errors of exact rollouts
@@ -31,10 +40,13 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
     """Computation of `reference_checks`."""
 
     def compute(self, build: Build[ReferenceCheckParameters]) -> None:
-        player, reference, job = open_player(build), build.inputs["reference"], build.job
+        open_player(build)  # raises before all the work
+        reference, job = build.inputs["reference"], build.job
         rows = sampled_rows(np.asarray(reference.array("themes")), build.parameters.positions)
         state = empty_rollouts(ROLLED, len(rows))
-        job.fill("positions", state, STEP, lambda part: rollouts_of(build, player, rows[part]))
+        players = player_tables(build.parameters.player, build.warehouse)
+        work = work_of(build, f"{__name__}:roll_out_rows", played_tables(build), players)
+        fill_shards(job, "positions", state, STEP, work)
         for name, values in {**state, **derived_arrays(reference, rows, state)}.items():
             job.save(name, values)
 
@@ -91,6 +103,19 @@ class ReferenceChecksComputation(Computation[ReferenceCheckParameters]):
         return sample_text(count, len(rows), "positions")
 
 
+def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The arrays of rollouts of some positions of the sample."""
+    context, player, rows = opened_once(open_rollouts, settings)
+    return rollouts_of(context, player, rows[begin:end])
+
+
+def open_rollouts(settings: Settings) -> tuple[Context[ReferenceCheckParameters], Player, Array]:
+    """(context, player, rows of the reference) of `roll_out_rows`."""
+    context = context_of(settings, ReferenceCheckParameters, all_kinds())
+    themes = np.asarray(context.inputs["reference"].array("themes"))
+    return context, open_player(context), sampled_rows(themes, context.parameters.positions)
+
+
 def open_player(context: Context[ReferenceCheckParameters]) -> Player:
     """The player. Raises the errors of `open_player_of_version`."""
     wanted = context.parameters
@@ -98,10 +123,8 @@ def open_player(context: Context[ReferenceCheckParameters]) -> Player:
 
 
 def sampled_rows(themes: Array, count: int) -> Array:
-    """int32[m]: `count` rows of uint8[n] themes, or all if there are fewer.
-
-    Themes have about equally many rows, spread evenly.
-    """
+    """int32[m]: `count` rows of uint8[n] themes, or all if there are fewer. Themes have about equally many rows, spread
+    evenly."""
     found: list[Array] = []
     counts = np.bincount(themes, minlength=len(THEMES))
     left = count

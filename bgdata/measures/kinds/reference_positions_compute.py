@@ -51,8 +51,10 @@ from bgdata.selfplay.splits import SPLITS, game_hashes, halves_of_games
 from bgdata.selfplay.training_games import Counter, Start, draw, fill_start
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
+from bgdata.store.handed import Settings
+from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 
-STEP = 4  # positions rolled out at a time; a killed run resumes after the last step
+STEP = 4  # positions of a shard of rollouts: seconds
 CANDIDATES = 60  # verify rolls out again the ones with the fewest games: each takes seconds
 REPLAYED_TRIALS = 6000  # games that verify rolls out in all; at least one position
 MOST_REPLAYED = 500  # games that verify replays
@@ -109,13 +111,10 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
             )
         except UsageError as error:
             raise InvalidParameterError(str(error)) from None
-        boards, chooser = sample.boards, rollouts.open_roller(build).chooser
-        state, items = rollouts.empty_rollouts(ROLLED, len(boards)), np.arange(len(boards))
-
-        def roll_out(rows: slice) -> dict[str, Array]:
-            return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[rows], items[rows], ROLLED)
-
-        job.fill("rollouts", state, STEP, roll_out)
+        boards, state = sample.boards, rollouts.empty_rollouts(ROLLED, len(sample.boards))
+        positions = np.ascontiguousarray(boards).tobytes().hex()
+        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.played_tables(build), positions=positions)
+        fill_shards(job, "rollouts", state, STEP, work)
         job.save("boards", boards)
         job.save("games", sample.games.astype(np.int32))
         job.save("turns", sample.turns.astype(np.int32))
@@ -191,6 +190,20 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         return (
             f"{len(chosen):,} of {len(boards):,} positions drawn from their games again, {len(rows)} rolled out again"
         )
+
+
+def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The arrays of rollouts of some positions."""
+    parameters, chooser, boards = opened_once(open_rollouts, settings)
+    items = np.arange(begin, end)
+    return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, ROLLED)
+
+
+def open_rollouts(settings: Settings) -> tuple[ReferenceParameters, Chooser, Boards]:
+    """(recipe, player, positions) of `roll_out_rows`."""
+    context = context_of(settings, ReferenceParameters)
+    boards = np.frombuffer(bytes.fromhex(str(settings["positions"])), np.int8).reshape(-1, 26)
+    return context.parameters, rollouts.open_roller(context).chooser, boards
 
 
 def sources_of(context: Context[ReferenceParameters]) -> Sources:

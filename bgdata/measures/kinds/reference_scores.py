@@ -24,10 +24,8 @@ SMALLEST = VersionRef(REFERENCE.name, REFERENCE.slug(REFERENCE.smallest))
 
 @dataclass(frozen=True)
 class ReferenceScoreParameters(Parameters):
-    """A player, its ply and version, whether a network plays with its bearoff tables, and the positions.
-
-    `reference` names a version; without one it is the smallest variant, which is built first.
-    """
+    """A player, its ply and version, whether a network plays with its bearoff tables, and the positions. `reference`
+    names a version; without one it is the smallest variant, which is built first."""
 
     player: str = "network"
     ply: int = 0

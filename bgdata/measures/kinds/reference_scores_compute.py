@@ -13,15 +13,18 @@ from bgdata.evaluation.chances import Evaluator, cubeless_equities
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
 from bgdata.evaluation.value_errors import error_summary
 from bgdata.game.board_kernels import position_classes
+from bgdata.kinds import all_kinds
 from bgdata.kinds.column_values import chance_columns, chosen_texts, class_column, position_columns
 from bgdata.kinds.rechecking import check_arrays, check_chances
 from bgdata.measures.kinds.reference_positions import THEMES
 from bgdata.measures.kinds.reference_scores import EVERY_THEME, GROUPS, HALVES, ReferenceScoreParameters, statistic_name
 from bgdata.selfplay.kinds.shared.games_compute import slices
-from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS
+from bgdata.selfplay.kinds.shared.rollouts_compute import SAMPLE_ROWS, player_tables
 from bgdata.selfplay.splits import SPLITS
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
+from bgdata.store.handed import Settings
+from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
 
 STEP = 4096  # positions a time at ply 0, as programs are slow to start; a killed run resumes after the last step
@@ -32,11 +35,13 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
     """Computation of `reference_scores`."""
 
     def compute(self, build: Build[ReferenceScoreParameters]) -> None:
-        evaluator, reference, job = open_evaluator(build), build.inputs["reference"], build.job
+        open_evaluator(build)  # raises before all the work
+        reference, job = build.inputs["reference"], build.job
         boards = np.ascontiguousarray(reference.array("boards"))
         state: dict[str, Array] = {"chances": np.zeros((len(boards), 5), np.float32)}
         step = max(1, STEP >> 3 * build.parameters.ply)
-        job.fill("positions", state, step, lambda rows: {"chances": evaluator.evaluate_many(boards[rows]).chances})
+        players = player_tables(build.parameters.player, build.warehouse, has_tables=build.parameters.tables)
+        fill_shards(job, "positions", state, step, work_of(build, f"{__name__}:evaluate_rows", build.inputs, players))
         for name, values in {**state, **derived_arrays(reference, state["chances"])}.items():
             job.save(name, values)
 
@@ -60,10 +65,8 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
             )
 
     def statistics(self, computed: Computed[ReferenceScoreParameters]) -> Mapping[str, float]:
-        """Errors of the equity by split and theme.
-
-        A theme without positions has no figures; one with positions of a single game has no standard error.
-        """
+        """Errors of the equity by split and theme. A theme without positions has no figures; one with positions of a
+        single game has no standard error."""
         arrays = {name: np.asarray(values) for name, values in computed.arrays.items()}
         found: dict[str, float] = {}
         for split in HALVES:
@@ -90,6 +93,18 @@ class ReferenceScoresComputation(Computation[ReferenceScoreParameters]):
         expected = evaluator.evaluate_many(np.ascontiguousarray(reference.array("boards")[chosen])).chances
         check_chances(table, chosen, expected)
         return sample_text(len(chosen), len(found))
+
+
+def evaluate_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The chances of some of the reference positions, by the player."""
+    evaluator, boards = opened_once(open_evaluating, settings)
+    return {"chances": evaluator.evaluate_many(boards[begin:end]).chances}
+
+
+def open_evaluating(settings: Settings) -> tuple[Evaluator, Array]:
+    """(player, reference positions) of `evaluate_rows`."""
+    context = context_of(settings, ReferenceScoreParameters, all_kinds())
+    return open_evaluator(context), np.ascontiguousarray(context.inputs["reference"].array("boards"))
 
 
 def open_evaluator(context: Context[ReferenceScoreParameters]) -> Evaluator:

@@ -28,11 +28,13 @@ from bgdata.measures.kinds.shared import benchmarks_compute as benchmarks
 from bgdata.measures.kinds.shared.benchmarks import ROLLOUTS
 from bgdata.measures.kinds.shared.benchmarks_compute import BenchmarkRows
 from bgdata.selfplay.kinds.shared.games_compute import board_hashes, file_classes, turn_places
-from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller
+from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_roller, played_tables
 from bgdata.selfplay.rollout_decisions import roll_out_decision, static_losses
 from bgdata.selfplay.splits import SPLITS, splits_of_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
+from bgdata.store.handed import Settings
+from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
 
 CANDIDATES = 8  # verify rolls out again the ones with the fewest games: each takes up to a minute
@@ -41,13 +43,6 @@ CHUNK = 256  # turns whose plays are evaluated at a time
 LEAST_LOSS = 0.001  # points that some play of the window must lose; otherwise there is nothing to decide
 DECIMALS = 7  # of equities and losses, as in the newer lines of gnubg's files
 CHANCE_DECIMALS = 6
-PLAY_DTYPES = {  # arrays `plays_...`, without the boards
-    "equities": "float64",
-    "standard_errors": "float64",
-    "losses": "float64",
-    "loss_standard_errors": "float64",
-    "trials": "int64",
-}
 
 
 class SampledTurns(NamedTuple):
@@ -63,6 +58,17 @@ class SampledTurns(NamedTuple):
         """The chosen turns, in the given order."""
         return SampledTurns(*(values[chosen] for values in self))
 
+    def as_text(self) -> str:
+        """They as a setting of work."""
+        return " ".join(np.ascontiguousarray(values).tobytes().hex() for values in self)
+
+    @classmethod
+    def from_text(cls, text: str) -> SampledTurns:
+        """They from `as_text`."""
+        types = np.int64, np.int8, np.int8, np.int32, np.int32
+        values = [np.frombuffer(bytes.fromhex(word), kind) for word, kind in zip(text.split(), types, strict=True)]
+        return cls(values[0], values[1].reshape(-1, 26), values[2].reshape(-1, 2), values[3], values[4])
+
 
 class RolloutDecisionsComputation(Computation[DecisionParameters]):
     """Computation of `rollout_decisions`."""
@@ -71,22 +77,15 @@ class RolloutDecisionsComputation(Computation[DecisionParameters]):
         parameters, inputs, job = build.parameters, build.inputs, build.job
         chooser = open_roller(build).chooser
         sample = sample_of(parameters, inputs["games"], chooser)
-        n, most = parameters.decisions, parameters.most_plays
-        state: dict[str, Array] = {name: np.zeros((n, most), dtype) for name, dtype in PLAY_DTYPES.items()}
-        state["boards"] = np.zeros((n, most, 26), np.int8)
-        state["chances"] = np.zeros((n, most, 5), np.float32)
-        counts = np.zeros((n, 2), np.int64)  # rolled-out plays, and all plays
-        for row in job.steps("decisions", range(n), [1] * n, {**state, "counts": counts}):
-            found, n_legal_plays = rollout_arrays(parameters, chooser, sample, row)
-            counts[row] = len(found["trials"]), n_legal_plays
-            for name, values in found.items():
-                state[name][row, : counts[row, 0]] = values
+        tables = {role: table for role, table in played_tables(build).items() if role != "games"}
+        work = work_of(build, f"{__name__}:roll_out_rows", tables, sample=sample.as_text())
+        shards = list(compute_shards(job, "decisions", work, ranges(parameters.decisions, 1)))
+        counts = np.concatenate([shard.pop("counts") for shard in shards])
         job.save("decisions_classes", position_classes(sample.boards).astype(np.uint8))
         job.save("network", network_text(parameters, inputs))
         for name, values in sample._asdict().items():
             job.save(f"decisions_{name}", values)
-        is_play = np.arange(most) < counts[:, :1]
-        plays = {f"plays_{name}": values[is_play] for name, values in state.items()}
+        plays = {f"plays_{name}": np.concatenate([shard[name] for shard in shards]) for name in shards[0]}
         for name, values in {**play_places(counts), **plays}.items():
             job.save(name, values)
 
@@ -215,6 +214,20 @@ def decision_hashes(boards: Array, dice: Array, seed: int) -> Array:
     rolls = dice.astype(np.uint64) @ np.array([7, 1], np.uint64)
     with np.errstate(over="ignore"):
         return np.asarray(mix_bits(board_hashes(boards) + mix_bits(rolls + np.uint64(64) * np.uint64(seed))))
+
+
+def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The arrays of the plays of some decisions, and int64[n, 2] `counts`: how many were rolled out, and all plays."""
+    parameters, chooser, sample = opened_once(open_rollouts, settings)
+    found = [rollout_arrays(parameters, chooser, sample, row) for row in range(begin, end)]
+    counts = np.array([(len(plays["trials"]), n_legal_plays) for plays, n_legal_plays in found], np.int64)
+    return {"counts": counts} | {name: np.concatenate([plays[name] for plays, _ in found]) for name in found[0][0]}
+
+
+def open_rollouts(settings: Settings) -> tuple[DecisionParameters, Chooser, SampledTurns]:
+    """(recipe, player, decisions) of `roll_out_rows`."""
+    context = context_of(settings, DecisionParameters)
+    return context.parameters, open_roller(context).chooser, SampledTurns.from_text(str(settings["sample"]))
 
 
 def rollout_arrays(

@@ -76,10 +76,8 @@ def self_play_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 
 def share_error(share: float, games: int) -> float:
-    """Standard error of a share of independent games, with one success and one failure added.
-
-    Without these, a sample without backgammons would have an error of 0.
-    """
+    """Standard error of a share of independent games, with one success and one failure added. Without these, a sample
+    without backgammons would have an error of 0."""
     likely = (share * games + 1) / (games + 2)
     return sqrt(likely * (1 - likely) / games)
 
@@ -91,10 +89,8 @@ def benchmark_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 
 def referee_measures(recipe: Texts, found: Figures) -> list[Measure]:
-    """The mean loss in bearoffs or contact endgames, with or without the player's tables.
-
-    Empty without a standard error, as few decisions may all be from one game.
-    """
+    """The mean loss in bearoffs or contact endgames, with or without the player's tables. Empty without a standard
+    error, as few decisions may all be from one game."""
     if not isfinite(found["standard_error"]):
         return []
     is_contact = recipe["points"] == ANYWHERE
@@ -130,10 +126,8 @@ READERS: dict[str, Callable[[Texts, Figures], list[Measure]]] = {
 
 @dataclass(frozen=True)
 class ScoresParameters(Parameters):
-    """A player, its ply and version, and the sources of its figures: versions, sorted by name.
-
-    A source without a version is the smallest variant of its kind, which is built first.
-    """
+    """A player, its ply and version, and the sources of its figures: versions, sorted by name. A source without a
+    version is the smallest variant of its kind, which is built first."""
 
     player: str = "pubeval"
     ply: int = 0

@@ -82,11 +82,8 @@ def part_games(play: str) -> int:
 
 
 def dice_seed(first: Entrant, second: Entrant, seed: int, part: int) -> int:
-    """Seed of the dice of a part of a pairing.
-
-    Every part has its own dice: with the same dice, results of similar players would not be independent, as the
-    intervals assume.
-    """
+    """Seed of the dice of a part of a pairing. Every part has its own dice: with the same dice, results of similar
+    players would not be independent, as the intervals assume."""
     text = f"{seed} {part} {player_slug(*first[:2])} {player_slug(*second[:2])}"
     return int.from_bytes(sha256(text.encode()).digest()[:4])
 
@@ -99,10 +96,8 @@ def check_games(games: int, part: int) -> None:
 
 
 def entrants_of(warehouse: Warehouse, players: Sequence[Player], play: str, left_out: list[str]) -> Iterator[Entrant]:
-    """The players with their versions.
-
-    Default players are left out if they are not installed, or cannot evaluate positions to play with a cube.
-    """
+    """The players with their versions. Default players are left out if they are not installed, or cannot evaluate
+    positions to play with a cube."""
     for name, ply in dict.fromkeys((full_name(name), ply) for name, ply in players):
         try:
             player = open_named_player(name, ply, warehouse)

@@ -207,11 +207,8 @@ def series_parameters(
     *,
     with_luck: bool,
 ) -> GameParameters:
-    """The recipe of games between two players.
-
-    The network that judges luck is built first, since players may use its bearoff tables. Raises UnknownPlayerError,
-    InvalidParameterError, and MissingTableError for a missing network.
-    """
+    """The recipe of games between two players. The network that judges luck is built first, since players may use its
+    bearoff tables. Raises UnknownPlayerError, InvalidParameterError, and MissingTableError for a missing network."""
     GAMES.check_parameters(GameParameters(games=games, seed=seed))
     for kind, needed in GAMES.inputs(GameParameters(luck=with_luck)).values():
         warehouse.build(kind, needed, progress=progress)
@@ -228,10 +225,8 @@ def full_name(name: str) -> str:
 
 
 def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
-    """(points, checkers) of the two-sided table of this name, or of the largest table without a name.
-
-    Raises UsageError for a name that is not a size, and MissingTableError, whose message says the purpose.
-    """
+    """(points, checkers) of the two-sided table of this name, or of the largest table without a name. Raises UsageError
+    for a name that is not a size, and MissingTableError, whose message says the purpose."""
     size = SIZE.fullmatch(name)
     if name and not size:
         raise UsageError(f"expected a size such as 6x9, got {cite(name)}")

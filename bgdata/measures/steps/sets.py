@@ -76,10 +76,8 @@ def chosen_sets(warehouse: Warehouse, names: Sequence[str], more: Sequence[Table
 
 
 def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
-    """The named benchmarks, or all, each once.
-
-    Raises UsageError for a version that is not current, as SQL does not see its rows, and the errors of `chosen_sets`.
-    """
+    """The named benchmarks, or all, each once. Raises UsageError for a version that is not current, as SQL does not see
+    its rows, and the errors of `chosen_sets`."""
     found = {table.name: table for table in chosen_sets(warehouse, names)}
     for table in found.values():
         current = warehouse.open(table.manifest.dataset, table.manifest.variant)
@@ -91,10 +89,8 @@ def current_sets(warehouse: Warehouse, names: Sequence[str]) -> list[Table]:
 def build_benchmark_scores(
     warehouse: Warehouse, sets: Sequence[Table], name: str, ply: int, progress: Progress
 ) -> list[Table]:
-    """A player's choices on each benchmark, built if missing.
-
-    Raises the errors of `open_named_player` and of building.
-    """
+    """A player's choices on each benchmark, built if missing. Raises the errors of `open_named_player` and of
+    building."""
     version = open_named_player(name, ply, warehouse).version
     recipes = [ScoreParameters.on(benchmark, name, ply, version) for benchmark in sets]
     return [warehouse.build(BENCHMARK_SCORES.name, recipe, progress=progress) for recipe in recipes]
@@ -144,20 +140,16 @@ def available_references(warehouse: Warehouse) -> list[Table]:
 
 
 def find_references(warehouse: Warehouse, variant: str = "") -> Table:
-    """The current version of a set of reference positions; without a name, of the largest set.
-
-    Of equally large sets the last by name is taken. Raises MissingTableError.
-    """
+    """The current version of a set of reference positions; without a name, of the largest set. Of equally large sets
+    the last by name is taken. Raises MissingTableError."""
     if variant:
         return warehouse.open(REFERENCE.name, variant.removeprefix(f"{REFERENCE.name}/"))
     return max(available_references(warehouse), key=lambda table: (table.manifest.rows, table.manifest.variant))
 
 
 def build_reference_scores(warehouse: Warehouse, references: Table, name: str, ply: int, progress: Progress) -> Table:
-    """A player's values of a set of reference positions, built if missing.
-
-    Raises UsageError for a player that only chooses plays, and the errors of `open_named_evaluator` and of building.
-    """
+    """A player's values of a set of reference positions, built if missing. Raises UsageError for a player that only
+    chooses plays, and the errors of `open_named_evaluator` and of building."""
     version = open_named_evaluator(name, ply, warehouse).version
     recipe = ReferenceScoreParameters.on(references, name, ply, version)
     return warehouse.build(REFERENCE_SCORES.name, recipe, progress=progress)

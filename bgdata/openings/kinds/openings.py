@@ -1,4 +1,4 @@
-"""The opening book, a table for each first roll: its candidates, and those of the replies to its sensible plays, rolled
+"""The opening book, one table per first roll: its candidates, and those of the replies to its sensible plays, rolled
 out."""
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from bgdata.store.parameters import Parameters
 from bgdata.store.table import published_folder, published_versions
 
 if TYPE_CHECKING:
-    from bgdata.openings.candidates import Wanted
+    from bgdata.openings.candidates import RolloutTarget
 
 PUBLISHED = Path(__file__).parents[1] / "versions"  # <variant>/<version>/, see docs/ship.py
 OBJECTIVES = ("money", "double-match-point")  # in the order of `openings.candidates.Objective`, which imports kernels
 FIRST_ROLLS = tuple(str(roll) for roll in ROLLS if not roll.is_double)
 REPLY_ROLLS = tuple(map(str, ROLLS))
 MOST_PLAYS = 30  # candidates of a roll
-MOST_SENSIBLE = 10  # plays of a first roll that are answered: replies have their dice by it
+MOST_SENSIBLE = 10  # most answered plays of a first roll; the dice of replies depend on this number
 
 
 @dataclass(frozen=True)
 class OpeningParameters(RollerParameters):
-    """The network that rolls out, what is at stake, the first roll, and how exact candidates and replies are.
+    """The network that rolls out, the objective, the first roll, and the precision of candidates and replies.
 
     Candidates are within `within` points of the best, for which the evaluation one roll ahead is given `margin` points
     more. The plays of the first roll that lose up to `sensible` points are answered, at most `sensible_plays` of them.
@@ -50,23 +50,23 @@ class OpeningParameters(RollerParameters):
     reply_within: float = 0.05
     seed: int = 0
 
-    def target(self, *, is_reply: bool) -> Wanted:
-        """How exact candidates are to be."""
-        from bgdata.openings.candidates import Wanted
+    def target(self, *, is_reply: bool) -> RolloutTarget:
+        """The precision that candidates must reach."""
+        from bgdata.openings.candidates import RolloutTarget
 
         limits = self.limits()
         if is_reply:
-            return Wanted(limits._replace(until=self.reply_until), self.reply_within)
-        return Wanted(limits, self.within)
+            return RolloutTarget(limits._replace(until=self.reply_until), self.reply_within)
+        return RolloutTarget(limits, self.within)
 
 
 def published_openings() -> dict[OpeningParameters, Path]:
-    """Folders of the tables that come with the package, by recipe; those with a damaged manifest are left out."""
+    """Folders of the tables that come with the package, by recipe, without those with a damaged manifest."""
     return published_versions(PUBLISHED, OpeningParameters)
 
 
 class Openings(Dataset[OpeningParameters]):
-    """One row for each candidate, of the first roll and then of the replies, by rank."""
+    """One row per candidate, of the first roll and then of the replies, by rank."""
 
     name = "openings"
     revision = 3  # 2: luck in races is seen by likely plays too; 3: a table for each first roll
@@ -148,7 +148,7 @@ class Openings(Dataset[OpeningParameters]):
 
 
 def first_roll_of(text: str) -> str:
-    """A first roll as `FIRST_ROLLS` has it, of text in any order. Raises InvalidParameterError."""
+    """The roll of a text in the form of `FIRST_ROLLS`; dice may be in any order. Raises InvalidParameterError."""
     try:
         roll = parse_roll(text)
     except InvalidRollError as error:
@@ -159,7 +159,7 @@ def first_roll_of(text: str) -> str:
 
 
 def check_numbers(parameters: OpeningParameters) -> None:
-    """Raise InvalidParameterError for numbers out of range."""
+    """Raises InvalidParameterError for numbers out of range."""
     distances = (parameters.within, parameters.margin, parameters.sensible, parameters.reply_within)
     if not all(0 <= each < inf for each in distances):
         raise InvalidParameterError(

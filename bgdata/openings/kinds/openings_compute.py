@@ -22,8 +22,8 @@ from bgdata.selfplay.kinds.shared.rollouts_compute import network_text, open_rol
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
 
-REPLAYED_GAMES = 64  # that verify plays again for each decision drawn; those of one decision at least
-PLAYS = {  # of a candidate: dtype and shape
+REPLAYED_GAMES = 64  # games that verify replays for each decision drawn, at least those of one decision
+PLAYS = {  # arrays of a candidate: dtype and shape
     "boards_after": (np.int8, (26,)),
     "plays_chances": (np.float32, (5,)),
     "plays_chance_errors": (np.float32, (5,)),
@@ -46,18 +46,18 @@ class Slot(NamedTuple):
     """A decision that a table may have: a first roll, or a reply to one of its plays."""
 
     first_roll: str
-    answered: int  # rank of the play of the first roll, -1: the first roll itself
-    reply_roll: str  # empty: the first roll itself
+    answered: int  # rank of the first play that is answered, -1 for the first roll itself
+    reply_roll: str  # empty for the first roll itself
 
     @property
     def roll(self) -> tuple[int, int]:
-        """The roll to be played, the higher die first."""
+        """The roll to play, higher die first."""
         roll = to_roll(self.reply_roll or self.first_roll)
         return roll.high, roll.low
 
     @property
     def item(self) -> int:
-        """What its dice depend on, beside the seed: the same whatever else is rolled out."""
+        """The number that selects the dice, with the seed; it does not depend on other decisions."""
         first = FIRST_ROLLS.index(self.first_roll)
         if not self.reply_roll:
             return first
@@ -74,13 +74,13 @@ class OpeningsComputation(Computation[OpeningParameters]):
         shape = len(slots), parameters.most_plays
         state: dict[str, Array] = {name: np.zeros((*shape, *more), dtype) for name, (dtype, more) in PLAYS.items()}
         counts = np.zeros((len(slots), 2), np.int64)  # candidates, and all plays
-        first = max(1, round((parameters.reply_until / parameters.limits().until) ** 2))  # in games of a reply, about
+        first = max(1, round((parameters.reply_until / parameters.limits().until) ** 2))  # roughly, in games of a reply
         sizes = [first, *[1] * (len(slots) - 1)]
         for row in job.steps("parts", range(len(slots)), sizes, {**state, "counts": counts}):
             board, answered = np.array(START.board, np.int8), slots[row].answered
             if answered >= 0:
                 if answered >= counts[0, 0] or state["plays_losses"][0, answered] > parameters.sensible:
-                    continue  # there is no such sensible play
+                    continue  # no such sensible play
                 board = np.asarray(state["boards_after"][0, answered])
             found = rollout_arrays(parameters, chooser, board, slots[row])
             counts[row] = len(found["plays_trials"]), found.pop("n_legal_plays")
@@ -149,7 +149,8 @@ class OpeningsComputation(Computation[OpeningParameters]):
         }
 
     def check_sample(self, recheck: Recheck[OpeningParameters]) -> str:
-        """Replies are to the sensible plays; of decisions drawn, those with the fewest games are rolled out again."""
+        """Checks that replies answer the sensible plays, and rolls out those of the drawn decisions again that have the
+        fewest games."""
         table, parameters = recheck.table, recheck.parameters
         arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
         counts = arrays["decisions_n_plays"]
@@ -164,7 +165,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
 
 
 def open_chooser(context: Context[OpeningParameters]) -> Chooser:
-    """The network as it plays for what is at stake."""
+    """The network, playing for the objective."""
     return Objective(context.parameters.objective).chooser(open_roller(context).chooser)
 
 
@@ -176,8 +177,7 @@ def slots_of(parameters: OpeningParameters) -> list[Slot]:
 
 
 def rollout_arrays(parameters: OpeningParameters, chooser: Chooser, board: Array, slot: Slot) -> dict[str, Array]:
-    """The arrays of the candidates of a decision, and the number of its legal plays; they depend on this decision
-    alone."""
+    """The arrays of a decision's candidates and the number of its legal plays. They depend on this decision only."""
     objective, wanted = Objective(parameters.objective), parameters.target(is_reply=bool(slot.reply_roll))
     within = wanted.within + parameters.margin
     boards, n_legal_plays = candidates_of(board, slot.roll, chooser, objective, within, parameters.most_plays)
@@ -197,8 +197,8 @@ def rollout_arrays(parameters: OpeningParameters, chooser: Chooser, board: Array
 
 
 def derived_arrays(parameters: OpeningParameters, n_plays: Array, losses: Array, boards: Array) -> dict[str, Array]:
-    """What follows from the number of candidates of each decision, int64[d], and from the losses float64[k] and
-    the boards int8[k, 26] of these."""
+    """Arrays derived from the number of candidates of each decision, int64[d], their losses float64[k] and boards
+    int8[k, 26]."""
     first_plays = np.cumsum(n_plays) - n_plays
     is_sensible = losses[: n_plays[:1].sum()][: parameters.sensible_plays] <= parameters.sensible
     answers = np.repeat(np.flatnonzero(is_sensible), len(REPLY_ROLLS))
@@ -230,7 +230,7 @@ def play_texts(first_roll: str, arrays: Mapping[str, Array]) -> list[str]:
 
 
 def check_decision(recheck: Recheck[OpeningParameters], chooser: Chooser, row: int) -> None:
-    """Raise CheckFailedError unless a decision comes out the same when it is rolled out again."""
+    """Raises CheckFailedError unless rolling out a decision again gives the same values."""
     table, arrays = recheck.table, recheck.table.arrays()
     answered = int(arrays["decisions_answered"][row])
     rank = int(arrays["plays_ranks"][answered]) if answered >= 0 else -1

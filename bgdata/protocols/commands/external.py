@@ -219,7 +219,7 @@ def serve(
                 count += 1
         except ExternalProgramError as error:
             click.echo(f"error: {error}", err=True)
-        click.echo(f"\ngnubg has gone after {count} question{'s' * (count != 1)}")
+        click.echo(f"\ngnubg left after {count} question{'s' * (count != 1)}")
 
 
 def headline(question: Question) -> str:

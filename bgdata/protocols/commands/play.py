@@ -77,10 +77,10 @@ def play(
 ) -> None:
     """Play a game in the terminal, or watch one.
 
-    Type your play as in "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of the commands hint, undo, board, help and
-    quit. With the cube, in money games and matches, the commands double, take, pass, beaver and resign too: the player
-    then chooses plays and cube actions by their value with the cube, at the score. A player that is watched with the
-    cube must evaluate positions, which random and pubeval do not.
+    Type your play, such as "8/5 6/5", "bar/22 13/10" or "6/off(2)", or one of the commands hint, undo, board, help and
+    quit. Money games and matches have the cube and also the commands double, take, pass, beaver and resign; the program
+    then chooses plays and cube actions by cubeful equity at the score. A PLAYER watched with the cube must evaluate
+    positions, which random and pubeval cannot do.
 
     \b
       bgdata play --ply 1
@@ -259,7 +259,7 @@ class Dialogue:
             click.echo(self.board)
         elif text in ("undo", "u"):
             if not session.undo():
-                click.echo("nothing to take back yet")
+                click.echo("nothing to undo yet")
         elif text in ("help", "?") or (not text and session.now.kind is not DecisionKind.TURN):
             click.echo(self.help)
         elif session.score and text.startswith("resign"):

@@ -1,4 +1,4 @@
-"""`bgdata label` and `bgdata decisions`: positions of a table with the chances that an engine gives them."""
+"""`bgdata label` and `bgdata decisions`: positions of a table with chances by an engine."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ from bgdata.warehouse import Warehouse
     help="With tables: number of pairs of layouts, 0 for each layout once; an exact table adds a quarter more.",
 )
 @cli.rollout_options
+@cli.executor_option
 @cli.threads_option
 @cli.format_option
 @click.pass_context
@@ -64,9 +65,9 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
       tables     bearoff_labels: pairs from a SOURCE such as bearoff_one_sided/10x15
       gnubg, bgsage  engine_labels: the installed program; lookahead at ply 2, 3 too
 
-    A stopped command resumes from its last checkpoint when it is run again; the labels are the same on any number of
-    threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row; a position
-    that does not reach the standard error of --until is kept with the one that it has.
+    A stopped command, run again, labels only the missing positions; the labels are the same from any executor and any
+    number of threads. Each position is labelled once, and belongs to the split of its game. Rollouts label every row; a
+    position that does not reach the standard error of --until is kept with the one that it has.
 
     \b
       bgdata label positions/mine --trials 360
@@ -117,6 +118,7 @@ def label(context: click.Context, /, source: str, engine: str, form: str, **opti
     metavar="N",
     help="Standard errors that a play is behind when it gets no more games.  [default: all get as many]",
 )
+@cli.executor_option
 @cli.threads_option
 @cli.format_option
 @click.pass_obj
@@ -129,8 +131,8 @@ def decisions(
     out until their standard errors are at most 0.005 points, or what --until says. With --settled-at 4 plays that are
     clearly behind get fewer games than close ones, and the set takes about half as long. Decisions are chosen by a hash
     from the test games of the corpus: a larger set contains the smaller ones, and another --seed chooses other
-    decisions. A stopped command resumes from its last checkpoint when it is run again; the set is the same on any
-    number of threads.
+    decisions. A stopped command, run again, rolls out only the missing ones; the set is the same from any executor
+    and any number of threads.
 
     \b
     Make one, score a player on it, write it as a gnubg benchmark file:
@@ -157,7 +159,7 @@ def decisions(
     print_built(table, [line + describe_missed(plays, "plays", found, parameters)], form)
 
 
-# options of the command line that an engine takes beside those that all take
+# options of single engines, besides those of all engines
 OPTIONS = {
     "rollout": {"network", "trials", "until", "most_trials", "truncate", "stop", "no_luck", "play_ply", "seed"},
     "lookahead": {"network", "ply", "least_change"},
@@ -165,11 +167,11 @@ OPTIONS = {
     **{program: {"ply"} for program in PROGRAMS},
 }
 ONE_SIDED = "bearoff_one_sided"
-UNTIL = 0.005  # points: the standard error of plays of a benchmark
+UNTIL = 0.005  # default standard error of benchmark plays, in points
 
 
 def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `lookahead_labels`, and print a summary."""
+    """Build a version of `lookahead_labels` and print a summary."""
     from bgdata.training.steps import network_parameters
 
     place, recipe = find_source(warehouse, source)
@@ -187,7 +189,7 @@ def label_by_lookahead(warehouse: Warehouse, source: str, options: Mapping[str, 
 
 
 def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `engine_labels`, and print a summary."""
+    """Build a version of `engine_labels` and print a summary. Raises UsageError for options that do not fit."""
     from bgdata.evaluation.lookahead import MOST_PLY
     from bgdata.evaluation.player import open_named_player
     from bgdata.training.steps import network_parameters
@@ -209,7 +211,7 @@ def label_by_engine(warehouse: Warehouse, source: str, engine: str, options: Map
 
 
 def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, form: str) -> None:
-    """Build a version of `bearoff_labels`, and print a summary."""
+    """Build a version of `bearoff_labels` and print a summary. Raises UsageError and MissingTableError."""
     from bgdata.evaluation.bearoff import SIZE
     from bgdata.measures.steps.scores import table_size
 
@@ -230,8 +232,8 @@ def label_by_tables(warehouse: Warehouse, source: str, pairs: int, seed: int, fo
 
 
 def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, Any], form: str) -> None:
-    """Build a version of `rollout_labels`, and print how exact it is. Raises InvalidParameterError, and
-    MissingTableError for a source or a network that is not there."""
+    """Build a version of `rollout_labels` and print its accuracy. Raises InvalidParameterError, and MissingTableError
+    for a missing source or network."""
     roller, (place, recipe) = roller_parameters(warehouse, options["network"], options), find_source(warehouse, source)
     given = {"source": place, "seed": options["seed"], "source_recipe": recipe}
     parameters = rollout_labels.RolloutLabelParameters(**roller, **given)
@@ -244,7 +246,7 @@ def label_by_rollouts(warehouse: Warehouse, source: str, options: Mapping[str, A
 
 
 def exactness(found: Mapping[str, float]) -> str:
-    """The standard errors of rollouts."""
+    """The mean and the largest standard error of rollouts, as text."""
     mean, largest = (LOSS.text(found[f"{name}_standard_error"]) for name in ("mean", "largest"))
     return f"standard errors of {mean} on average, at most {largest}"
 
@@ -252,8 +254,8 @@ def exactness(found: Mapping[str, float]) -> str:
 def roller_parameters(
     warehouse: Warehouse, network: str, options: Mapping[str, Any], default_until: float | None = None
 ) -> dict[str, Any]:
-    """Which network rolls out, and the settings of the rollouts, from the options of a command; the standard error to
-    reach is `default_until` unless they name another. Raises MissingTableError."""
+    """The network and the settings of rollouts from the options of a command. `default_until` is the standard error to
+    reach if no option names one. Raises MissingTableError."""
     from bgdata.training.steps import network_parameters
 
     until = default_until if options["until"] is None else options["until"]

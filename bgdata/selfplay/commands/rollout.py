@@ -1,8 +1,8 @@
-"""`bgdata rollout`: a position, a cube decision, or the plays of a roll, played out many times.
+"""`bgdata rollout`: roll out a position, a cube decision, or the plays of a roll.
 
-Rollouts without the cube are shown while they run, and kept, so that a stopped one resumes from its finished games: a
-trial depends on its number alone, so blocks of trials from several runs add up to one run. They are kept in the user's
-cache folder, because a rollout only reads the warehouse, which may belong to another user.
+Rollouts without the cube show progress and save their finished games, so that a stopped one resumes. A trial depends on
+its number alone, so blocks of trials from several runs add up to one run. They are saved in the user's cache folder,
+because a rollout only reads the warehouse, which may belong to another user.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from bgdata.cli import options as cli
 from bgdata.cli.defaults import chosen_rules
-from bgdata.cli.output import say_left_out, write_rows
+from bgdata.cli.output import print_left_out, write_rows
 from bgdata.errors import CorruptFileError, StorageError, UsageError
 from bgdata.evaluation.rows import chosen_stakes, is_cubeful, play_rows, rolled_out_columns
 from bgdata.game.board_text import format_board_text
@@ -32,10 +32,10 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.process import keeping
 from bgdata.rows import EQUITY, LOSS, Column, Quantity, table_lines
-from bgdata.selfplay.rows import describe_limits, describe_player, rollout_row, who_rolled
+from bgdata.selfplay.rows import describe_limits, describe_player, player_columns, rollout_row
 from bgdata.store import job
-from bgdata.store.job import intact_shards, read_shard, save_shard
 from bgdata.store.progress import Progress, Silence, progress_bars
+from bgdata.store.shards import intact_shards, read_shard, save_shard
 from bgdata.store.storage import remove_folder, storage_errors
 from bgdata.warehouse import Warehouse
 
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-SLICE_SECONDS = 1.0  # between looks at the estimate
-LEAST_BLOCKS = 4  # that each thread has in a slice, so that none waits long for the others
-FORGET_SECONDS = 30 * 24 * 3600  # after which a stopped rollout is not expected back
+SLICE_SECONDS = 1.0  # between two estimates
+LEAST_BLOCKS = 4  # for each thread in a slice, so that no thread waits long for others
+FORGET_SECONDS = 30 * 24 * 3600  # after which a stopped rollout is deleted
 
 
 @click.command()
@@ -98,7 +98,7 @@ def rollout(
     assert isinstance(player, NetworkPlayer)  # at ply 0
     cubeful = is_cubeful(options) or (match is not None and not cubeless)
     check_in_progress(start)
-    say_left_out(match, *(("score", "cube", "jacoby", "roll") if cubeful else ("roll",)))
+    print_left_out(match, *(("score", "cube", "jacoby", "roll") if cubeful else ("roll",)))
     dice = parse_roll(roll) if roll else match.roll if match else None
     stakes = chosen_stakes(match, options) if cubeful else match.stakes if match else None
     rules = rollout_rules(warehouse, stakes, options) if cubeful and stakes else None
@@ -121,12 +121,12 @@ def rollout(
             click.echo(format_board_text(start, roll=dice, stakes=stakes))
             click.echo("\n" + "\n".join([*found.lines, *lines]))
             return
-        first = {"position_id": start.id, **who_rolled(player)} | ({"roll": str(dice)} if dice else {})
+        first = {"position_id": start.id, **player_columns(player)} | ({"roll": str(dice)} if dice else {})
         write_rows((first | row for row in found.rows), form)
 
 
 class RolloutRequest(NamedTuple):
-    """What is rolled out, and how."""
+    """The position to roll out, and the settings."""
 
     position: Position
     roll: Roll | None
@@ -137,12 +137,12 @@ class RolloutRequest(NamedTuple):
 
 
 class RolloutOutput(NamedTuple):
-    """What came out."""
+    """The result of a rollout, as rows and as text."""
 
     rows: list[dict[str, Any]]
-    lines: list[str]  # the same for people
+    lines: list[str]  # the rows as text
     error: float  # the largest standard error, in points
-    note: str = ""  # on how it was played
+    note: str = ""  # about the method, to append to the player
 
 
 def roll_out_cubeless(
@@ -195,7 +195,7 @@ def estimate(blocks: Values) -> str:
 
 
 def describe_result(result: RolloutResult) -> list[str]:
-    """The five chances and the equity of the first position, with standard errors."""
+    """The five chances and the equity of the first position with standard errors, as lines."""
     chances, errors = 100 * result.chances[0], 100 * result.standard_errors[0]
     lines = []
     for name, most, places in (("win", chances[0], (0, 1, 2)), ("lose", 100 - chances[0], (0, 3, 4))):
@@ -209,7 +209,7 @@ def describe_result(result: RolloutResult) -> list[str]:
 
 
 def describe_luck(result: RolloutResult) -> str:
-    """The number of trials, and how much subtracting luck reduced the standard error."""
+    """The number of trials, and how much subtracting luck reduced the standard error, as a line."""
     trials, plain, error = result.trials[0], result.plain_standard_errors[0], result.equity_standard_errors[0]
     if plain == error:
         return f"{trials:,} trials"
@@ -220,7 +220,7 @@ def describe_luck(result: RolloutResult) -> str:
 def roll_out_cubeful(
     player: NetworkPlayer, request: RolloutRequest, stakes: Stakes, rules: CubeRules, progress: Progress
 ) -> RolloutOutput:
-    """Roll out the cube decision of a position, or the better plays of a roll. Raises UsageError and
+    """Roll out the cube decision of a position, or the better plays of a roll, with the cube. Raises UsageError and
     InvalidParameterError."""
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
     from bgdata.selfplay.cubeful_rollout import decision_starts, play_starts, roll_out_with_cube
@@ -245,16 +245,16 @@ def roll_out_cubeful(
 
 
 def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any]) -> CubeRules:
-    """The rules of both sides. A match is worth mwc by a match equity table even if they play as for money. Raises what
-    `cube.chosen_rules` raises."""
+    """The cube rules of both sides. A match needs a match equity table even if both sides play as for money. Raises the
+    errors of `cube.chosen_rules`."""
     is_match, as_money = isinstance(stakes.score, MatchScore), options["as_money"]
     rules = chosen_rules(warehouse, stakes, {**options, "as_money": as_money and not is_match})
     return replace(rules, as_money=as_money)
 
 
 def choice_rows(result: CubefulRollout, names: list[str], *, is_turned: bool, is_match: bool) -> list[dict[str, Any]]:
-    """The cube actions, or the plays, the best first: then the values of `result` are the opponent's. Values are points
-    per unit cube, or mwc, to the player who decides; losses are against the first."""
+    """The cube actions, or with `is_turned` the plays, best first, of which `result` has the opponent's values. Values
+    are in points per unit cube, or mwc, to the player who decides; losses are against the first row."""
     from bgdata.selfplay.cubeful_rollout import difference
 
     values = result.values if not is_turned else 1 - result.values if is_match else -result.values
@@ -292,13 +292,13 @@ def choice_lines(rows: list[dict[str, Any]], *, is_match: bool) -> list[str]:
 
 
 class KeptRollout:
-    """The finished blocks of trials of one rollout; each block has all boards together."""
+    """The finished blocks of trials of one rollout, saved in a folder. A block has all boards."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.progress: Progress = Silence()
-        self.blocks: list[Values] = []  # [n, some, 2, 5] each, in their order
-        self.saved = 0  # of these arrays, in files
+        self.blocks: list[Values] = []  # [n, blocks, 2, 5] each, in order
+        self.saved = 0  # how many of these arrays are in files
         self.can_save = True
 
     @property
@@ -307,16 +307,16 @@ class KeptRollout:
         return sum(part.shape[1] for part in self.blocks)
 
     def load(self) -> None:
-        """Take over the blocks of an earlier run, up to the first that is missing."""
+        """Load the blocks of an earlier run, up to the first missing one."""
         if self.folder.is_dir():
             for (begin, _), path in sorted(intact_shards(self.progress, self.folder, self.folder.name).items()):
-                with suppress(CorruptFileError, StorageError):  # gone since: somebody else has finished this rollout
+                with suppress(CorruptFileError, StorageError):  # deleted: another run has finished this rollout
                     if begin == self.count:
                         self.blocks.append(read_shard(path, self.folder.name)["blocks"])
         self.saved = len(self.blocks)
 
     def save(self) -> None:
-        """Write the blocks finished since the last time. Raises StorageError."""
+        """Write the blocks finished since the last save. Raises StorageError."""
         if self.saved < len(parts := list(self.blocks)):
             begin = sum(part.shape[1] for part in parts[: self.saved])
             values = np.concatenate(parts[self.saved :], axis=1)
@@ -326,7 +326,7 @@ class KeptRollout:
             self.saved = len(parts)
 
     def statement(self) -> str:
-        """Save all blocks, and say what is kept: see `process.keeping`."""
+        """Save all blocks, and say how many are kept: see `process.keeping`."""
         from bgdata.selfplay.rollout_kernels import BLOCK
 
         with suppress(StorageError):
@@ -337,8 +337,8 @@ class KeptRollout:
     def keep_and_tell(
         self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
     ) -> Callable[[Rolled], Rolled]:
-        """The callback for `roll_out`: it moves a bar of at most so many trials, and shows the `estimate` of the blocks
-        so far."""
+        """The callback for `roll_out`: it keeps finished blocks, advances a progress bar of at most `most_trials`, and
+        shows the `estimate` of the blocks so far."""
         from bgdata.kernel import thread_count
         from bgdata.selfplay.rollout_kernels import BLOCK
 
@@ -368,7 +368,7 @@ class KeptRollout:
                         saved_at = now
                         try:
                             self.save()
-                        except StorageError as error:  # go on, since only stopping would lose anything
+                        except StorageError as error:  # continue: only a stop would lose blocks
                             self.can_save = False
                             progress.note(f"this rollout is not kept: {error}")
                 return np.concatenate(self.blocks, axis=1)[:, begin:end]
@@ -380,7 +380,7 @@ class KeptRollout:
 
 @contextmanager
 def kept_rollout(*parts: object) -> Iterator[KeptRollout]:
-    """The rollout identified by all that its games depend on. What was kept of it is removed when the block ends
+    """The rollout with this identity, all that its games depend on. Its saved blocks are deleted when the block ends
     without an error."""
     from bgdata.kernel_cache import kernel_cache, kernel_fingerprint
 

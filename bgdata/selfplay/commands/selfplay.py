@@ -45,7 +45,7 @@ from bgdata.warehouse import Warehouse
 @cli.force_option
 @cli.format_option
 @click.pass_obj
-def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **options: Any) -> None:
+def selfplay(warehouse: Warehouse, /, player: str, form: str, **options: Any) -> None:
     """Let a player play itself, and keep every turn.
 
     The result is in the tables `games` and `turns`. The games of a seed are the same from any executor and any number
@@ -72,12 +72,12 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
     if model:
         if luck:
             raise UsageError("expected --cube-model or --luck, which is that of cubeless games, got both")
-        found = network_of(warehouse, player)
+        found = network_choice(warehouse, player)
         rules = {"length": options["match_length"] or 0, "jacoby": bool(options["jacoby"]), "ply": options["ply"]}
         cubeful = CubefulParameters(
             found.network, found.network_version, cube=" ".join(model.split(",")), games=games, seed=seed, **rules
         )
-        table = build_version(warehouse, CUBEFUL, cubeful, executor=executor, force=options["force"])
+        table = build_version(warehouse, CUBEFUL, cubeful, force=options["force"])
         print_built(table, [cubeful_summary(table.manifest.statistics, table.manifest.rows)], form)
         return
     for name in (name for name in ("match_length", "jacoby", "ply") if options[name]):
@@ -86,7 +86,7 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
     SELFPLAY.check_parameters(parameters)  # before a player is opened
     if player != "network":
         parameters = parameters.with_changes({"version": open_named_player(player, 0, warehouse).version})
-    table = build_version(warehouse, SELFPLAY, parameters, executor=executor, force=options["force"])
+    table = build_version(warehouse, SELFPLAY, parameters, force=options["force"])
     print_built(table, [summary(games, table.manifest.statistics)], form)
 
 
@@ -96,6 +96,7 @@ def selfplay(warehouse: Warehouse, /, player: str, executor: str, form: str, **o
 @click.option(
     "--combined", is_flag=True, help="Beyond it, use one-sided tables as well: they are nearly exact, and cover more."
 )
+@cli.executor_option
 @cli.threads_option
 @cli.force_option
 @cli.format_option
@@ -135,7 +136,7 @@ def rescore(warehouse: Warehouse, /, corpus: str, table: str, form: str, **optio
 
 
 def summary(games: int, found: Mapping[str, float]) -> str:
-    """How the games ended, and the mean result of player 0."""
+    """How the games ended and the mean result of player 0, as lines."""
     shares = ", ".join(f"{100 * found[f'{kind}_share']:.1f} % {kind}s" for kind in ("single", "gammon", "backgammon"))
     points = f"{EQUITY.text(found['points_per_game'], found['standard_error'])} points per game"
     if "hedged_standard_error" in found:
@@ -145,9 +146,9 @@ def summary(games: int, found: Mapping[str, float]) -> str:
     return f"{games:,} games of {found['turns_per_game']:.1f} turns: {shares}\nplayer 0: {points}"
 
 
-def network_of(warehouse: Warehouse, player: str) -> NetworkChoice:
-    """The network that plays as `network` or `network/NAME`, with the default tables. Raises UsageError for a player
-    that is not a network, and MissingTableError."""
+def network_choice(warehouse: Warehouse, player: str) -> NetworkChoice:
+    """The network named `network` or `network/NAME`, with the default tables. Raises MissingTableError, and UsageError
+    for a player that is not a network."""
     from bgdata.evaluation.networks.player import find_network
     from bgdata.evaluation.players import NETWORK
 
@@ -160,7 +161,7 @@ def network_of(warehouse: Warehouse, player: str) -> NetworkChoice:
 
 
 def cubeful_summary(found: Mapping[str, float], games: int) -> str:
-    """How the games ended, and the mean result of player 0."""
+    """How the games with the cube ended and the mean result of player 0, as lines."""
     if "matches_won_share" in found:
         won = f"{100 * found['matches_won_share']:.1f} +/- {100 * found['standard_error']:.1f} % of matches won"
     else:
@@ -188,8 +189,8 @@ from selfplay_labels_summary where variant = $variant order by positions desc
 
 
 def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
-    """The parameters of a corpus that is there, undamaged, and made by the current recipe, as the labels name their
-    input."""
+    """The parameters of a corpus, for labels that name it as their input. Raises MissingTableError for a corpus that is
+    missing or made by another recipe, and for a damaged one what `Table.check_sizes` raises."""
     kind, variant, *_ = [*source.split("/"), ""]
     if kind != SELFPLAY.name or not variant:
         raise UsageError(f"expected a corpus such as selfplay/network-10000-seed-1, got {cite(source)}")
@@ -209,7 +210,7 @@ def corpus_recipe(warehouse: Warehouse, source: str) -> SelfPlayParameters:
 
 
 def command_for(variant: str) -> str:
-    """The arguments of `bgdata` that make a corpus of this name, as far as the name tells them."""
+    """The arguments of `bgdata` that make a corpus of this name, as far as its name tells."""
     name = NAME.fullmatch(variant)
     if not name:
         return "selfplay"
@@ -219,7 +220,7 @@ def command_for(variant: str) -> str:
 
 
 def rescored_lines(parameters: SelfPlayLabelParameters, found: Mapping[str, float]) -> list[str]:
-    """The result as lines of text."""
+    """The result of rescoring as lines of text."""
     race = f" and, combined, bearoff_one_sided/{parameters.one_sided_points}x15" if parameters.one_sided_points else ""
     table, share = f"{parameters.points}x{parameters.checkers}", found["rescored"] / found["positions"]
     hedged = ""

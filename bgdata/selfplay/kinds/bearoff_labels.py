@@ -16,14 +16,15 @@ from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
 
-MOST_POINTS = 12  # of layouts that have passed each other whatever they are
+MOST_POINTS = 12  # any two layouts on so few points have passed each other
 MOST_PAIRS = 1 << 28
 
 
 @dataclass(frozen=True)
 class BearoffParameters(Parameters):
-    """How many pairs are taken from the one-sided table of `points`, 0 for each of its layouts once on roll, and how
-    many more from the two-sided table of `table_points` and `table_checkers`, 0 for none. `seed` decides the pairs."""
+    """The number of pairs from the one-sided table of `points`, or 0 for each of its layouts once on roll, and of
+    `exact_pairs` from the two-sided table of `table_points` and `table_checkers`, 0 for none. `seed` chooses the
+    pairs."""
 
     points: int = 10
     table_points: int = 6
@@ -40,7 +41,7 @@ class BearoffParameters(Parameters):
 
 
 class BearoffLabels(Dataset[BearoffParameters]):
-    """One row for each pair: first those from the one-sided table, by the layouts' indexes, then the others."""
+    """One row for each pair: first pairs from the one-sided table by their indexes, then exact pairs."""
 
     name = "bearoff_labels"
     computed_by = "labels"

@@ -1,4 +1,4 @@
-"""Games of a network against itself with the cube: money games and matches, cube actions as rows among the turns."""
+"""Games of a network against itself with the cube, money games and matches. Cube actions are rows among the turns."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ if TYPE_CHECKING:
     from bgdata.selfplay.series import CubeSide
     from bgdata.store.table import Table
 
-CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before one of a model
-LOCAL = "local:"  # before the number of the jump model with the volatility of each position
-MET = "met"  # role of the match equity table among inputs
+CUBEFUL, AS_MONEY = "cubeful:", "money:"  # prefixes, in this order, before that of a model
+LOCAL = "local:"  # prefix of the jump model with the volatility of each position
+MET = "met"  # role of the match equity table in the inputs
 
 
 def side_of(text: str) -> CubeSide:
-    """How a side handles the cube: `0.7` by Janowski with this cube life index, `first:0.7` by the withdrawn version of
-    it, `jump:0.08` by the jump model with this volatility, `local:0.08` by the same with that of each position for the
-    cube as it is; behind `money:` as in money play whatever the score; behind `cubeful:` plays are chosen by their
-    value with the cube, too. Raises InvalidParameterError."""
+    """The cube handling of a side from text. `0.7` is Janowski's model with this cube life index, `first:0.7` its
+    withdrawn version, `jump:0.08` the jump model with this volatility. `local:0.08` is the jump model with the
+    volatility of each position, and 0.08 for cubes turned later. The prefix `money:` handles the cube as in money play
+    at any score; the prefix `cubeful:` also chooses plays by their value with the cube. Raises
+    InvalidParameterError."""
     from bgdata.equity.doubling import janowski, janowski_first, jump
     from bgdata.selfplay.series import CubeSide
 
@@ -64,7 +65,7 @@ def side_of(text: str) -> CubeSide:
 
 
 def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
-    """Both sides, from one word for both or one for each. Raises InvalidParameterError."""
+    """The cube handling of both sides, from one word for both or one for each. Raises InvalidParameterError."""
     words = text.split()
     if not 1 <= len(words) <= 2 or text != " ".join(words):
         raise InvalidParameterError(f"expected one cube model, or two with a space between, got {text!r}")
@@ -72,7 +73,7 @@ def sides_of(text: str) -> tuple[CubeSide, CubeSide]:
 
 
 def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) -> None:
-    """Raise InvalidParameterError for impossible rules; the table of a match comes with the inputs."""
+    """Raise InvalidParameterError for impossible rules. The match equity table is not checked: it is an input."""
     from bgdata.selfplay.series import CubefulRules
 
     even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MOST_AWAY else np.full((1, 1), 0.5)
@@ -83,8 +84,8 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
 
 
 def met_inputs(length: int, models: str, *, is_own: bool = False) -> dict[str, tuple[str, Parameters]]:
-    """The match equity table of a match, nothing if it needs none: the published table to 12-away, and for longer
-    matches, or if it `is_own`, the default one, as long as it must be."""
+    """The match equity table of a match by role, empty if neither model needs one. It is the published table up to
+    12-away, and the default one, lengthened if necessary, for longer matches or if it `is_own`."""
     if not length or all(word.removeprefix(CUBEFUL).startswith(AS_MONEY) for word in models.split()):
         return {}
     default = MATCH_EQUITY.defaults[0]
@@ -97,9 +98,9 @@ MOST_PLY = 2
 
 @dataclass(frozen=True)
 class CubefulParameters(NetworkChoice):
-    """The cube models as text (see `side_of`): one for both sides, or those of player 0 and player
-    1. The games of a seed are money games if `length` is 0, with or without the Jacoby rule, else matches. Both sides
-    look `ply` rolls ahead, to choose plays and to handle the cube."""
+    """The cube models as text (see `side_of`): one for both sides, or those of player 0 and player 1. The games of a
+    seed are money games if `length` is 0, with or without the Jacoby rule, else matches. Both sides look `ply` rolls
+    ahead, to choose plays and to handle the cube."""
 
     later: ClassVar[tuple[str, ...]] = ("ply",)
 
@@ -115,7 +116,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
     """One row for each game, and one for each turn or cube action."""
 
     name = "cubeful_selfplay"
-    revision = 4  # 4: matches say that the Jacoby rule holds; 3: luck is seen by 8 plays of each roll
+    revision = 4  # 4: matches record the Jacoby rule; 3: luck considers 8 plays of each roll
     summary = "Games of a network against itself with the cube, for money or in matches, every cube action a turn."
     source = (
         "Computed: plays by cubeless money equity, or by their value with the cube; the cube by Janowski (1993), in "
@@ -134,7 +135,7 @@ class CubefulSelfPlay(Dataset[CubefulParameters]):
     parameters = CubefulParameters
     defaults = ()
     smallest = CubefulParameters("tiny", "", 3, 3, "0.7 money:0.5", 4, 3, 3)
-    part_items = PART_GAMES  # or matches: whole sessions of games
+    part_items = PART_GAMES  # games or matches: whole sessions
 
     @property
     def tables(self) -> tuple[TableShape, ...]:

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EngineParameters(Parameters):
-    """The source of the positions, and the engine: a program with the version that it reports and its ply (0 is
-    static), or `network` with its bearoff tables, as in `NetworkChoice`.
-
-    `source_recipe` has the parameters of the source for `source_input`.
-    """
+    """The source of the positions, and the engine: a program with its version and its ply (0 is static), or `network`
+    with its bearoff tables, as in `NetworkChoice`. `source_recipe` has the parameters of the source for
+    `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
     engine: str = "gnubg"
@@ -40,7 +38,7 @@ class EngineParameters(Parameters):
     source_recipe: Given = NONE_GIVEN
 
     def choice(self) -> rollouts.NetworkChoice:
-        """The network and its tables; by default the one of the package."""
+        """The network and its tables, by default the network of the package."""
         return rollouts.NetworkChoice(
             network=self.network or DEFAULT_NETWORK,
             network_version=self.network_version,
@@ -49,7 +47,7 @@ class EngineParameters(Parameters):
         )
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError for a network that does not come with bgdata without its version."""
+        """Raise InvalidParameterError without the version of a network that is not part of bgdata."""
         self.choice().check_determined()
 
 
@@ -105,7 +103,7 @@ class EngineLabels(Dataset[EngineParameters]):
             )
         parameters.choice().check_network()
         if parameters.engine != "network":
-            for name in ("network", "network_version", "table_points", "table_checkers"):  # a program asks neither
+            for name in ("network", "network_version", "table_points", "table_checkers"):  # a program uses none
                 if (given := getattr(parameters, name)) != getattr(self.parameters, name):
                     raise InvalidParameterError(f"expected no {name} with the program {parameters.engine}, got {given}")
         rollouts.source_input(parameters.source, parameters.source_recipe)

@@ -1,4 +1,4 @@
-"""Labels positions: by rollouts, by a network one roll ahead, by other programs, and pairs of layouts by tables."""
+"""Labels positions by rollouts, by a network at 1-ply, by other programs, or by bearoff tables."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from bgdata.errors import CheckFailedError, CheckSkippedError, InvalidParameterE
 from bgdata.evaluation.bearoff import BearoffEvaluator
 from bgdata.evaluation.bearoff_kernels import BearoffSource
 from bgdata.evaluation.chances import Evaluator, cubeless_equities, ordered_chances
+from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.lookahead import evaluate_ahead
 from bgdata.evaluation.networks.player import NetworkPlayer
 from bgdata.evaluation.player import as_evaluator, open_player_of_version
@@ -35,13 +36,15 @@ from bgdata.selfplay.kinds.shared.games_compute import Places, RowsComputation, 
 from bgdata.selfplay.splits import splits_of_hashes
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
+from bgdata.store.handed import Settings
+from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 from bgdata.store.table import Table
 
-ROLLOUT_STEP = 4  # positions rolled out at a time: a killed run resumes between them
-STEP = 4096  # positions evaluated at a time at ply 0: programs are slow to start
+ROLLOUT_STEP = 4  # positions of a shard of rollouts: seconds
+STEP = 4096  # positions of a shard at ply 0: programs are slow to start
 LABEL_SOURCES = ("outcome", "exact", "combined", "lookahead")  # the first three numbered as `evaluator.AnswerSource`
 TABLE_SOURCES = ("exact", "combined")
-WIN_ERROR = 2e-6  # of chances stored as float32, against sums in double precision
+WIN_ERROR = 2e-6  # rounding of chances stored as float32
 ROLLOUT_COLUMNS = {
     "equities": "equity",
     "equity_standard_errors": "standard_error",
@@ -54,16 +57,10 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
     """Rolls out each position of a source."""
 
     def compute(self, build: Build[RolloutLabelParameters]) -> None:
-        boards, first = source_boards(build)
-        chooser, state = rollouts.open_roller(build).chooser, rollouts.empty_rollouts(rollouts.ROLLED, len(boards))
-
-        def roll_out(rows: slice) -> dict[str, Array]:
-            items = first + np.arange(rows.start, rows.stop)
-            return rollouts.rollout_arrays(
-                build.parameters, build.parameters.seed, chooser, boards[rows], items, rollouts.ROLLED
-            )
-
-        build.job.fill("positions", state, ROLLOUT_STEP, roll_out)
+        boards, _ = source_boards(build)
+        state = rollouts.empty_rollouts(rollouts.ROLLED, len(boards))
+        work = work_of(build, f"{__name__}:roll_out_rows", rollouts.played_tables(build))
+        fill_shards(build.job, "positions", state, ROLLOUT_STEP, work)
         for name, values in {**self._source_arrays(build, boards), **state}.items():
             build.job.save(name, values)
 
@@ -103,20 +100,33 @@ class RolloutLabelsComputation(RowsComputation[RolloutLabelParameters]):
         return sample_text(count, len(boards), "rollouts")
 
     def _source_arrays(self, context: Context[RolloutLabelParameters], boards: Array) -> dict[str, Array]:
-        """What is said of the positions themselves, and who rolled out."""
+        """The positions, their classes, and the network that rolled out."""
         network = rollouts.network_text(context.parameters, context.inputs)
         return {"boards": boards, "classes": position_classes(boards).astype(np.uint8), "network": network}
 
 
+def roll_out_rows(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The arrays of rollouts of some rows of the source, or of the part."""
+    parameters, chooser, boards, first = opened_once(open_rollouts, settings)
+    items = first + np.arange(begin, end)
+    return rollouts.rollout_arrays(parameters, parameters.seed, chooser, boards[begin:end], items, rollouts.ROLLED)
+
+
+def open_rollouts(settings: Settings) -> tuple[RolloutLabelParameters, Chooser, Array, int]:
+    """(recipe, player, boards, row of the first one) of `roll_out_rows`."""
+    context = context_of(settings, RolloutLabelParameters)
+    return context.parameters, rollouts.open_roller(context).chooser, *source_boards(context)
+
+
 def source_boards(context: Context[RolloutLabelParameters]) -> tuple[Array, int]:
-    """int8[n, 26]: the positions of the source, or of the part; and the row of the first one."""
+    """int8[n, 26]: the positions of the source, or of the part, and the row of the first one."""
     boards = context.inputs["source"].array("boards")
     rows = context.items(len(boards))
     return np.ascontiguousarray(boards[rows.start : rows.stop]), rows.start
 
 
 def source_places(context: Context[Any]) -> Places:
-    """The distinct positions of the source, or of those of its rows that the part is made of."""
+    """The distinct positions of the source, or of its rows in the part."""
     source = context.inputs["source"]
     return distinct_places(source, context.items(rollout_kinds.position_count(source)))
 
@@ -127,14 +137,15 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
     weighed_by = dict.fromkeys(("mean_change", "mean_absolute_change"), "lookahead")
 
     def compute(self, build: Build[LookaheadParameters]) -> None:
-        places, player = source_places(build), rollouts.open_roller(build)
+        places = source_places(build)
         n = len(places.boards)
         state: dict[str, Array] = {
             "chances": np.zeros((n, 5), np.float32),
             "static_chances": np.zeros((n, 5), np.float32),
             "sources": np.zeros(n, np.uint8),
         }
-        build.job.fill("positions", state, STEP, lambda rows: evaluate_both(player, places.boards[rows]))
+        work = work_of(build, f"{__name__}:look_ahead", rollouts.played_tables(build))
+        fill_shards(build.job, "positions", state, STEP, work)
         for name, values in changed_labels(build.parameters, places, state).items():
             build.job.save(name, values)
         build.job.save("network", rollouts.network_text(build.parameters, build.inputs))
@@ -160,7 +171,7 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
         }
 
     def check_sample(self, recheck: Recheck[LookaheadParameters]) -> str:
-        """Look into some positions of the source again, and find their places."""
+        """Evaluate some positions of the source again, and find their rows."""
         table = recheck.table
         check_arrays(table, {"network": rollouts.network_text(recheck.parameters, recheck.inputs)})
         player, every = rollouts.open_roller(recheck), source_places(recheck)
@@ -175,15 +186,28 @@ class LookaheadLabelsComputation(RowsComputation[LookaheadParameters]):
         return sample_text(len(places.rows), len(every.rows), "positions")
 
 
+def look_ahead(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """`evaluate_both` of some of the distinct positions of the source, or of the part."""
+    player, places = opened_once(open_looking, settings)
+    return evaluate_both(player, places.boards[begin:end])
+
+
+def open_looking(settings: Settings) -> tuple[NetworkPlayer, Places]:
+    """(player, positions) of `look_ahead`."""
+    context = context_of(settings, LookaheadParameters)
+    return rollouts.open_roller(context), source_places(context)
+
+
 def evaluate_both(player: NetworkPlayer, boards: Array) -> dict[str, Array]:
-    """Chances at 1-ply and at 0-ply of any boards, and the places of their sources in LABEL_SOURCES."""
+    """The chances of boards at 1-ply and at 0-ply, and their sources as places in LABEL_SOURCES."""
     found, static = player.evaluate_ahead(boards, 1), player.evaluate_many(boards).chances
     sources = np.minimum(found.sources, LABEL_SOURCES.index("lookahead")).astype(np.uint8)
     return {"chances": ordered_chances(found.chances), "static_chances": static, "sources": sources}
 
 
 def changed_labels(parameters: LookaheadParameters, places: Places, evaluated: Mapping[str, Array]) -> dict[str, Array]:
-    """Every declared array but the network's name, of those positions whose equity changes by enough."""
+    """Every declared array except the network's name, for positions whose equity changes by at least
+    `parameters.least_change`."""
     changes = cubeless_equities(evaluated["chances"]) - cubeless_equities(evaluated["static_chances"])
     which = np.abs(changes) >= parameters.least_change
     found = {**places._asdict(), **evaluated, "changes": changes}
@@ -191,16 +215,13 @@ def changed_labels(parameters: LookaheadParameters, places: Places, evaluated: M
 
 
 class EngineLabelsComputation(RowsComputation[EngineParameters]):
-    """Asks another program, or a network that looks ahead, about each position."""
+    """Evaluates each position by another program, or by a network that looks ahead."""
 
     def compute(self, build: Build[EngineParameters]) -> None:
-        parameters, engine, places = build.parameters, open_engine(build), source_places(build)
+        places = source_places(build)
         state: dict[str, Array] = {"chances": np.zeros((len(places.boards), 5), np.float32)}
-
-        def ask(rows: slice) -> dict[str, Array]:
-            return {"chances": chances_by(engine, parameters, places.boards[rows])}
-
-        build.job.fill("positions", state, max(1, STEP >> 3 * parameters.ply), ask)
+        work = work_of(build, f"{__name__}:ask_engine", build.inputs)
+        fill_shards(build.job, "positions", state, max(1, STEP >> 3 * build.parameters.ply), work)
         for name, values in {**self._source_arrays(build, places), **state}.items():
             build.job.save(name, values)
 
@@ -208,7 +229,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         return {"ply": np.full(len(found["rows"]), computed.parameters.ply, np.int32)}
 
     def check_sample(self, recheck: Recheck[EngineParameters]) -> str:
-        """Find the places again, and ask for some of them where the program of that version is installed."""
+        """Find the positions again, and evaluate some of them if this version of the program is installed."""
         places = source_places(recheck)
         check_arrays(recheck.table, self._source_arrays(recheck, places))
         try:
@@ -223,7 +244,7 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         return sample_text(len(chosen), len(places.rows))
 
     def _source_arrays(self, context: Context[EngineParameters], places: Places) -> dict[str, Array]:
-        """The places of the positions, and name and version of the engine."""
+        """The places of the positions, and the name and version of the engine."""
         parameters = context.parameters
         text = np.frombuffer(f"{parameters.engine} {parameters.version}".encode(), np.uint8)
         if parameters.engine == "network":
@@ -231,9 +252,21 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
         return {**places._asdict(), "engine": text}
 
 
+def ask_engine(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """The chances of some of the distinct positions of the source, or of the part, by the engine."""
+    engine, parameters, places = opened_once(open_asked, settings)
+    return {"chances": chances_by(engine, parameters, places.boards[begin:end])}
+
+
+def open_asked(settings: Settings) -> tuple[Evaluator, EngineParameters, Places]:
+    """(engine, recipe, positions) of `ask_engine`."""
+    context = context_of(settings, EngineParameters)
+    return open_engine(context), context.parameters, source_places(context)
+
+
 def open_engine(context: Context[EngineParameters]) -> Evaluator:
-    """Who is asked. Raises UnknownPlayerError for a program that is not installed or does not look so far,
-    InvalidParameterError for another version of it, and MissingTableError for a network that is not there."""
+    """The engine as an evaluator. Raises UnknownPlayerError for a program that is not installed or does not look so far
+    ahead, InvalidParameterError for another version of it, and MissingTableError for a missing network."""
     parameters = context.parameters
     if parameters.engine == "network":
         return rollouts.open_roller(Context(parameters.choice(), context.inputs, context.warehouse))
@@ -242,7 +275,8 @@ def open_engine(context: Context[EngineParameters]) -> Evaluator:
 
 
 def chances_by(engine: Evaluator, parameters: EngineParameters, boards: Array) -> Array:
-    """float32[n, 5]: chances of any boards, held to 0 to 1 and to their order, which moves them by rounding alone."""
+    """float32[n, 5]: chances of boards by an engine, limited to 0 to 1 and to their order, which changes them by
+    rounding only."""
     ahead = parameters.ply if parameters.engine == "network" else 0  # programs look ahead by themselves
     return ordered_chances(evaluate_ahead(engine, boards, ahead).chances)
 
@@ -268,7 +302,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[BearoffParameters]) -> str:
-        """Draw the pairs again, answer some again, and those that are combined by another way as well."""
+        """Draw the pairs again, look up some again, and recompute the combined ones from distributions."""
         table, boards = recheck.table, boards_of(recheck.parameters)
         if len(boards) != len(table.array("boards")):
             raise CheckFailedError(f"expected {len(boards)} pairs in {table.name}, found {len(table.array('boards'))}")
@@ -280,7 +314,7 @@ class BearoffLabelsComputation(RowsComputation[BearoffParameters]):
 
 
 def boards_of(parameters: BearoffParameters) -> Array:
-    """int8[n, 26]: the pairs, on the board."""
+    """int8[n, 26]: the boards of the pairs."""
     layouts, two_sided = all_layouts(parameters.points, MAX_CHECKERS), parameters.two_sided_parameters()
     boards = paired_boards(layouts, random_pairs(layouts, parameters.pairs or len(layouts) - 1, parameters.seed))
     if two_sided is None:
@@ -291,7 +325,7 @@ def boards_of(parameters: BearoffParameters) -> Array:
 
 
 def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]:
-    """Every declared array of some pairs."""
+    """Every declared array for these boards."""
     found = BearoffEvaluator(**inputs).evaluate_many(boards)
     return {
         "boards": boards,
@@ -303,13 +337,13 @@ def table_labels(inputs: Mapping[str, Table], boards: Array) -> dict[str, Array]
 
 
 def check_win(table: Table, one_sided: Table, row: int) -> None:
-    """Recompute the win chance of a combined row; raises CheckFailedError."""
+    """Recompute the win chance of a combined row. Raises CheckFailedError."""
     reader, board = RaceTable(one_sided), table.array("boards")[row].astype(int)
     points = reader.points
     on_roll, opponent = board[1 : points + 1].tolist(), (-board[24 : 24 - points : -1]).tolist()
     expected = win_chance(reader.probe_chances(on_roll), reader.probe_chances(opponent))
     found = float(table.array("chances")[row, 0])
-    if not abs(found - expected) <= WIN_ERROR:  # NaN neither
+    if not abs(found - expected) <= WIN_ERROR:  # also fails for NaN
         raise CheckFailedError(
             f"expected a win chance of {expected:.6f} in row {row} of {table.name}, found {found:.6f}"
         )

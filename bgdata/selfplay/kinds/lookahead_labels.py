@@ -1,4 +1,4 @@
-"""Positions with the chances of a network at 1-ply: cheap labels, better than its own at 0-ply."""
+"""Positions with the chances of a network at 1-ply: cheap labels, better than its own chances at 0-ply."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LookaheadParameters(rollouts.NetworkChoice):
-    """The source of the positions, and the network that evaluates them.
-
-    `source_recipe` has the parameters of the source for `source_input`. Positions whose equity changes
-    by less than `least_change` points, a number as text, are left out; empty keeps all.
-    """
+    """The source of the positions, and the network that evaluates them. Positions whose equity changes by less than
+    `least_change` points are left out; 0 keeps all. `source_recipe` has the parameters of the source for
+    `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED
     source_recipe: Given = NONE_GIVEN
@@ -37,7 +35,7 @@ class LookaheadLabels(Dataset[LookaheadParameters]):
 
     name = "lookahead_labels"
     computed_by = "labels"
-    revision = 3  # 3: 18 plays of each roll are looked at, in races too
+    revision = 3  # 3: 18 plays of each roll are considered, in races too
     summary = "Positions with the chances of a network at 1-ply, and how far they are from those at 0-ply."
     source = "Computed: the mean over the 21 rolls of the chances after the best play of each"
     columns = (

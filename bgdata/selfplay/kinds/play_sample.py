@@ -1,4 +1,4 @@
-"""Positions after the best plays of turns of self-play: the positions that a player must tell apart to choose well."""
+"""Positions after the best plays of turns of self-play, which a player must distinguish to choose well."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from bgdata.store.parameters import Parameters, number_text
 if TYPE_CHECKING:
     from bgdata.selfplay.rollout_decisions import Window
 
-MOST_PLAYS = 20  # of a turn
-CLASSES = ("contact", "crashed", "race")  # bearoffs are races here
+MOST_PLAYS = 20  # limit of `plays`
+CLASSES = ("contact", "crashed", "race")  # races include bearoffs
 
 
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     """A corpus, the classes of positions, the maximum number of turns of each class, the number of best plays of each
-    turn, the points that they may lose at 0-ply, and the network that evaluates them."""
+    turn, their largest loss in points at 0-ply, and the network that evaluates them."""
 
     classes: tuple[str, ...] = CLASSES
     most: int = 2000
@@ -33,7 +33,7 @@ class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     within: float = 6.0
 
     def numbers(self) -> list[int]:
-        """The classes as files number them. Raises InvalidParameterError."""
+        """The classes by their numbers in files. Raises InvalidParameterError."""
         names = self.classes
         if not names or names != tuple(name for name in CLASSES if name in names):
             raise InvalidParameterError(
@@ -104,7 +104,7 @@ class PlaySample(Dataset[PlaySampleParameters]):
 
     def estimate(self, parameters: PlaySampleParameters) -> Estimate:
         rows = min(3 * parameters.most, 40 * parameters.games) * parameters.plays
-        return Estimate(rows, 90 * rows, (1 << 28) + 6000 * parameters.games)
+        return Estimate(rows, 90 * rows, (1 << 29) + 200 * rows + 16 * parameters.games)
 
 
 DATASET = PlaySample()

@@ -59,7 +59,7 @@ class PositionSample(Dataset[SampleParameters]):
 
     def estimate(self, parameters: SampleParameters) -> Estimate:
         rows = min(3 * parameters.most, 40 * parameters.games)
-        return Estimate(rows, 80 * rows, (1 << 28) + 6000 * parameters.games)
+        return Estimate(rows, 80 * rows, (1 << 29) + 100 * rows + 16 * parameters.games)
 
 
 DATASET = PositionSample()

@@ -32,7 +32,7 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
 
     name = "rollout_labels"
     computed_by = "labels"
-    revision = 2  # 2: luck in races is seen by likely plays too
+    revision = 2  # 2: luck in races considers likely plays too
     summary = "Positions rolled out by a network: five chances with standard errors, luck subtracted from each."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (
@@ -79,7 +79,7 @@ class RolloutLabels(Dataset[RolloutLabelParameters]):
         return rollouts.position_count(inputs["source"])
 
     def estimate(self, _parameters: RolloutLabelParameters) -> Estimate:
-        return Estimate(0, 0, 1 << 28)  # as many rows as the source has
+        return Estimate(0, 0, 1 << 28)  # the source decides the number of rows
 
 
 DATASET = RolloutLabels()

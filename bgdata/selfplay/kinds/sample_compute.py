@@ -34,7 +34,7 @@ STEP = 8192  # turns whose plays are evaluated at a time
 
 
 def game_arrays(corpus: Table, rows: Array, seed: int) -> dict[str, Array]:
-    """`games`, `turns` and `splits` of some turns of a corpus of this seed."""
+    """`games`, `turns` and `splits` of these turns of a corpus with this seed."""
     first_turns = np.asarray(corpus.array("first_turns"))
     games = np.searchsorted(first_turns, rows, side="right") - 1
     turns = rows - first_turns[games]
@@ -49,7 +49,7 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
     def compute(self, build: Build[SampleParameters]) -> None:
         corpus, job = build.inputs["games"], build.job
         boards, classes = corpus.array("turn_boards"), corpus.array("turn_classes")
-        rows = sample_rows(boards, classes, build.parameters.most)
+        rows = sample_rows(build, build.parameters.most)
         with job.create("boards", np.int8, (len(rows), 26)) as writer:
             for block in slices(len(rows), STEP**2):
                 writer.write(block.start, boards[rows[block]])
@@ -64,7 +64,7 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
         }
 
     def check_sample(self, recheck: Recheck[SampleParameters]) -> str:
-        """Every row is the position of its game and turn, and no earlier turn has the same."""
+        """Check that each row is the position of its game and turn."""
         table, corpus = recheck.table, recheck.inputs["games"]
         games, turns = np.asarray(table.array("games")), np.asarray(table.array("turns"))
         chosen = recheck.generator.permutation(len(games))[: recheck.rows]
@@ -79,10 +79,10 @@ class PositionSampleComputation(RowsComputation[SampleParameters]):
 
 
 class PlayRows(NamedTuple):
-    """The plays of some turns: a row a play."""
+    """Plays of turns, one row for each play."""
 
     boards: Array  # int8[n, 26] after the play, of the opponent, who is on roll
-    turns: Array  # int64[n] place of the turn among those given
+    turns: Array  # int64[n] index of the turn in the input
     ranks: Array  # uint8[n] from 1, the best
     losses: Array  # float32[n] points at 0-ply
 
@@ -94,7 +94,7 @@ class PlaySampleComputation(RowsComputation[PlaySampleParameters]):
         parameters, job = build.parameters, build.job
         corpus, chooser = build.inputs["games"], open_roller(build).chooser
         boards, dice, classes = (corpus.array(name) for name in ("turn_boards", "dice", "turn_classes"))
-        rows = sample_rows(boards, classes, parameters.most)
+        rows = sample_rows(build, parameters.most)
         rows = rows[np.isin(file_classes(classes[rows]), parameters.numbers())]
         if not len(rows):
             wanted = " ".join(parameters.classes)
@@ -144,7 +144,7 @@ def plays_of(chooser: Chooser, boards: Array, dice: Array, window: Window) -> Pl
     losses = static_losses(chooser, after, offsets)
     kept = within_window(losses, offsets, window)
     turns = np.searchsorted(offsets, kept, side="right") - 1
-    order = np.lexsort((losses[kept], turns))  # stable: of equals the first
+    order = np.lexsort((losses[kept], turns))  # stable: the first of equal plays
     kept, turns = kept[order], turns[order]
     first = np.searchsorted(turns, turns)
     return PlayRows(after[kept], turns, (np.arange(len(turns)) - first + 1).astype(np.uint8), losses[kept])

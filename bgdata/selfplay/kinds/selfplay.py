@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bgdata.store.table import Table
 
 PLAYERS = re.compile(rf"network(/[a-z0-9-]+(/{VERSION.pattern})?)?|{'|'.join(PLAIN_PLAYERS)}")
-SESSION_GAMES = 10_000  # that make one money session in files of other programs
-TABLES = {  # what the network of the package plays bearoffs by, wherever it plays
+SESSION_GAMES = 10_000  # games of one money session in files of other programs
+TABLES = {  # bearoff tables of the network of the package
     "two_sided": ("bearoff_two_sided", TwoSidedParameters(6, 6)),
     **race_inputs(6),
 }
@@ -31,9 +31,9 @@ TABLES = {  # what the network of the package plays bearoffs by, wherever it pla
 
 @dataclass(frozen=True)
 class SelfPlayParameters(Parameters):
-    """The player, the version that it reports (empty for `network`: the recipe depends on that network), the number and
-    the seed of the games, and whether the luck of every roll is measured, which takes ten times as long. It is measured
-    by the player itself, or, if that has no networks, by the network of the package."""
+    """The player, its version (empty for `network`: the recipe depends on that network), the number and the seed of the
+    games, and whether the luck of every roll is measured, which takes ten times as long. The player measures luck
+    itself, or, if it has no networks, the network of the package."""
 
     player: str = "network"
     version: str = ""
@@ -43,7 +43,7 @@ class SelfPlayParameters(Parameters):
 
     @property
     def corpus(self) -> SelfPlayParameters:
-        """The games alone, of parameters of a kind that is made from them."""
+        """The parameters of the games alone, from those of a kind that is made from games."""
         return SelfPlayParameters(**{name: getattr(self, name) for name in SelfPlayParameters.names()})
 
 
@@ -51,7 +51,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
     """One row for each game, and one for each turn."""
 
     name = "selfplay"
-    revision = 2  # 2: luck is seen by 8 plays of each roll
+    revision = 2  # 2: luck considers 8 plays of each roll
     summary = "Cubeless money games of a player against itself, every turn recorded, with the luck of the dice."
     source = "Computed: every choice by cubeless money equity; luck as Zare measures it (GammonVillage 2000)"
     columns = GAMES.columns
@@ -71,7 +71,7 @@ class SelfPlay(Dataset[SelfPlayParameters]):
         FlatArray("lucks", "float32", "turn", "Luck of the roll for the player on roll, NaN where not measured"),
     )
     parameters = SelfPlayParameters
-    # luck for 10,000 games would take minutes: as many without it, and others with it, take seconds each
+    # luck for 10,000 games would take minutes, each of these takes seconds
     defaults = (SelfPlayParameters(), SelfPlayParameters(games=500, seed=2, luck=True))
     smallest = SelfPlayParameters("pubeval", "2", 20, 3)
     part_items = PART_GAMES

@@ -1,4 +1,4 @@
-"""Plays games without the cube, and money games or matches with it, and records every turn and cube action."""
+"""Plays cubeless games, and money games and matches with the cube, and records every turn and cube action."""
 
 from __future__ import annotations
 
@@ -26,36 +26,39 @@ from bgdata.selfplay.kinds.cubeful_selfplay import CubefulParameters, sides_of
 from bgdata.selfplay.kinds.selfplay import SESSION_GAMES, SelfPlayParameters
 from bgdata.selfplay.kinds.shared.games import ACTIONS
 from bgdata.selfplay.kinds.shared.games_compute import game_columns, save_games, slices, turn_columns, turn_places
-from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat
+from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, open_seat, played_tables
 from bgdata.selfplay.series import cubeful_self_play
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck, sample_text
-from bgdata.store.job import Settings, Work, compute_shards, ranges
+from bgdata.store.handed import Settings, hand_on
+from bgdata.store.shards import Work, compute_shards, ranges
+from bgdata.store.table import Table
 
 P = TypeVar("P", SelfPlayParameters, CubefulParameters)
 ShardOf: TypeAlias = Callable[[Settings, int, int], dict[str, Array]]
 SHARD_GAMES = {False: 1000, True: 50}  # by luck: some seconds of work on one core
 SHARD_CUBEFUL_GAMES = 2000  # money games; matches are fewer
-LUCK_PARTS = ("begins", "first_turns", "lucks")  # what net luck follows from
+LUCK_PARTS = ("begins", "first_turns", "lucks")  # the arguments of `net_lucks`
 TURN_PARTS = ("turn_boards", "turn_classes", "turn_moves")
 _ACTIONS = tuple(ACTIONS.index(name) for name in ("play", "double", "take", "pass"))  # in the order of kernels
 
 
 class PlayedGamesComputation(Computation[P]):
-    """How a kind is computed whose games are played in shards, shown as `games` and `turns`, and played again."""
+    """Base of kinds whose games are played in shards, shown as `games` and `turns`, and played again to verify them."""
 
-    unit: ClassVar[tuple[str, str]]  # what a shard has so many of, one and several
-    most_replayed: ClassVar[int]  # of these in a verification
-    game_parts: ClassVar[tuple[str, ...]]  # arrays that shards hold, a row a game
-    turn_parts: ClassVar[tuple[str, ...]]  # and a row a turn
+    unit: ClassVar[tuple[str, str]]  # name of an item of a shard, singular and plural
+    most_replayed: ClassVar[int]  # items that a verification plays again
+    game_parts: ClassVar[tuple[str, ...]]  # arrays of shards with a row for each game
+    turn_parts: ClassVar[tuple[str, ...]]  # arrays of shards with a row for each turn
 
-    def play(self, build: Build[P], shard: str, settings: Settings, parts: Sequence[range]) -> Array:
+    def play(self, build: Build[P], work: Work, parts: Sequence[range]) -> Array:
         """Save what shards hold, and `first_turns`, which it returns."""
-        shards = list(compute_shards(build.job, "games", Work(f"{__name__}:{shard}", settings), parts))
+        shards = list(compute_shards(build.job, "games", work, parts))
         return save_games(build.job, shards, (*self.game_parts, *self.turn_parts))
 
     def play_again(self, recheck: Recheck[P], play: ShardOf, settings: Settings, first_games: Array) -> str:
-        """Play some games or matches again, of which each has the games first_games[number:number + 2]."""
+        """Play some games or matches again. Item `number` has the games first_games[number:number + 2]. Raises
+        CheckFailedError."""
         table, first_turns = recheck.table, np.asarray(recheck.table.array("first_turns"))
         count, total = min(recheck.rows, self.most_replayed, len(first_games) - 1), len(first_games) - 1
         items = recheck.items(total)
@@ -98,7 +101,7 @@ class PlayedGamesComputation(Computation[P]):
             games, turns = turn_places(arrays["first_turns"], rows)
             boards, classes, moves = (np.asarray(arrays[part][rows]) for part in TURN_PARTS)
             records, plays = turn_records(arrays, rows), play_texts(moves)
-            if "turns" in arrays:  # cube actions are among them
+            if "turns" in arrays:  # turns include cube actions
                 plays = pc.if_else(pa.array(records[:, 1] == ACTIONS.index("play")), plays.cast(pa.string()), "")
             found = turn_columns(computed.first_row + games, turns, records, boards, classes, plays)
             for column, part in (("cubeless_equity", "equities"), ("luck", "lucks")):
@@ -122,7 +125,8 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
                 f"expected version {version} of {parameters.player}, as it plays here, "
                 f"got {parameters.version or 'none'}"
             )
-        self.play(build, "play_shard", settings, ranges(build.items(parameters.games), SHARD_GAMES[parameters.luck]))
+        work = Work(f"{__name__}:play_shard", settings, handed=hand_on(seat_tables(build)))
+        self.play(build, work, ranges(build.items(parameters.games), SHARD_GAMES[parameters.luck]))
         for name, values in text_arrays("players", [title] * 2).items():
             build.job.save(name, values)
 
@@ -137,7 +141,7 @@ class SelfPlayComputation(PlayedGamesComputation[SelfPlayParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SelfPlayParameters]) -> str:
-        """Play some games again, where the player is as it was."""
+        """Play some games again, if the player has the same version."""
         parameters = recheck.parameters
         try:
             title, version, settings = seat_of(recheck)
@@ -162,7 +166,8 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         parameters, settings = build.parameters, cubeful_settings(build)
         items = build.items(parameters.games)
         shards = ranges(items, max(1, SHARD_CUBEFUL_GAMES // max(1, parameters.length)))
-        first_turns = self.play(build, "play_cubeful_shard", settings, shards)
+        work = Work(f"{__name__}:play_cubeful_shard", settings, handed=hand_on(played_tables(build)))
+        first_turns = self.play(build, work, shards)
         matches = len(items) if parameters.length else -(-len(items) // SESSION_GAMES)
         for name, values in match_texts(settings, len(first_turns) - 1, matches).items():
             build.job.save(name, values)
@@ -172,7 +177,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         games, turns, last = np.asarray(arrays["games"]), np.asarray(arrays["turns"]), arrays["first_turns"][1:] - 1
         cubes = turns[last, 5]  # a take is never the last turn
         won, name = np.where(games[:, 6] == 0, games[:, 7], -games[:, 7]), "points_per_game"
-        if computed.parameters.length:  # who wins the last game has won the match
+        if computed.parameters.length:  # the winner of the last game wins the match
             last_games = match_places(computed.parameters, games)[1:] - 1
             won, name = (games[last_games, 6] == 0).astype(np.float64), "matches_won_share"
         return {
@@ -184,7 +189,7 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         }
 
     def check_sample(self, recheck: Recheck[CubefulParameters]) -> str:
-        """Play some matches again, where the network is still there."""
+        """Play some matches again, if the network still exists."""
         try:
             settings = cubeful_settings(recheck)
         except BgdataError as error:
@@ -194,18 +199,25 @@ class CubefulSelfPlayComputation(PlayedGamesComputation[CubefulParameters]):
         return self.play_again(recheck, play_cubeful_shard, settings, match_places(recheck.parameters, games))
 
 
+def seat_tables(context: Context[SelfPlayParameters]) -> dict[str, Table]:
+    """The versions that a player plays by, by role: a network by name plays by the best bearoff tables of its
+    warehouse. Raises MissingTableError."""
+    if not context.parameters.player.startswith("network/"):
+        return dict(context.inputs)
+    tables = {"network": find_network(context.parameters.player, context.warehouse)}
+    if context.warehouse.root.is_dir():
+        bearoff = open_bearoff(context.warehouse)
+        found = {"two_sided": bearoff.two_sided, "one_sided": bearoff.one_sided, "gammon": bearoff.gammon}
+        tables |= {role: table for role, table in found.items() if table is not None}
+    return tables
+
+
 def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
-    """(name and version for people, version, what `play_shard` needs in a worker) of the player that parameters name: a
-    network by name plays by the best bearoff tables of its warehouse. Raises MissingTableError."""
-    parameters, tables = context.parameters, dict(context.inputs)
-    if parameters.player.startswith("network/"):
-        tables = {"network": find_network(parameters.player, context.warehouse)}
-        if context.warehouse.root.is_dir():
-            bearoff = open_bearoff(context.warehouse)
-            found = {"two_sided": bearoff.two_sided, "one_sided": bearoff.one_sided, "gammon": bearoff.gammon}
-            tables |= {role: table for role, table in found.items() if table is not None}
+    """(name and version for people, version, what `play_shard` needs) of the player that parameters name. Raises
+    MissingTableError."""
+    parameters = context.parameters
     settings: Settings = {
-        **{role: str(table.folder.resolve()) for role, table in tables.items()},
+        **{role: str(table.folder.resolve()) for role, table in seat_tables(context).items()},
         "player": parameters.player,
         "seed": parameters.seed,
         "luck": int(parameters.luck),
@@ -215,7 +227,7 @@ def seat_of(context: Context[SelfPlayParameters]) -> tuple[str, str, Settings]:
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Games begin to end - 1 of a player (`seat_of`), as a shard holds them."""
+    """The arrays of a shard: games begin to end - 1 of the player in the settings of `seat_of`."""
     name, luck = str(settings["player"]), bool(settings["luck"])
     *_, chooser = open_seat(name, settings)
     judge = open_seat("network", settings)[-1] if luck and name in PLAIN_PLAYERS else chooser
@@ -234,15 +246,15 @@ def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def mean_and_error(points: Array, prefix: str) -> dict[str, float]:
-    """Mean of the games' points, and its standard error (0 of a single game)."""
+    """The mean of the games' points and its standard error (0 for a single game), by name."""
     spread = float(points.std(ddof=1)) if len(points) > 1 else 0.0
     mean = float(points.mean(dtype=np.float64))
     return {f"{prefix}points_per_game": mean, f"{prefix}standard_error": spread / len(points) ** 0.5}
 
 
 def game_records(arrays: Mapping[str, Array], first: int = 0) -> Array:
-    """int32[games, 8] as `GAME_ARRAYS` describes them, of games from number `first` on; without the cube money games
-    from 0-0 in sessions of SESSION_GAMES."""
+    """int32[games, 8]: records of GAME_ARRAYS, of games from number `first` on. Cubeless games become money games from
+    0-0 in sessions of SESSION_GAMES."""
     if "games" in arrays:
         return np.asarray(arrays["games"])
     outcomes = np.asarray(arrays["outcomes"])
@@ -253,8 +265,7 @@ def game_records(arrays: Mapping[str, Array], first: int = 0) -> Array:
 
 
 def turn_records(arrays: Mapping[str, Array], rows: slice) -> Array:
-    """int32[n, 7]: some turns as `TURN_ARRAYS` describes them; without the cube all are plays with the cube centered
-    at 1."""
+    """int32[n, 7]: records of TURN_ARRAYS of some turns. In cubeless games all are plays with a centered cube at 1."""
     if "turns" in arrays:
         return np.asarray(arrays["turns"][rows])
     games, turns = turn_places(arrays["first_turns"], rows)
@@ -266,7 +277,8 @@ def turn_records(arrays: Mapping[str, Array], rows: slice) -> Array:
 
 
 def play_texts(moves: Array) -> pa.Array:
-    """The usual notation of int8[n, 4, 3] checker moves as a dictionary column: only different plays are formatted."""
+    """int8[n, 4, 3] checker moves in the usual notation, as a dictionary column; each different play is formatted
+    once."""
     flat = moves.reshape(len(moves), 12).astype(np.int64) + 1
     keys = flat @ (1 << np.arange(0, 60, 5))  # each below 32
     _, first, places = np.unique(keys, return_index=True, return_inverse=True)
@@ -278,7 +290,7 @@ def play_texts(moves: Array) -> pa.Array:
 
 
 def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """A corpus without the cube as the arrays of imported matches, from which other programs' files are written."""
+    """A cubeless corpus as the arrays of imported matches, which are written as files of other programs."""
     records = game_records(arrays)
     return {
         "games": records,
@@ -291,14 +303,14 @@ def match_arrays(arrays: Mapping[str, Array]) -> dict[str, Any]:
 
 
 def cubeful_settings(context: Context[CubefulParameters]) -> Settings:
-    """What `play_cubeful_shard` needs in a worker. Raises MissingTableError."""
+    """The settings of `play_cubeful_shard` for workers. Raises MissingTableError."""
     wanted = ("cube", "seed", "length", "jacoby", "ply")
     return {**folders_of(context), **{name: getattr(context.parameters, name) for name in wanted}}
 
 
 def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array]:
-    """The arrays of texts: whether the Jacoby rule held in the matches, and who played each game, for people: the
-    network, its version, its ply unless it is 0, and how it handles the cube."""
+    """The text arrays: whether the Jacoby rule holds in each match, and the players of each game: network, version, ply
+    unless it is 0, and cube model."""
     label, version, _ = open_seat("network", settings)
     player = f"{label} {version}" + (f" {settings['ply']}-ply" if settings["ply"] else "")
     words = [word.replace(":", " ") for word in str(settings["cube"]).split()]  # .mat files allow no colon in a name
@@ -308,13 +320,13 @@ def match_texts(settings: Settings, games: int, matches: int) -> dict[str, Array
 
 
 def match_places(parameters: CubefulParameters, games: Array) -> Array:
-    """int64[matches + 1]: where the games of each match begin; a money game is a match of its own."""
+    """int64[matches + 1]: the first game of each match; a money game is a match of its own."""
     first = np.arange(len(games)) if not parameters.length else np.flatnonzero(games[:, 1] == 1)
     return np.append(first, len(games))
 
 
 def play_cubeful_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Matches begin to end - 1, as a shard holds them. Money games are from 0-0 in sessions of SESSION_GAMES. Raises
+    """The arrays of a shard: matches begin to end - 1. Money games are from 0-0 in sessions of SESSION_GAMES. Raises
     WorkerError if the kernels of the worker differ."""
     chooser, rules = open_played(settings)
     sides, ply = sides_of(str(settings["cube"])), int(settings["ply"])

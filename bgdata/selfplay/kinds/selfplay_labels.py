@@ -1,4 +1,4 @@
-"""Positions of self-play with labels: the outcome of the game, or rescored by exact tables."""
+"""Positions of self-play labelled with the outcome of the game, or with exact chances from tables."""
 
 from __future__ import annotations
 

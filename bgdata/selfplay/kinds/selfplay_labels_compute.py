@@ -1,14 +1,13 @@
 """Labels positions of self-play with the outcomes of games, rescored by exact tables.
 
-The label of a position is the five chances that a network learns for it; without rescoring each is 0 or 1 by the
-outcome of the game. A position that a table covers gets the chances of the table. An earlier position gets those of the
-first covered position that its game reached, seen by its own side; this removes the luck of all later rolls. Games that
-reach no covered position keep their outcome. (Lc0 rescores its games of self-play in this way with endgame tablebases.)
+A label has the five chances of a position that a network learns. Without rescoring each is 0 or 1 by the outcome of the
+game. A position that a table covers gets the chances of the table. An earlier position gets those of the first covered
+position that its game reached, seen by its own side; this removes the luck of all later rolls. Games that reach no
+covered position keep their outcome. (Lc0 rescores its self-play games in this way with endgame tablebases.)
 
 A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later less the
-luck of the roll in between, since luck is 0 on average however it is measured. Going backwards from the end of a game,
-or from its first covered position, this gives every position an unbiased label without most of the noise of later
-rolls.
+luck of the roll in between, because luck is 0 on average for any evaluation. Going backwards from the end of a game, or
+from its first covered position, this gives every position an unbiased label without most of the noise of later rolls.
 """
 
 from __future__ import annotations
@@ -31,10 +30,13 @@ from bgdata.selfplay.kinds.selfplay_labels import SelfPlayLabelParameters
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation
 from bgdata.selfplay.splits import splits_of_games
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computed, Recheck, sample_text
+from bgdata.store.dataset import Build, Computed, Context, Recheck, sample_text
+from bgdata.store.handed import Settings
+from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
 
-SOURCES = ("outcome", "exact", "combined")  # numbered as `BearoffSource`
+SHARD_GAMES = 2000  # of one shard, of 7 MB
+SOURCES = ("outcome", "exact", "combined")  # in the order of `BearoffSource`
 _EXACT, _NONE = int(BearoffSource.EXACT), int(BearoffSource.NONE)
 
 
@@ -44,9 +46,11 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
     weighed_by = {"mean_square_change_covered": "covered"}  # noqa: RUF012 (never changed)
 
     def compute(self, build: Build[SelfPlayLabelParameters]) -> None:
-        games = np.asarray(build.items(build.parameters.games))
-        for name, values in label_games(build.parameters, build.inputs, games).items():
-            build.job.save(name, values)
+        parts = ranges(build.items(build.parameters.games), SHARD_GAMES)
+        work = work_of(build, f"{__name__}:label_shard", build.inputs)
+        shards = list(compute_shards(build.job, "games", work, parts))
+        for name in shards[0]:
+            build.job.save(name, np.concatenate([shard[name] for shard in shards]))
 
     def own_columns(self, found: Mapping[str, Array], _computed: Computed[SelfPlayLabelParameters]) -> dict[str, Any]:
         return {
@@ -65,22 +69,35 @@ class SelfPlayLabelsComputation(RowsComputation[SelfPlayLabelParameters]):
         return found | {"exact_equity_error_bound": error_bound(parameters.points, parameters.checkers)}
 
     def check_sample(self, recheck: Recheck[SelfPlayLabelParameters]) -> str:
-        """Label some games again, alone."""
+        """Label some games again."""
         parameters = recheck.parameters
         games = recheck.items(parameters.games)
+        check_corpus(recheck.inputs["games"])
         chosen = games.start + np.sort(recheck.generator.permutation(len(games))[: recheck.rows])
         places = np.flatnonzero(np.isin(recheck.table.array("games"), chosen))
         check_rows(recheck.table, places, label_games(parameters, recheck.inputs, chosen))
         return sample_text(len(chosen), len(games), "games")
 
 
+def label_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """Every declared array for the turns of games begin to end - 1."""
+    context = opened_once(open_labelling, settings)
+    return label_games(context.parameters, context.inputs, np.arange(begin, end))
+
+
+def open_labelling(settings: Settings) -> Context[SelfPlayLabelParameters]:
+    """What `label_shard` labels, and by what. Raises CorruptFileError."""
+    context = context_of(settings, SelfPlayLabelParameters)
+    check_corpus(context.inputs["games"])
+    return context
+
+
 def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table], games: Array) -> dict[str, Array]:
-    """Every declared array for the turns of ascending games. Raises CorruptFileError."""
+    """Every declared array for the turns of ascending games of a corpus that `check_corpus` has seen."""
     corpus, tables = inputs["games"], {role: table for role, table in inputs.items() if role != "games"}
-    check_corpus(corpus)
     bearoff = BearoffEvaluator(**tables)
     first_turns = np.asarray(corpus.array("first_turns"))
-    n_turns = (first_turns[1:] - first_turns[:-1])[games]
+    n_turns = first_turns[games + 1] - first_turns[games]
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(n_turns)])
     numbers, turns = np.repeat(games, n_turns), np.arange(offsets[-1]) - np.repeat(offsets[:-1], n_turns)
     rows = first_turns[numbers] + turns
@@ -103,7 +120,7 @@ def label_games(parameters: SelfPlayLabelParameters, inputs: Mapping[str, Table]
 
 
 def check_corpus(corpus: Table) -> None:
-    """Raise CorruptFileError for a corpus whose games and turns do not agree: kernels would read beyond its ends."""
+    """Raise CorruptFileError for a corpus whose games and turns disagree, on which kernels would read out of bounds."""
     first_turns, turns = np.asarray(corpus.array("first_turns")), len(corpus.array("turn_boards"))
     sizes = {name: len(corpus.array(name)) for name in ("outcomes", "begins", "turn_classes", "lucks")}
     games = len(first_turns) - 1
@@ -113,7 +130,7 @@ def check_corpus(corpus: Table) -> None:
 
 
 def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array:
-    """int8[n]: the source of the chances of the solved board of each row; undefined where there is none."""
+    """int8[n]: the source of the chances of the solved board of each row; undefined in rows without one."""
     covered = np.flatnonzero(solved == np.arange(len(solved)))
     sources = np.zeros(len(boards), np.int8)
     sources[covered] = bearoff.evaluate_many(boards[covered]).sources
@@ -123,15 +140,15 @@ def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array
 class Labels(NamedTuple):
     """One row for each turn, seen by the player on roll before the roll."""
 
-    points: Array  # int8[n] that it won in the end, -3 to 3
+    points: Array  # int8[n] won at the end of the game, -3 to 3
     chances: Array  # float32[n, 5] rescored
-    solved: Array  # int64[n] the row of the covered position that the label is from, -1 for the outcome
+    solved: Array  # int64[n] row of the covered position of the label, -1 for the outcome
 
 
 def rescored_labels(
     tables: BearoffArrays, outcomes: Array, begins: Array, offsets: Array, boards: Array, *, combined: bool = False
 ) -> Labels:
-    """Labels of int8[n, 26] boards before the roll, the rows of games in the form of `games.Corpus`.
+    """Labels of int8[n, 26] boards before the roll. Games have the rows of `games.Corpus`.
 
     A position is covered if the two-sided table has it, and with `combined` also if two one-sided distributions can be
     combined, which is an approximation. Labels are the same on any number of threads.
@@ -143,8 +160,8 @@ def rescored_labels(
 
 
 def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict[str, float]:
-    """How much of the variance of labels, of cubeless equities in points squared, rescoring removed: from the outcomes
-    float64[n], the chances, and the turns until a table covers the game, -1 for never."""
+    """How much of the variance of labels, in points of cubeless equity squared, rescoring removed: from float64[n]
+    outcomes, the chances, and the turns until a table covers the game, -1 for never."""
     after = cubeless_equities(chances).astype(np.float64)
     squares, is_covered = (after - before) ** 2, turns_later == 0
     found = {
@@ -153,7 +170,7 @@ def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict
         "covered": float(is_covered.sum()),
         "variance_before": float(before.var()),
         "variance_after": float(after.var()),
-        "mean_square_change": float(squares.mean()),  # the noise that is gone
+        "mean_square_change": float(squares.mean()),  # the removed noise
     }
     if is_covered.any():
         found["mean_square_change_covered"] = float(squares[is_covered].mean())
@@ -162,17 +179,17 @@ def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict
 
 
 def luck_adjusted_equities(labels: Labels, offsets: Array, lucks: Array) -> Array:
-    """float32[n]: cubeless equity of the player on roll before each roll, in points; game g has the rows offsets[g] to
+    """float32[n]: cubeless equity of the player on roll before each roll, in points; game g has rows offsets[g] to
     offsets[g + 1]. It is exact where a table covers the position, and NaN where the luck of the roll is unknown.
 
-    The value after a game's last turn is its outcome. Summed game by game, so a game is the same in any corpus.
+    The value after a game's last turn is its outcome. Games are summed separately, so a game is the same in any corpus.
     """
     is_covered = labels.solved == np.arange(len(labels.solved))
     rescored = cubeless_equities(labels.chances).astype(np.float64)
     adjusted = np.empty(len(lucks))
     ends, lengths = offsets[1:], np.diff(offsets)
     alive = np.flatnonzero(lengths)
-    later = -labels.points[ends[alive] - 1].astype(np.float64)  # as who would roll next sees it
+    later = -labels.points[ends[alive] - 1].astype(np.float64)  # seen by the player who would roll next
     for step in range(1, int(lengths.max(initial=0)) + 1):
         is_left = lengths[alive] >= step
         alive, later = alive[is_left], later[is_left]
@@ -196,7 +213,7 @@ def fill_labels(
     solved: Array,
 ) -> None:
     """Fills points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
-    boards[turn, slot], from the last to the first."""
+    boards[turn, slot], from last to first."""
     for game in prange(len(outcomes)):
         begin, end = offsets[game], offsets[game + 1]
         for turn in range(end - 1, begin - 1, -1):

@@ -1,4 +1,4 @@
-"""Positions to learn from: turns of games begun anywhere, labelled by looking ahead and by how the games went on."""
+"""Positions for training: turns of games begun anywhere, labelled by looking ahead and by the rest of the game."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from bgdata.store.parameters import VersionRef, number_text
 if TYPE_CHECKING:
     from bgdata.store.table import Table
 
-STARTS = (  # in the order of `selfplay.training_games.Start`, which imports kernels
+STARTS = (  # in the order of `selfplay.training_games.Start`, which would import kernels
     *("opening", "random-plays", "back-game", "ace-point", "containment", "blitz"),
     *("primes", "holding", "bear-in", "crashed", "anywhere", "doubtful"),
 )
 DOUBTFUL = STARTS[-1]
 MOST_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
-TURNS = 40  # of a game, about: set-ups are over sooner than games from the opening
+TURNS = 40  # of a game, roughly: games from set-ups are shorter than those from the opening
 
 
 @dataclass(frozen=True)
 class StartShare:
-    """A kind of start, and how many games begin so in proportion to the others, as in `back-game:3`."""
+    """A kind of start, and the relative number of games with it, such as `back-game:3`."""
 
     start: str
     share: float = 1.0
@@ -39,7 +39,7 @@ class StartShare:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The share of a text `START:SHARE`. Raises InvalidParameterError."""
+        """Parse `START:SHARE`. Raises InvalidParameterError."""
         start, _, share = text.partition(":")
         try:
             return cls(start, float(share or 1))
@@ -62,10 +62,10 @@ MIXED = (
 class TrainingGameParameters(NetworkChoice):
     """The network that plays and looks ahead, its tables, and the games.
 
-    `likely` plays of each roll are looked at, by PubEval's choice; 0 for all. `overlooked` is the share of
-    turns played without seeing half of the plays, so that games leave the beaten track.
-    `td_lambda` is how much of the label is from how the game went on: 0 for 1-ply chances, 1 for the outcome less all
-    luck. Games that begin as doubtful do so at positions of `doubts`, a version of training_games.
+    `likely` plays of each roll are considered, by PubEval's choice; 0 for all. `overlooked` is the share of turns
+    played without half of the plays, for more varied games. `td_lambda` is the weight of later turns in the label: 0
+    for 1-ply chances, 1 for the outcome less all luck. Doubtful games begin at positions of `doubts`, a version of
+    training_games.
     """
 
     name: str = "mixed"
@@ -74,7 +74,7 @@ class TrainingGameParameters(NetworkChoice):
     starts: tuple[StartShare, ...] = MIXED
     likely: int = 12
     overlooked: float = 0.1
-    td_lambda: float = 0.95  # sees twenty turns, with a fraction of the noise of outcomes
+    td_lambda: float = 0.95  # about twenty turns, with a fraction of the noise of outcomes
     doubts: VersionRef | None = None
 
 
@@ -82,7 +82,7 @@ class TrainingGames(Dataset[TrainingGameParameters]):
     """One row for each turn of each game, until the game is over or a bearoff table knows its chances."""
 
     name = "training_games"
-    revision = 3  # 3: the likely plays are looked at in races too
+    revision = 3  # 3: likely plays are considered in races too
     summary = "Positions to learn from: games begun anywhere, every turn labelled by looking ahead, free of luck."
     source = "Computed: TD(lambda) returns over 1-ply chances; see play.training_games"
     columns = (

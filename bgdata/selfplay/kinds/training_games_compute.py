@@ -19,17 +19,24 @@ from bgdata.kinds.column_values import (
 )
 from bgdata.kinds.rechecking import check_arrays, check_replayed
 from bgdata.selfplay.kinds.shared.games_compute import RowsComputation, counts_of
-from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, network_text, open_network, open_roller
+from bgdata.selfplay.kinds.shared.rollouts_compute import (
+    folders_of,
+    network_text,
+    open_network,
+    open_roller,
+    played_tables,
+)
 from bgdata.selfplay.kinds.training_games import STARTS, TrainingGameParameters
 from bgdata.selfplay.splits import SPLITS, game_hashes, splits_of_games
 from bgdata.selfplay.training_games import NO_POSITIONS, training_games
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, Recheck, sample_text
-from bgdata.store.job import Settings, Work, compute_shards, ranges
+from bgdata.store.handed import Settings, hand_on
+from bgdata.store.shards import Work, compute_shards, ranges
 from bgdata.store.table import Table
 
 SHARD_GAMES = 400  # some seconds of work on one core
-DOUBTED = 50  # one position of so many of a version is doubtful
+DOUBTED = 50  # one in so many positions of a version is doubtful
 MOST_REPLAYED = 50  # games that a verification plays again
 ROW_ARRAYS = (
     *("boards", "classes", "chances", "games", "turns", "starts"),
@@ -43,7 +50,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
     def compute(self, build: Build[TrainingGameParameters]) -> None:
         parameters, job = build.parameters, build.job
         settings = {**folders_of(build), "parameters": json.dumps(parameters.to_json())}
-        work = Work(f"{__name__}:play_shard", settings)
+        work = Work(f"{__name__}:play_shard", settings, handed=hand_on(played_tables(build)))
         shards = list(compute_shards(job, "games", work, ranges(build.items(parameters.games), SHARD_GAMES)))
         for name in ROW_ARRAYS:
             job.save(name, np.concatenate([shard[name] for shard in shards]))
@@ -82,16 +89,16 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
 
 
 def play_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The rows of games begin to end - 1, by array."""
+    """The arrays of games begin to end - 1."""
     parameters = TrainingGameParameters.from_manifest(json.loads(str(settings["parameters"])))
     doubts = doubtful_positions(Path(str(settings["doubts"]))) if parameters.doubts else None
     return play_and_label(open_network(settings), parameters, range(begin, end), doubts)
 
 
-@functools.lru_cache(1)  # a worker finds them once for all its shards
+@functools.lru_cache(1)  # once for all shards of a worker
 def doubtful_positions(folder: Path) -> Array:
-    """int8[n, 26]: the positions of a version of training games, for training, that 0-ply and 1-ply of their network
-    disagreed about most: one of DOUBTED, at least one."""
+    """int8[n, 26]: positions of the training split of a version about which 0-ply and 1-ply of their network differ
+    most: one of DOUBTED, at least one."""
     table = Table(folder)
     rows = np.flatnonzero(np.asarray(table.array("splits")) == SPLITS.index("train"))
     values = (np.asarray(table.array(f"{name}_equities")[rows]) for name in ("lookahead", "static"))
@@ -102,7 +109,7 @@ def doubtful_positions(folder: Path) -> Array:
 def play_and_label(
     player: NetworkPlayer, parameters: TrainingGameParameters, games: range, doubts: Array | None = None
 ) -> dict[str, Array]:
-    """The rows of some games, by array; `doubts` are the positions to begin at where a game begins as doubtful."""
+    """The arrays of some games; `doubts` are the positions where doubtful games begin."""
     starts, positions = starts_of(parameters, games), NO_POSITIONS
     if doubts is not None:
         hashes = game_hashes(parameters.seed, np.arange(games.start, games.stop))
@@ -126,8 +133,8 @@ def play_and_label(
 
 
 def starts_of(parameters: TrainingGameParameters, games: range) -> Array:
-    """int8[games]: the numbers of `Start`, in proportion to their shares: game g has the start at the place g x golden
-    ratio modulo 1 on the line of shares, so that any range of games has its part of each."""
+    """int8[games]: numbers of `Start`, in proportion to their shares. Game g has the start at g x golden ratio modulo 1
+    on the line of shares, so any range of games has each start in proportion."""
     places = (np.arange(games.start, games.stop) * 0.6180339887498949) % 1.0
     shares = np.cumsum([each.share for each in parameters.starts])
     numbers = np.array([STARTS.index(each.start) for each in parameters.starts], np.int8)

@@ -43,11 +43,8 @@ def pairs_with_empty(points: int, checkers: int) -> int:
 
 
 def legal_positions() -> int:
-    """Number of positions with 15 checkers a side.
-
-    One side holds m of the 24 points, with other checkers on the bar or off; the other side has the remaining points,
-    bar and off.
-    """
+    """Number of positions with 15 checkers a side. One side holds m of the 24 points, with other checkers on the bar or
+    off; the other side has the remaining points, bar and off."""
     return sum(comb(24, m) * comb(16, m + 1) * comb(40 - m, 15) for m in range(16))
 
 
@@ -99,10 +96,8 @@ def share_by_errors(loser: float, winner: float) -> float:
 
 
 def matches_without_hedging(chance: float, coin: float) -> float:
-    """Factor in the number of matches without luck adjustment (hedging), for the same accuracy.
-
-    It is the variance of a match over that of two coins.
-    """
+    """Factor in the number of matches without luck adjustment (hedging), for the same accuracy. It is the variance of a
+    match over that of two coins."""
     return chance * (1 - chance) / (2 * coin**2)
 
 

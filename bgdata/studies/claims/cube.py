@@ -45,10 +45,8 @@ def janowski_point(mean_win: float, mean_loss: float, index: float, name: str) -
 
 
 def jump_point(mean_win: float, mean_loss: float, volatility: float, method: str, name: str) -> float:
-    """Winning chance at a decision point of the jump model.
-
-    The method is `linear`, or the distribution of the jumps (normal or double-exponential) for a grid of 100.
-    """
+    """Winning chance at a decision point of the jump model. The method is `linear`, or the distribution of the jumps
+    (normal or double-exponential) for a grid of 100."""
     owner, field = POINTS[name]
     if method == LINEAR:
         return float(getattr(money_points(jump(volatility), mean_win, mean_loss, owner=owner), field))
@@ -88,10 +86,8 @@ def post_crawford_equity(away: int, gammon_rate: float, backgammon_rate: float) 
 
 
 def crawford_equity(away: int, gammon_chance: float, post_crawford: Sequence[float]) -> float:
-    """Equity of the leader in the Crawford game against a trailer `away`.
-
-    `post_crawford` are the leader's equities against 1-, 2-, ... away; each side wins a gammon with `gammon_chance`.
-    """
+    """Equity of the leader in the Crawford game against a trailer `away`. `post_crawford` are the leader's equities
+    against 1-, 2-, ... away; each side wins a gammon with `gammon_chance`."""
     trailer = [(1 - equity) / 2 for equity in post_crawford]
     return float(2 * crawford_row(trailer, 2 * gammon_chance)[away - 1] - 1)
 
@@ -145,10 +141,8 @@ def mwc_formula(equities: Sequence[float], chances: Sequence[float]) -> str:
 
 
 def equity_before_game(away: int, opponent_away: int, post_crawford: Sequence[float], gammon_rate: float) -> float:
-    """Equity before a game at a score, by Keith's algorithm from the leader's post-Crawford equities.
-
-    A score with 1-away means the Crawford game.
-    """
+    """Equity before a game at a score, by Keith's algorithm from the leader's post-Crawford equities. A score with
+    1-away means the Crawford game."""
     cells = table_by_keith(tuple(post_crawford), gammon_rate).cells
     return float(2 * cells[0, away, opponent_away] - 1)
 

@@ -229,10 +229,8 @@ def read_file(path: Path) -> Iterator[Claim]:
 
 
 def parse_claim(given: dict[str, Any], values: Mapping[str, Any], part: str, where: str) -> Claim:
-    """A claim from the fields of a group and the values of a row.
-
-    Values replace their names in braces; a value with the name of a field sets that field. Raises CorruptFileError.
-    """
+    """A claim from the fields of a group and the values of a row. Values replace their names in braces; a value with
+    the name of a field sets that field. Raises CorruptFileError."""
     for key in given:
         if key not in GIVEN:
             raise CorruptFileError(f"expected fields among {', '.join(GIVEN)} in {where}, got {key}")

@@ -63,10 +63,8 @@ class Judged(NamedTuple):
 
 
 def judge(claims: Sequence[Claim], tables: Mapping[str, Table], run: Run) -> Iterator[Judged]:
-    """Each claim with its answer and status, from tables by dataset/variant; `run` answers SQL over them.
-
-    Raises CorruptFileError for a query that cannot be answered.
-    """
+    """Each claim with its answer and status, from tables by dataset/variant; `run` answers SQL over them. Raises
+    CorruptFileError for a query that cannot be answered."""
     for claim in claims:
         missing = [wanted for wanted in (*claim.needs, *claim.wants) if not matching(wanted, tables)]
         if claim.query and missing:
@@ -95,11 +93,8 @@ def judge_record(claim: Claim, reason: str) -> Judged:
 
 
 def judge_answer(claim: Claim, found: Found, remark: str = "") -> Judged:
-    """An answered claim, with a remark on the answer.
-
-    It disagrees if the answer is outside the tolerance. It is open, without an answer, if the answer agrees but its
-    sample is too small.
-    """
+    """An answered claim, with a remark on the answer. It disagrees if the answer is outside the tolerance. It is open,
+    without an answer, if the answer agrees but its sample is too small."""
     # as printed, or from the number of games with the spread of ours
     by_games = found.error * sqrt(found.games / claim.published_games) if claim.published_games else None
     theirs = round_answer(claim.published_error if by_games is None else by_games)
@@ -125,10 +120,8 @@ def is_decidable(claim: Claim, answer: Answer) -> bool:
 
 
 def is_too_small(claim: Claim, found: Found) -> bool:
-    """Whether a sample is so small that nearly any answer would agree.
-
-    An answer that disagrees still counts, unless all its games ended alike, so that its error is unknown.
-    """
+    """Whether a sample is so small that nearly any answer would agree. An answer that disagrees still counts, unless
+    all its games ended alike, so that its error is unknown."""
     if claim.published_games:
         return 0 < found.games * COARSEST**2 < claim.published_games
     return 0 < COARSEST * claim.published_error < found.error
@@ -204,10 +197,8 @@ def judge_together(rows: Iterable[Mapping[str, Any]]) -> list[Together]:
 
 
 def chi_squared_tail(total: float, degrees: int) -> float:
-    """Chance that a sum of `degrees` squared standard normal numbers is at least `total`.
-
-    Abramowitz and Stegun, Handbook of Mathematical Functions, 26.4.4 and 26.4.5: a finite sum for whole degrees.
-    """
+    """Chance that a sum of `degrees` squared standard normal numbers is at least `total`. Abramowitz and Stegun,
+    Handbook of Mathematical Functions, 26.4.4 and 26.4.5: a finite sum for whole degrees."""
     tail, term = (erfc(sqrt(total / 2)), sqrt(2 * total / pi)) if degrees % 2 else (0.0, 1.0)
     for degree in range(2 + degrees % 2, degrees + 1, 2):
         if degree == 2:
@@ -242,11 +233,8 @@ def find_answer(claim: Claim, tables: Mapping[str, Table], run: Run) -> Found:
 
 
 def answer_with_bound(formula: Callable[..., Any], arguments: Sequence[Any]) -> Found:
-    """The answer of a formula, with the rounding error of its arguments.
-
-    Arguments in quotes are printed figures, each uncertain by half of its last digit. `bound` is their combined effect
-    on the answer, to first order.
-    """
+    """The answer of a formula, with the rounding error of its arguments. Arguments in quotes are printed figures, each
+    uncertain by half of its last digit. `bound` is their combined effect on the answer, to first order."""
     answer = formula(*(values_of(argument) for argument in arguments))
     moved = [formula(*changed) for changed in moved_arguments(arguments)]
     return Found(answer, bound=sum(abs(other - answer) for other in moved))

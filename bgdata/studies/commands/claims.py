@@ -100,10 +100,8 @@ SHOWN = (  # fields that --explain prints
 
 
 def register_rows(warehouse: Warehouse, *, is_recomputed: bool) -> list[Row]:
-    """Rows of the current register, or of a new one if `is_recomputed`, from everything in the warehouse.
-
-    Without a register, the claims that need no tables, and a line about what is missing. Raises the errors of building.
-    """
+    """Rows of the current register, or of a new one if `is_recomputed`, from everything in the warehouse. Without a
+    register, the claims that need no tables, and a line about what is missing. Raises the errors of building."""
     if is_recomputed:
         with progress_bars() as progress:
             complete = DATASET.complete(register.WHOLE, warehouse)

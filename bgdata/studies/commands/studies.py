@@ -25,7 +25,7 @@ from bgdata.cli.options import (
 from bgdata.cli.output import build_version, print_built, show_rows
 from bgdata.equity.cube_life import CUBES, NoIndex
 from bgdata.rows import EQUITY, LOSS, Column, Quantity, Row, table_lines
-from bgdata.selfplay.commands.selfplay import network_of
+from bgdata.selfplay.commands.selfplay import network_choice
 from bgdata.selfplay.kinds.shared.rollouts import NetworkChoice
 from bgdata.store.arrays import Array
 from bgdata.store.table import Table
@@ -85,12 +85,12 @@ def study(
       bgdata study jump --luck --plot jump.png
     """
     luck, plot, form = options["luck"], options["plot"], options["form"]
-    found = NetworkChoice(player_of(study)) if player is None else network_of(warehouse, player)
+    found = NetworkChoice(player_of(study)) if player is None else network_choice(warehouse, player)
     count = games if games is not None else LUCK_ADJUSTED_GAMES if luck else GAMES
     parameters = StudyParameters(
         found.network, found.network_version, study=study, games=count, seed=seed, with_luck=luck
     )
-    table = build_version(warehouse, STUDIES, parameters, executor=options["executor"], force=options["force"])
+    table = build_version(warehouse, STUDIES, parameters, force=options["force"])
     series = read_series(table)
     title = f"{NAMES[study]}: {count:,} games each, {table.folder}"
     lines = (line for length in sorted({key[0] for key in series}) for line in study_lines(series, length))
@@ -168,10 +168,8 @@ def title_of(length: int) -> str:
 
 
 def series_to_draw(study: str, series: Mapping[tuple[int, str], Series]) -> tuple[str, list[Series]]:
-    """(measure of the picture, its series by match length).
-
-    The measure is points, luck-adjusted if luck was measured, or the value of the cube if a model plays itself.
-    """
+    """(measure of the picture, its series by match length). The measure is points, luck-adjusted if luck was measured,
+    or the value of the cube if a model plays itself."""
     measures = {name for _, name in series}
     is_of_one = study.removeprefix(FIRST) == "statistics"
     wanted = ("mean_cube_value",) if is_of_one else (*LUCK_ADJUSTED, "points_per_match", "points_per_game")
@@ -281,10 +279,8 @@ LIVE_TAKE_POINT, LIVE_CASH_POINT = 0.2, 0.8
 
 
 def draw_cube_life(table: Table, path: Path) -> None:
-    """Draw for each cube the index by winning chance, and below it the distribution of the index.
-
-    Raises StorageError.
-    """
+    """Draw for each cube the index by winning chance, and below it the distribution of the index. Raises
+    StorageError."""
     wins, indexes = np.asarray(table.array("chances"))[..., 0].ravel(), np.asarray(table.array("indexes"))
     with new_figure(10.5, 5.4) as figure:
         panels = figure.subplots(2, 3, sharex="row", height_ratios=(2, 1))

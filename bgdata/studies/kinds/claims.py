@@ -83,10 +83,8 @@ ROW_BYTES = 1000  # of a claim with explanation and query, stored twice
 
 @dataclass(frozen=True)
 class ClaimsParameters(Parameters):
-    """The parts of the register (all if empty), the digest of the definitions, and sources.
-
-    Sources are optional versions that some claims use, `KIND/VARIANT/VERSION`, sorted. Default variants are inputs.
-    """
+    """The parts of the register (all if empty), the digest of the definitions, and sources. Sources are optional
+    versions that some claims use, `KIND/VARIANT/VERSION`, sorted. Default variants are inputs."""
 
     parts: tuple[str, ...] = ()
     definitions: str = definitions_digest()

@@ -32,11 +32,11 @@ from bgdata.training.supervised.parts import (
     arms_of,
     contact_examples,
     errors_of,
+    integer_inputs,
     new_part_networks,
     part_equities,
     part_examples,
     rounded_parts,
-    whole_inputs,
 )
 from bgdata.training.supervised.run import FEED_BATCH_ROWS
 
@@ -162,10 +162,8 @@ def validation_examples(context: Context[ContactPartsParameters]) -> Examples:
 
 
 def measures_of(context: Context[ContactPartsParameters]) -> tuple[Measure, Measure]:
-    """(labels, reference positions) of the validation split, to measure networks on.
-
-    Raises UsageError without labels of contact positions.
-    """
+    """(labels, reference positions) of the validation split, to measure networks on. Raises UsageError without labels
+    of contact positions."""
     labels, table = validation_examples(context), context.inputs["reference"]
     rows = np.flatnonzero(
         (table.array("themes") < len(CONTACT_THEMES)) & (table.array("splits") == SPLITS.index("validation"))
@@ -208,7 +206,7 @@ def kept_of(errors: ErrorSummary) -> tuple[float, float, float]:
 def measure_arms(networks: Networks, arms: list[Arm], measures: tuple[Measure, Measure]) -> list[ErrorSummary]:
     """The errors of each group, in the order of `groups_of`."""
     found, first = [], 0
-    prepared = [(each, whole_inputs(each.boards), position_themes(each.boards)) for each in measures]
+    prepared = [(each, integer_inputs(each.boards), position_themes(each.boards)) for each in measures]
     for arm in arms:
         for measure, values, themes in prepared:
             parts = arm.parts(measure.boards, values)

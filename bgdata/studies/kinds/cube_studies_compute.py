@@ -11,11 +11,12 @@ import pyarrow as pa
 from bgdata.errors import BgdataError, CheckFailedError, CheckSkippedError
 from bgdata.kinds.column_values import text_arrays, text_column
 from bgdata.selfplay.kinds.cubeful_selfplay import sides_of
-from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played
+from bgdata.selfplay.kinds.shared.rollouts_compute import folders_of, open_played, played_tables
 from bgdata.selfplay.series import CubefulResults, cubeful_results
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
-from bgdata.store.job import Settings, Work, compute_shards
+from bgdata.store.handed import Settings, hand_on
+from bgdata.store.shards import Work, compute_shards
 from bgdata.studies.kinds.cube_studies import (
     LUCK_ADJUSTED,
     MATCH_MEASURES,
@@ -35,8 +36,9 @@ class CubeStudiesComputation(Computation[StudyParameters]):
     def compute(self, build: Build[StudyParameters]) -> None:
         parameters, job = build.parameters, build.job
         settings = settings_of(parameters, folders_of(build))
+        work = Work(f"{__name__}:play_study", settings, handed=hand_on(played_tables(build)))
         parts = shard_ranges(parameters)
-        shards = compute_shards(job, "games", Work(f"{__name__}:play_study", settings), parts)
+        shards = compute_shards(job, "games", work, parts)
         sums: list[Array] = [np.zeros((len(measures_of(parameters, arm)), 2), np.int64) for arm in parameters.arms()]
         for part, shard in zip(parts, shards, strict=True):
             sums[part.start // parameters.games] += shard["sums"]

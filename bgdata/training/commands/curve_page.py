@@ -1,7 +1,7 @@
-"""`bgdata train plot --page`: how a network learned, as one HTML file that needs nothing else.
+"""`bgdata train plot --page`: the learning curve of a network as one self-contained HTML file.
 
 The file has no scripts and loads nothing: charts are inline SVG, colours follow the reader's choice of light or dark,
-and every number that is drawn is in a table too.
+and every drawn number is in a table too.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from bgdata.store.table import Table
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch
 from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
-from bgdata.training.rows import curve_charts, headline, how_learned, kind_of
+from bgdata.training.rows import curve_charts, describe_training, headline, kind_of
 from bgdata.warehouse import Warehouse
 
-_LEAVE_OUT = ("name", "start", "labels", "guard")  # of the recipe: these have sections of their own
+_LEAVE_OUT = ("name", "start", "labels", "guard")  # parts of the recipe with their own sections
 _NOT_HERE = "not in this warehouse"
 
 
 def write_page(table: Table, warehouse: Warehouse, path: Path) -> None:
-    """Write the page of a network of any kind; its lineage is looked up in the warehouse. Raises StorageError."""
+    """Write the page of a network; its lineage is looked up in the warehouse. Raises StorageError."""
     manifest, kind = table.manifest, kind_of(table.manifest)
     curve = np.asarray(table.array("curve"))
     parameters = kind.parameters.from_manifest(manifest.parameters)
@@ -94,7 +94,7 @@ def _recipe_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
 
 
 def _version_rows(manifest: Manifest) -> Iterator[Sequence[str]]:
-    """Which version this is, and what it was made by."""
+    """The name of the version, its digest, and the software that made it."""
     software = ", ".join(f"{name} {version}" for name, version in sorted(manifest.software.items()))
     yield ("", "")
     yield from {
@@ -118,13 +118,13 @@ def _cell(value: object) -> str:
 
 
 def _lineage_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[Sequence[str]]:
-    """The network itself, the one that it started from, and so on, as far as they are in the warehouse."""
+    """The network, the one that it started from, and so on, until one is missing from the warehouse."""
     yield ("network", "learned", "points per game", "standard error")
     name = f"{manifest.dataset}/{manifest.variant}/{manifest.version}"
     while True:
         statistics = manifest.statistics
         points, error = f"{statistics['points_per_game']:+.3f}", f"{statistics['standard_error']:.3f}"
-        yield (name, how_learned(manifest), points, error)
+        yield (name, describe_training(manifest), points, error)
         place: VersionRef | None = kind_of(manifest).parameters.from_manifest(manifest.parameters).start
         if place is None:
             return
@@ -137,8 +137,8 @@ def _lineage_rows(warehouse: Warehouse, manifest: Manifest) -> Iterator[Sequence
 
 
 def _find_version(warehouse: Warehouse, place: VersionRef) -> Table:
-    """The version of this name, which for networks may be one that comes with the package; without a version, the
-    current one of the variant. Raises MissingTableError."""
+    """The version of this name, for networks also one of the package; without a version, the current one of the
+    variant. Raises MissingTableError."""
     from bgdata.evaluation.networks.player import find_network
 
     if place.kind in NETWORK_KINDS:
@@ -149,7 +149,7 @@ def _find_version(warehouse: Warehouse, place: VersionRef) -> Table:
 
 
 def _label_rows(warehouse: Warehouse, recipe: SupervisedParameters) -> Iterator[Sequence[str]]:
-    """A heading, and a row for each version of labels, and for each benchmark whose positions were left out."""
+    """A heading, and a row for each version of labels and for each benchmark whose positions were left out."""
     yield ("version", "rows", "share of what is learned", "digest")
     total, places = sum(labels.weight for labels in recipe.labels), list[tuple[VersionRef, str]]()
     for labels in recipe.labels:

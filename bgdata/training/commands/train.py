@@ -122,7 +122,7 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
     default=GameParameters.overlooked,
     show_default=True,
     metavar="SHARE",
-    help="Share of turns played without seeing half of the plays.",
+    help="Share of turns played without considering half of the plays.",
 )
 @click.option(
     "--td-lambda",
@@ -138,12 +138,12 @@ def td(warehouse: Warehouse, /, name: str, start: str, force: bool, form: str, *
 @click.pass_obj
 def games(
     warehouse: Warehouse, /, name: str, network: str, starts: tuple[StartShare, ...], doubts: VersionRef | None,
-    executor: str, force: bool, form: str, **recipe: Any,
+    force: bool, form: str, **recipe: Any,
 ) -> None:  # fmt: skip
-    """Play games to learn from, begun anywhere.
+    """Play games for training, begun anywhere.
 
-    A network plays both sides, and looks at all 21 rolls before every turn. Games begin at the opening, after random
-    plays, or in positions set up by rule, such as back games, which self-play hardly ever reaches. The result is
+    A network plays both sides, and evaluates all 21 rolls before every turn. Games begin at the opening, after random
+    plays, or in positions set up by rule, such as back games, which self-play rarely reaches. The result is
     training_games/NAME-..., labels for `bgdata train sl`: the chances of every turn at 1-ply, and what the rest of the
     game adds to them. The games of a seed are the same from any executor and any number of threads. A stopped command,
     run again, plays only the missing games.
@@ -159,7 +159,7 @@ def games(
     network_choice = network_parameters(warehouse, network)
     place = doubts and network_ref(warehouse, warehouse.open_reference(str(doubts)))
     parameters = GameParameters(name=name, starts=starts or MIXED, doubts=place, **network_choice, **recipe)
-    table = build_version(warehouse, GAMES, parameters, executor=executor, force=force)
+    table = build_version(warehouse, GAMES, parameters, force=force)
     change = table.manifest.statistics["rms_change_from_static"]
     print_built(table, [f"labels are {change:.4f} points from 0-ply (root mean square)"], form)
 
@@ -245,7 +245,7 @@ def sl(
     """
     from bgdata.training.steps import chosen_parameters
 
-    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe)
+    parameters = chosen_parameters(warehouse, name, labels, start, guard, recipe, anew=force)
     table = build_version(warehouse, SUPERVISED, parameters, force=force)
     statistics, curve = table.manifest.statistics, table.array("curve")
     before, after = (
@@ -271,14 +271,14 @@ def sl(
 @options.format_option
 @click.pass_obj
 def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: str, **recipe: Any) -> None:
-    """Train networks told whose turn it is, rightly and wrongly.
+    """Train networks with and without the turn as input.
 
     Three networks that see the whole game from one side learn by TD(0) from their own games, at a constant learning
-    rate. Two have inputs that say whose turn it is. In the evaluation after a play, towards which they learn, one is
-    told that the dice are still with the player who has just played ("dice kept"), the other that they are passed on
-    ("dice passed"). The third has no such inputs. The command prints what each says of the starting position as it
-    learns: the chances of whoever has the dice, the mean of both sides. The table is `turn_input`. A stopped command,
-    run again, resumes from its last checkpoint; the result is the same on any number of threads.
+    rate. Two have inputs for whose turn it is. In the evaluation after a play, towards which they learn, one gives the
+    turn to the player who has just moved ("dice kept"), the other to the opponent ("dice passed"). The third has no
+    such inputs. The command prints the chances of each network at the starting position as it learns, for the player
+    with the dice, as the mean of both sides. The table is `turn_input`. A stopped command, run again, resumes from its
+    last checkpoint; the result is the same on any number of threads.
 
     \b
       bgdata train turn-input --plot turn.png
@@ -290,7 +290,7 @@ def turn_input(warehouse: Warehouse, /, plot: Path | None, force: bool, form: st
     rows = list(_curve_rows(games, curve))
     show_rows(rows, form, [str(table.folder), *_curve_lines(games, rows)])
     if plot is not None:
-        _draw_curves(table, games, plot)
+        _write_picture(table, games, plot)
 
 
 def _curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
@@ -308,7 +308,7 @@ def _curve_lines(games: list[int], rows: list[Row]) -> Iterator[str]:
 
 
 def _curve_rows(games: list[int], curve: Array) -> Iterator[Row]:
-    """One row for each arm and number of games, with the numbers of the table."""
+    """One row for each arm and number of games, with the columns of the table."""
     single = [column.type == "FLOAT" for column in FIGURES]
     rounded = np.where(single, curve.astype(np.float32), curve).tolist()
     for arm, rows in zip(ARMS, rounded, strict=True):
@@ -316,8 +316,8 @@ def _curve_rows(games: list[int], curve: Array) -> Iterator[Row]:
             yield {"arm": arm, "games": count, **dict(zip(FIGURE_NAMES, figures, strict=True))}
 
 
-def _draw_curves(table: Table, games: list[int], path: Path) -> None:
-    """Write a picture of each shown chance by games, a line for each arm. Raises StorageError."""
+def _write_picture(table: Table, games: list[int], path: Path) -> None:
+    """Write a picture of each chance by games, with a line for each arm. Raises StorageError."""
     curve = table.array("curve")
     with new_figure(10.5, 3.3) as figure:
         panels = figure.subplots(1, len(SHOWN), sharey=True)

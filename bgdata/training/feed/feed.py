@@ -1,17 +1,19 @@
 """Batches of positions with their chances, in an order that depends on the seed and the epoch alone.
 
-Every version is read once when a feed is opened, block by block, to count the rows of the split and to check all
-targets; after that a pool of blocks is in memory at a time. With one source of rows, an epoch ends when each row has
-been seen once. Several sources, by weights or by classes, have fixed shares of every batch, and an epoch ends when all
-rows have been seen; sources that are exhausted earlier start again in another order.
+Opening a feed counts the rows of the split, or finds them counted; rows are read, and checked, by pools of some hundred
+thousand that are in memory one at a time. With one source of rows, an epoch ends when each row has been seen once.
+Several sources, by weights or by classes, have fixed shares of every batch, and an epoch ends when all rows have been
+seen; sources that are exhausted earlier start again in another order. Several processes that learn together get the
+batches of an epoch in turn, all of them as many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
-from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,30 +27,32 @@ from bgdata.game.classes import PositionClass
 from bgdata.kernel import threads
 from bgdata.selfplay.splits import SPLITS
 from bgdata.store.versions import Versions
+from bgdata.training.feed.counts import Counts, block_counts
 from bgdata.training.feed.rows import (
-    FILE_CLASSES,
+    COUNTED,
+    GUARDED,
     Batch,
     Choice,
     Guard,
     LabelledRows,
-    Span,
-    Stream,
     benchmark_versions,
-    join_rows,
+    games_of,
     labelled_versions,
     open_version,
-    random_order,
     splits_of,
 )
+from bgdata.training.feed.stream import Size, Stream, join_rows, random_order
 
 if TYPE_CHECKING:
     from bgdata.training.feed.torch import TorchBatches
 
-FORMAT = 1  # raised when the same recipe would give other batches
-BLOCK_ROWS = 245_760  # as the row groups of Parquet files: what is read at once
-POOL_BLOCKS = 4  # that are shuffled together: 47 MB
+FORMAT = 2  # raised when the same recipe would give other batches
+# by format: the rows of a block, the blocks of a pool, and the format. Those of 1 were whole blocks in random order, by
+# which a version could be any share of a batch: networks that learned so are trained again as they were.
+ORDERS = {1: (245_760, 4, 1), FORMAT: (1_024, 960, FORMAT)}
 MIX = 1 << 32  # in the place of a stream's number: the order inside a batch
 CLASSES = {entry.name.lower(): entry for entry in (PositionClass.CONTACT, PositionClass.CRASHED, PositionClass.RACE)}
+UNEVEN = ("drop", "fill")  # what happens to the end of an epoch that does not go evenly into the processes
 
 
 class Place(NamedTuple):
@@ -74,8 +78,8 @@ class FeedRecipe:
     features: str  # such as tesauro-196@1, empty for boards alone
     strata: Mapping[str, float]
     benchmarks: Mapping[str, str] | None
-    block_rows: int = BLOCK_ROWS
-    pool_blocks: int = POOL_BLOCKS
+    block_rows: int = ORDERS[FORMAT][0]
+    pool_blocks: int = ORDERS[FORMAT][1]
     format: int = FORMAT
 
     def check(self) -> None:
@@ -89,6 +93,8 @@ class FeedRecipe:
         for name in ("batch_size", "block_rows", "pool_blocks"):
             if not 1 <= getattr(self, name) < 1 << 31:
                 raise UsageError(f"expected a {name} of at least 1, got {getattr(self, name)}")
+        if self.format not in ORDERS:
+            raise UsageError(f"expected a feed of format {' or '.join(map(str, ORDERS))}, got format {self.format}")
         for name in self.strata:
             if name not in CLASSES:
                 raise UsageError(f"expected strata among {', '.join(CLASSES)}, got {name}")
@@ -118,8 +124,6 @@ class FeedRecipe:
         """The recipe of a record. Raises UsageError for anything else, or a record of another format."""
         if not isinstance(values, Mapping) or set(values) != {field.name for field in fields(cls)}:
             raise UsageError(f"expected the record of a feed of format {FORMAT}, got {values!r:.80}")
-        if values["format"] != FORMAT:
-            raise UsageError(f"expected the record of a feed of format {FORMAT}, got format {values['format']}")
         recipe = cls(**values)
         recipe.check()
         return recipe
@@ -133,6 +137,11 @@ def parse_place(recipe: FeedRecipe, state: Mapping[str, Any]) -> Place:
     own, given = recipe.record(), state["feed"]
     if not isinstance(given, Mapping):
         raise UsageError(f"expected the record of a feed in the state, got {given!r:.80}")
+    if given.get("format") != recipe.format:
+        raise UsageError(
+            f"expected the state of a feed of format {recipe.format}, got format {given.get('format')}, whose batches "
+            "came in another order; try: begin an epoch without a state"
+        )
     for name, value in own.items():
         if given.get(name) != value:
             raise UsageError(f"expected the state of a feed with {name} {value}, got one with {given.get(name)}")
@@ -156,10 +165,10 @@ def share_out(total: int, weights: Sequence[float | Fraction]) -> list[int]:
 
 class Feed:
     """The batches of a recipe, from a place on, for `epochs` epochs, or without end for None. A feed can be sent to
-    other processes.
+    other processes, with what was counted when it was opened.
 
-    Opening it reads every version once. Raises MissingTableError for versions that are gone, CheckFailedError for
-    targets that are not chances, and UsageError for a split without rows or batches too small for their shares.
+    Raises MissingTableError for versions that are gone, and UsageError for a split without rows or batches too small
+    for their shares; batches raise CheckFailedError for targets that are not chances.
     """
 
     def __init__(
@@ -175,20 +184,29 @@ class Feed:
             raise UsageError(f"expected at least 1 epoch, got {epochs}")
         recipe.check()
         self.recipe, self.begin, self.epochs = recipe, begin, epochs
-        self._opened = partial(Feed, warehouse, recipe, begin=begin, epochs=epochs, from_parquet=from_parquet)
+        self.rank, self.ranks, self.uneven = 0, 1, UNEVEN[0]
         digests = {name: digest for source in recipe.sources.values() for name, digest in source["versions"].items()}
         self.versions = tuple(sorted(digests))
         tables = [open_version(warehouse, name, digests[name]) for name in self.versions]
+        # what a reader should know of the rows: versions of the same games, of which positions come more than once
+        games = [games_of(warehouse, table) for table in tables]
+        self.notes = tuple(
+            f"{self.versions[one]} and {self.versions[other]} are of the same games: {games[one]}"
+            for one, other in combinations(range(len(games)), 2)
+            if games[one] and games[one] == games[other]
+        )
         self._rows = [LabelledRows(table, splits_of(warehouse, table), from_parquet) for table in tables]
         guarded = None if recipe.benchmarks is None else recipe.benchmarks.items()
         guard = None if guarded is None else Guard(open_version(warehouse, *version) for version in guarded)
         self._choice = Choice(SPLITS.index(recipe.split), guard)
-        spans = [span for version, rows in enumerate(self._rows) for span in self._count(version, rows)]
+        counts = [block_counts(rows, guard, recipe.block_rows)[:, self._choice.split] for rows in self._rows]
+        total = sum((each.sum(axis=0, dtype=np.int64) for each in counts), np.zeros(GUARDED + 1, np.int64))
         # rows of the split that the guard leaves out: positions of benchmarks, as seen by either side
-        self.guarded = sum(span.guarded for span in spans)
+        self.guarded = int(total[GUARDED])
         # int64[class]: rows of each class, as gnubg's files number them, that an epoch may see
-        self.class_counts = sum((span.by_class for span in spans), np.zeros(len(FILE_CLASSES), np.int64))
-        streams = self._open_streams(spans)
+        self.class_counts = np.zeros(max(COUNTED) + 1, np.int64)
+        self.class_counts[list(COUNTED)] = total[:GUARDED]
+        streams = self._open_streams(counts)
         self._streams = [stream for stream, _ in streams]
         # rows that an epoch sees at least once: those of the split that the guard does not leave out
         self.row_count = sum(stream.count for stream in self._streams)
@@ -200,38 +218,58 @@ class Feed:
         if begin.batch >= len(self):
             raise UsageError(f"expected a batch below {len(self)} in the state, got {begin.batch}")
 
-    def __reduce__(self) -> tuple[partial[Feed], tuple[()]]:
-        """Another process opens the feed again."""
-        return self._opened, ()
-
     def __len__(self) -> int:
-        """Number of batches in an epoch."""
-        return max(-(-stream.count // share) for stream, share in zip(self._streams, self._shares, strict=True))
+        """Number of batches in an epoch, of this process where several share them."""
+        return self._steps(0)
 
     def __iter__(self) -> Iterator[Batch]:
-        """All batches from the beginning of the feed."""
+        """All batches of this process from the beginning of the feed."""
         return self.part(0, 1)
 
     def __repr__(self) -> str:
         guard = f"{self.guarded:,} left out for benchmarks" if self.recipe.benchmarks else "no benchmark to guard"
-        return f"Feed({', '.join(self.versions)}: {self.row_count:,} rows of {self.recipe.split}, {guard})"
+        rank = f", rank {self.rank} of {self.ranks}" if self.ranks > 1 else ""
+        return f"Feed({', '.join(self.versions)}: {self.row_count:,} rows of {self.recipe.split}, {guard}{rank})"
+
+    def share(self, rank: int, ranks: int, uneven: str = "drop") -> Feed:
+        """The part of process number `rank` (from 0) of several that learn together, each of which opens the same feed:
+        every `ranks`-th batch, and in each epoch as many as every other process, all of full size.
+
+        What does not go evenly into the processes at the end of an epoch is left out (`drop`), or filled up with rows
+        of another round of the same epoch (`fill`). Raises UsageError, also for fewer batches than processes.
+        """
+        if not 0 <= rank < ranks:
+            raise UsageError(f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}")
+        if uneven not in UNEVEN:
+            raise UsageError(f"expected uneven {' or '.join(UNEVEN)}, got {uneven}")
+        part = copy(self)
+        part.rank, part.ranks, part.uneven = rank, ranks, uneven
+        if not len(part):
+            raise UsageError(
+                f"expected a full batch for each of {ranks} ranks in an epoch of {self.row_count:,} rows, got a "
+                f"batch_size of {self.recipe.batch_size}; try: uneven='fill'"
+            )
+        return part
 
     def part(self, first: int, step: int) -> Iterator[Batch]:
-        """The batches number first, first + step, ... of the feed, counted from 0: the part of one worker."""
-        size = len(self)
-        place, end = self.begin.epoch * size + self.begin.batch, None if self.epochs is None else self.epochs * size
-        place += first
-        while end is None or place < end:
-            yield self.batch(*divmod(place, size))
-            place += step
+        """The batches number first, first + step, ... of this process, counted from 0: the part of one worker."""
+        epoch, number = self.begin.epoch, first
+        while self.epochs is None or epoch < self.epochs:
+            start = self._start(epoch)
+            steps = self._steps(start)
+            while number < steps:
+                yield self.batch(epoch, start + number * self.ranks + self.rank)
+                number += step
+            number, epoch = number - steps, epoch + 1
 
     def batch(self, epoch: int, number: int) -> Batch:
-        """A batch of an epoch, both numbered from 0. A single stream ends with the epoch; several streams start
-        again."""
+        """A batch of an epoch, both numbered from 0. A single stream ends with the epoch; several streams, and one that
+        is filled up, start again."""
         size = self.recipe.batch_size
         if len(self._streams) == 1:
-            stream = self._streams[0]
-            rows = stream.read(epoch, number * size, min((number + 1) * size, stream.count))
+            stream, end = self._streams[0], (number + 1) * size
+            is_filled = self.ranks > 1 and self.uneven == "fill"
+            rows = stream.read(epoch, number * size, end if is_filled else min(end, stream.count))
         else:
             shares = zip(self._streams, self._shares, strict=True)
             found = join_rows([stream.read(epoch, number * share, (number + 1) * share) for stream, share in shares])
@@ -240,36 +278,51 @@ class Feed:
         if input_set is not None:
             with threads(1):  # a batch is too small to wait for threads that a learner keeps busy
                 features = np.multiply(encode(input_set, rows.boards), np.float32(1 / UNIT), dtype=np.float32)
-        return Batch(rows.boards, features, *rows[1:], epoch, number)
+        return Batch(rows.boards, features, *rows[1:], epoch, number, self._after(epoch, number))
 
     def state_after(self, batch: Batch) -> dict[str, Any]:
-        """The state after a batch, as JSON of some kilobytes; `Versions.batches` continues from it as `state`."""
-        place = Place(*divmod(batch.epoch * len(self) + batch.number + 1, len(self)))
-        return {"feed": self.recipe.record(), "epoch": place.epoch, "batch": place.batch}
+        """The state after a batch, as JSON of some kilobytes; `Versions.batches` continues from it as `state`. Where
+        processes share the feed, it is the same for the batches that they have at a time, and any number of processes
+        may continue from it."""
+        epoch, number = batch.after
+        return {"feed": self.recipe.record(), "epoch": int(epoch), "batch": int(number)}
 
     def seen(self, last: Batch, begin: Place = Place(0, 0)) -> dict[str, Any]:  # noqa: B008
         """A record of exactly which rows a run has seen, from the first batch (or `begin`) to the last, for its
-        manifest: the recipe and two places, as JSON of some kilobytes. `listed_rows` lists the rows again."""
+        manifest: the recipe and two places, as JSON of some kilobytes. `listed_rows` lists the rows again. Where
+        processes share the feed, it is of all of them."""
         after = self.state_after(last)
-        return {"feed": after["feed"], "begin": list(begin), "end": [after["epoch"], after["batch"]]}
+        shared = {"ranks": self.ranks, "uneven": self.uneven} if self.ranks > 1 else {}
+        return {"feed": after["feed"], "begin": list(begin), "end": [after["epoch"], after["batch"]], **shared}
 
-    def torch(self, rank: int = 0, ranks: int = 1) -> TorchBatches:
-        """An IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`. `rank` of
-        `ranks` training processes gets every `ranks`-th batch."""
+    def torch(self, rank: int = 0, ranks: int = 1, uneven: str = "drop") -> TorchBatches:
+        """An IterableDataset of whole batches, for `DataLoader(..., batch_size=None)`; see `feed.torch`. With `rank`
+        and `ranks`, of what `share` gives."""
         from bgdata.training.feed.torch import TorchBatches
 
-        return TorchBatches(self, rank, ranks)
+        return TorchBatches(self if (rank, ranks) == (0, 1) else self.share(rank, ranks, uneven))
 
-    def _count(self, version: int, rows: LabelledRows) -> Iterator[Span]:
-        for begin in range(0, len(rows), self.recipe.block_rows):
-            end = min(begin + self.recipe.block_rows, len(rows))
-            block = rows.read(begin, end)
-            rows.check(block, begin)
-            is_chosen, guarded = rows.choose(block, begin, self._choice)
-            classes = FILE_CLASSES[block.classes[is_chosen]]
-            yield Span(version, begin, end, np.bincount(classes, minlength=len(FILE_CLASSES)), guarded)
+    def _start(self, epoch: int) -> int:
+        """The first batch of an epoch."""
+        return self.begin.batch if epoch == self.begin.epoch else 0
 
-    def _open_streams(self, counted: Sequence[Span]) -> list[tuple[Stream, Fraction]]:
+    def _steps(self, start: int) -> int:
+        """How often every process gets a batch in an epoch, from a batch on."""
+        shares = list(zip(self._streams, self._shares, strict=True))
+        batches = max(-(-stream.count // share) for stream, share in shares)
+        if self.ranks > 1 and self.uneven == "drop":
+            if len(shares) == 1:  # without one that is not full
+                batches = self._streams[0].count // self._shares[0]
+            return max(batches - start, 0) // self.ranks
+        return -(-max(batches - start, 0) // self.ranks)
+
+    def _after(self, epoch: int, number: int) -> Place:
+        """Where all processes go on once each has had its batch."""
+        start = self._start(epoch)
+        step = (number - start) // self.ranks + 1
+        return Place(epoch, start + step * self.ranks) if step < self._steps(start) else Place(epoch + 1, 0)
+
+    def _open_streams(self, counts: Sequence[Counts]) -> list[tuple[Stream, Fraction]]:
         """The streams and their weights, by name, whatever the order in which they were given.
 
         A source that lacks a class leaves its part of that class to the others. Raises UsageError for the first source
@@ -279,7 +332,7 @@ class Feed:
         names, sources = zip(*sorted(self.recipe.sources.items()), strict=True)
         for number, (stratum, share) in enumerate(sorted((self.recipe.strata or {"": 1}).items())):
             opened = [
-                self._open_stream(source["versions"], stratum, counted, number * len(sources) + n)
+                self._open_stream(source["versions"], stratum, counts, number * len(sources) + n)
                 for n, source in enumerate(sources)
             ]
             weighted = zip(opened, (Fraction(source["weight"]) for source in sources), strict=True)
@@ -293,15 +346,16 @@ class Feed:
             streams += [(stream, Fraction(share) * weight / whole) for stream, weight in found]
         return streams
 
-    def _open_stream(self, names: Collection[str], stratum: str, counted: Sequence[Span], number: int) -> Stream:
-        position_class = int(CLASSES[stratum]) if stratum else None
-        spans = [
-            span._replace(taken=int(span.by_class[position_class] if stratum else span.by_class.sum()))
-            for span in counted
-            if self.versions[span.version] in names
-        ]
-        choice = self._choice._replace(position_class=position_class)
-        return Stream(self._rows, spans, choice, (self.recipe.seed, number), self.recipe.pool_blocks)
+    def _open_stream(self, names: Collection[str], stratum: str, counts: Sequence[Counts], number: int) -> Stream:
+        place = COUNTED.index(CLASSES[stratum]) if stratum else -1
+        taken = {
+            version: counts[version][:, place] if stratum else counts[version][:, :GUARDED].sum(axis=1)
+            for version, name in enumerate(self.versions)
+            if name in names
+        }
+        recipe = self.recipe
+        size = Size(recipe.block_rows, recipe.pool_blocks, recipe.format > 1)
+        return Stream(self._rows, taken, self._choice._replace(place=place), (recipe.seed, number), size)
 
 
 def open_feed(
@@ -336,15 +390,18 @@ def open_feed(
 def listed_rows(warehouse: Versions, seen: Mapping[str, Any]) -> Iterator[dict[str, NDArray[np.int64]]]:
     """The rows of each batch that a run has seen, in order, from a record of `Feed.seen`: row numbers by version.
     Raises UsageError for any other record, and what opening the feed raises."""
-    if not isinstance(seen, Mapping) or set(seen) != {"feed", "begin", "end"}:
+    named = {"feed", "begin", "end"}
+    if not isinstance(seen, Mapping) or set(seen) not in (named, named | {"ranks", "uneven"}):
         raise UsageError(f"expected a record with feed, begin and end, got {seen!r:.80}")
     recipe, begin, end = FeedRecipe.from_record(seen["feed"]), Place(*seen["begin"]), Place(*seen["end"])
     feed = Feed(warehouse, replace(recipe, features=""), begin=begin, epochs=None)
-    for batch in feed:
-        if (batch.epoch, batch.number) >= end:
+    feed = feed.share(0, seen.get("ranks", 1), seen.get("uneven", "drop"))
+    for first in feed:
+        if (first.epoch, first.number) >= end:
             return
-        yield {
-            name: batch.rows[batch.versions == number]
-            for number, name in enumerate(feed.versions)
-            if (batch.versions == number).any()
-        }
+        for batch in (first, *(feed.batch(first.epoch, first.number + rank) for rank in range(1, feed.ranks))):
+            yield {
+                name: batch.rows[batch.versions == number]
+                for number, name in enumerate(feed.versions)
+                if (batch.versions == number).any()
+            }

@@ -1,10 +1,11 @@
-"""Versions with labels, and their rows: found by name, read in blocks, checked once, split, and guarded."""
+"""Versions with labels, and their rows: found by name, read in blocks, checked where they are read, split, and
+guarded."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +18,14 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, board_flaws
 from bgdata.game.position_hash import Hashes, position_hashes
-from bgdata.game.random import high_below, random_bits, random_stream
-from bgdata.kernel import kernel
+from bgdata.kernel import kernel, read_only
 from bgdata.selfplay.splits import splits_of_hashes
+from bgdata.store.arrays import release_pages
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 from bgdata.training.feed import is_benchmark, is_labelled
+
+Bytes = NDArray[np.uint8]
 
 
 def labelled_versions(warehouse: Versions, source: str) -> dict[str, str]:
@@ -54,20 +57,42 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
     return table
 
 
-def splits_of(warehouse: Versions, table: Table) -> NDArray[np.uint8] | None:
-    """uint8[rows]: places in `selfplay.splits.SPLITS`, of the version or the positions that it labels; None if neither
-    has any. Raises MissingTableError if the version of these positions is missing, as splits would differ without."""
-    if (table.folder / "splits.npy").exists():
-        return table.array("splits")
+def splits_of(warehouse: Versions, table: Table) -> Table | None:
+    """The version whose array `splits` has the places of the rows in `selfplay.splits.SPLITS`: this one, or that of the
+    positions that it labels; None if neither has any. Raises MissingTableError if the version of these positions is
+    missing, as splits would differ without."""
+    if any(entry.name.endswith("splits.npy") for entry in table.manifest.files):  # one, or one of each part
+        return table
     source = table.manifest.inputs.get("source", "")
-    name, _, digest = source.partition("@")
-    kind, _, variant = name.partition("/")
-    if not source or "splits" not in [array.name for array in warehouse.kind(kind).arrays]:
+    if not source or "splits" not in [array.name for array in warehouse.kind(source.partition("/")[0]).arrays]:
         return None
-    for version in warehouse.versions(kind, variant):
-        if version.manifest.digest == digest:
-            return splits_of(warehouse, version)
-    raise MissingTableError(f"expected {source}, whose games split {table.name}, found no such version")
+    found = labelled_positions(warehouse, table)
+    if found is None:
+        raise MissingTableError(f"expected {source}, whose games split {table.name}, found no such version")
+    return splits_of(warehouse, found)
+
+
+def labelled_positions(warehouse: Versions, table: Table) -> Table | None:
+    """The version of the positions that a version labels; None where it has its own, or that version is missing."""
+    name, _, digest = table.manifest.inputs.get("source", "").partition("@")
+    kind, _, variant = name.partition("/")
+    versions = warehouse.versions(kind, variant) if name else ()
+    return next((version for version in versions if version.manifest.digest == digest), None)
+
+
+def games_of(warehouse: Versions, table: Table) -> str:
+    """What decides the games that a version is from, but for their number: equal texts mean the same games. Empty for
+    positions that are from no game, or where it is not known."""
+    source = labelled_positions(warehouse, table)
+    if source is not None:
+        return games_of(warehouse, source)
+    recipe = table.manifest.parameters
+    if {"player", "version", "seed", "games"} <= set(recipe):  # a corpus, or what is made from one
+        return f"games of {recipe['player']} {recipe['version']}".rstrip() + f" with the seed {recipe['seed']}"
+    if {"seed", "games", "starts"} <= set(recipe):
+        rest = {name: value for name, value in recipe.items() if name not in ("name", "games", "seed")}
+        return f"{table.manifest.dataset} with the seed {recipe['seed']} and the recipe {rest}"
+    return ""
 
 
 class Guard:
@@ -80,16 +105,26 @@ class Guard:
                 if name.endswith("boards"):
                     check_boards_of(table, boards)
                     hashes.append(position_hashes(np.ascontiguousarray(boards)))
-        self.known = np.unique(np.concatenate([np.zeros(0, np.uint64), *hashes]))
+        self.known = read_only(np.unique(np.concatenate([np.zeros(0, np.uint64), *hashes])))
         bits = max(len(self.known).bit_length(), 1)
-        self._shift = np.uint64(64 - bits)
-        buckets = np.arange(1 << bits, dtype=np.uint64) << self._shift
-        self._starts = np.append(np.searchsorted(self.known, buckets), len(self.known))
+        self.shift = np.uint64(64 - bits)
+        buckets = np.arange(1 << bits, dtype=np.uint64) << self.shift
+        self.starts = read_only(np.append(np.searchsorted(self.known, buckets), len(self.known)))
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        read_only(self.known)
+        read_only(self.starts)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the hashes."""
+        return hashlib.sha256(self.known.tobytes()).hexdigest()
 
     def contains(self, hashes: Hashes) -> NDArray[np.bool_]:
         """bool[n]: whether the positions with these hashes are guarded."""
         is_known = np.zeros(len(hashes), np.bool_)
-        _fill_contained(hashes, self.known, self._starts, self._shift, is_known)
+        _fill_contained(hashes, self.known, self.starts, self.shift, is_known)
         return is_known
 
 
@@ -106,17 +141,28 @@ def _fill_contained(
 
 
 ORDER_TOLERANCE = 0.0501  # rollouts are noisy: as imports and checks allow them
-# by class as gnubg numbers them: as its files name them
-FILE_CLASSES = np.zeros(max(PositionClass) + 1, np.uint8)
-FILE_CLASSES[list(PositionClass)] = [entry.file_class for entry in PositionClass]
+# the classes that rows are counted by, as gnubg's files name them; after them, what the guard leaves out
+COUNTED = (PositionClass.OVER, PositionClass.RACE, PositionClass.CRASHED, PositionClass.CONTACT)
+GUARDED = len(COUNTED)
+NO_CLASS = 255
+PLACES = np.full(256, NO_CLASS, np.uint8)  # by class as gnubg numbers them: place in COUNTED
+PLACES[list(PositionClass)] = [COUNTED.index(entry.file_class) for entry in PositionClass]
+
+
+@kernel(inline=True)
+def counted_place(number: int) -> int:
+    """The place in COUNTED of the class with this number; 0 for a number of none, which is refused when it is read."""
+    return 0 if PLACES[number] == NO_CLASS else int(PLACES[number])
 
 
 class Block(NamedTuple):
-    """Some rows of a version in the form in which they are stored."""
+    """Some rows of a version in the form in which they are stored, read-only and contiguous."""
 
     boards: Boards  # [rows, 26]
     targets: Chances  # [rows, 5]
-    classes: NDArray[np.uint8]  # [rows] as gnubg numbers them
+    classes: Bytes  # [rows] as gnubg numbers them
+    splits: Bytes  # [rows] places in SPLITS
+    is_guarded: NDArray[np.bool_]  # [rows] whether a guard leaves them out
 
 
 class Choice(NamedTuple):
@@ -124,7 +170,7 @@ class Choice(NamedTuple):
 
     split: int
     guard: Guard | None
-    position_class: int | None = None  # as gnubg's files name it, None for any
+    place: int = -1  # of their class in COUNTED, -1 for any
 
 
 class Batch(NamedTuple):
@@ -133,86 +179,115 @@ class Batch(NamedTuple):
     boards: Boards  # int8[n, 26] of the player on roll
     features: NDArray[np.float32] | None  # [n, inputs] where asked for
     targets: Chances  # float32[n, 5]: win, win_gammon, win_backgammon, lose_gammon, lose_backgammon
-    classes: NDArray[np.uint8]  # [n] as gnubg numbers them
+    classes: Bytes  # [n] as gnubg numbers them
     versions: NDArray[np.uint16]  # [n] which of `Feed.versions` a row is from
     rows: NDArray[np.int64]  # [n] and which row of it
     epoch: int
     number: int  # in the epoch, from 0
+    after: tuple[int, int]  # epoch and number at which all processes go on once each has had its batch
 
 
 class LabelledRows:
-    """The rows of one version, memory-mapped or read from Parquet."""
+    """The rows of one version, memory-mapped or read from Parquet. Another process gets the names of its files."""
 
-    def __init__(self, table: Table, splits: NDArray[np.uint8] | None, from_parquet: bool) -> None:
+    def __init__(self, table: Table, splits: Table | None, from_parquet: bool) -> None:
         self.table = table
-        self.splits = splits  # where the version, or that of its positions, says
-        self._reader = None
-        if from_parquet:
-            from bgdata.store.parquet import RowReader
+        self.splits = splits  # the version that has them, None where hashes decide
+        self.from_parquet = from_parquet
+        rows = table.manifest.rows
+        for version, name in [(table, "boards"), (table, "chances"), (table, "classes"), (splits, "splits")]:
+            if version is not None and len(version.array(name)) != rows:
+                raise CheckFailedError(
+                    f"expected as many {name} in {version.name} as {table.name} has rows, {rows}, "
+                    f"found {len(version.array(name))}; try: bgdata verify"
+                )
 
-            self._reader = RowReader(table.parquet)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LabelledRows, (self.table, self.splits, self.from_parquet)
 
     def __len__(self) -> int:
         return self.table.manifest.rows
 
-    def read(self, begin: int, end: int) -> Block:
-        """The rows from `begin` to before `end`, contiguous; views of the mapped arrays, or new arrays. Raises
-        CheckFailedError for boards from Parquet that are not legal."""
-        if self._reader is None:
-            boards, chances, classes = map(self.table.array, ("boards", "chances", "classes"))
-            return Block(boards[begin:end], chances[begin:end], classes[begin:end])
-        columns = self._reader.read(("board", *CHANCES), begin, end)
-        boards = columns.column("board").combine_chunks().flatten().to_numpy().reshape(-1, 26)
-        check_boards_of(self.table, boards, begin)  # before a kernel reads them
-        targets = np.stack([columns.column(name).to_numpy() for name in CHANCES], axis=1)
-        return Block(boards, targets, position_classes(boards).astype(np.uint8))
+    @cached_property
+    def _reader(self) -> Any:
+        from bgdata.store.parquet import RowReader
 
-    def choose(self, block: Block, begin: int, choice: Choice) -> tuple[NDArray[np.bool_], int]:
-        """bool[rows]: the chosen rows of a block that begins at this row; and how many more of the split the guard
-        leaves out."""
-        hashes = position_hashes(block.boards)
-        stated = self.splits
-        splits = splits_of_hashes(hashes) if stated is None else np.asarray(stated[begin : begin + len(hashes)])
-        is_chosen, guarded = splits == choice.split, 0
-        if choice.guard is not None:
-            is_guarded = choice.guard.contains(hashes) & is_chosen
-            is_chosen, guarded = is_chosen & ~is_guarded, int(is_guarded.sum())
-        if choice.position_class is not None:
-            is_chosen = is_chosen & (FILE_CLASSES[block.classes] == choice.position_class)
-        return is_chosen, guarded
+        return RowReader(*(self.table.folder / name for name in self.table.files_of(self.table.parquet.name)))
 
-    def check(self, block: Block, begin: int) -> None:
-        """Raise CheckFailedError, with version and row, for boards that are not legal, of which kernels would read
-        beyond their arrays, for numbers that are no class, and for targets that are not chances."""
-        if len({len(values) for values in block}) > 1:
-            raise CheckFailedError(
-                f"expected as many boards as chances and classes in {self.table.name}, found "
-                f"{', '.join(str(len(values)) for values in block)} from row {begin} on; try: bgdata verify"
-            )
-        check_boards_of(self.table, block.boards, begin)
-        is_class = np.isin(block.classes, list(PositionClass))
-        if not is_class.all():
-            wrong = int(is_class.argmin())
-            raise CheckFailedError(
-                f"expected the number of a class in row {begin + wrong} of {self.table.name}, found "
-                f"{block.classes[wrong]}; try: bgdata verify"
-            )
-        columns = np.ascontiguousarray(block.targets.T)
-        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = columns
-        is_fine = (columns.min(axis=0) >= 0) & (columns.max(axis=0) <= 1)  # false for NaN
-        for smaller, larger in (
-            (win_gammon, win),
-            (win_backgammon, win_gammon),
-            (lose_gammon, np.float32(1) - win),
-            (lose_backgammon, lose_gammon),
-        ):
-            is_fine &= smaller - larger <= np.float32(ORDER_TOLERANCE)
-        if not is_fine.all():
-            row = int(is_fine.argmin())
-            raise CheckFailedError(
-                f"expected five chances from 0 to 1, each at most the one that contains it, in row {begin + row} of "
-                f"{self.table.name}, found {block.targets[row].tolist()}; try: bgdata verify"
-            )
+    def read(self, begin: int, end: int, guard: Guard | None = None) -> Block:
+        """The rows from `begin` to before `end`. Raises CheckFailedError for boards from Parquet that are not legal."""
+        if self.from_parquet:
+            columns = self._reader.read(("board", *CHANCES), begin, end)
+            boards = columns.column("board").combine_chunks().flatten().to_numpy().reshape(-1, 26)
+            check_boards_of(self.table, boards, begin)  # before a kernel reads them
+            targets = np.stack([columns.column(name).to_numpy() for name in CHANCES], axis=1)
+            classes = position_classes(boards).astype(np.uint8)
+        else:
+            boards, targets, classes = (self.table.array(name)[begin:end] for name in ("boards", "chances", "classes"))
+        boards = plain(boards, np.int8)
+        hashes = position_hashes(boards) if guard is not None or self.splits is None else np.zeros(0, np.uint64)
+        splits = splits_of_hashes(hashes) if self.splits is None else self.splits.array("splits")[begin:end]
+        is_guarded = np.zeros(len(boards), np.bool_) if guard is None else guard.contains(hashes)
+        return Block(
+            boards, plain(targets, np.float32), plain(classes, np.uint8), plain(splits, np.uint8), read_only(is_guarded)
+        )
+
+    def release(self) -> None:
+        """Let go of the pages that were read: mapped ones count as memory of this process."""
+        for name in () if self.from_parquet else ("boards", "chances", "classes"):
+            release_pages(self.table.array(name))
+        if self.splits is not None:
+            release_pages(self.splits.array("splits"))
+
+
+def plain(values: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    """The values as a read-only array of this type, a copy only where they are not."""
+    return read_only(np.ascontiguousarray(values, dtype))
+
+
+def check_rows(
+    names: Sequence[str], boards: Boards, targets: Chances, classes: Bytes, versions: NDArray[np.uint16],
+    rows: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Raise CheckFailedError, with version and row, for boards that are not legal, of which kernels would read beyond
+    their arrays, for numbers that are no class, and for targets that are not chances. `versions` has the places of
+    their versions among the names, `rows` their rows."""
+    flaws = board_flaws(boards)
+    if flaws.any():
+        place = int((flaws > 0).argmax())
+        raise CheckFailedError(
+            f"{Flaw(flaws[place]).rule} in row {rows[place]} of {names[versions[place]]}, found "
+            f"{boards[place].tolist()}; try: bgdata verify"
+        )
+    is_class = PLACES[classes] != NO_CLASS
+    if not is_class.all():
+        place = int(is_class.argmin())
+        raise CheckFailedError(
+            f"expected the number of a class in row {rows[place]} of {names[versions[place]]}, found {classes[place]}; "
+            "try: bgdata verify"
+        )
+    is_fine = np.empty(len(targets), np.bool_)
+    _fill_fine(targets, np.float32(ORDER_TOLERANCE), is_fine)
+    if not is_fine.all():
+        place = int(is_fine.argmin())
+        raise CheckFailedError(
+            f"expected five chances from 0 to 1, each at most the one that contains it, in row {rows[place]} of "
+            f"{names[versions[place]]}, found {targets[place].tolist()}; try: bgdata verify"
+        )
+
+
+@kernel()
+def _fill_fine(targets: Chances, tolerance: np.float32, is_fine: NDArray[np.bool_]) -> None:
+    """Fills is_fine[row] with whether targets[row, chance] are from 0 to 1, and none is above the one that contains it
+    by more than a tolerance; not where one is NaN."""
+    for row in range(len(targets)):
+        win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = targets[row]
+        fine = True
+        for chance in range(5):
+            fine &= targets[row, chance] >= 0 and targets[row, chance] <= 1
+        fine &= win_gammon - win <= tolerance and win_backgammon - win_gammon <= tolerance
+        fine &= lose_gammon - (np.float32(1) - win) <= tolerance and lose_backgammon - lose_gammon <= tolerance
+        is_fine[row] = fine
 
 
 def check_boards_of(table: Table, boards: Boards, begin: int = 0) -> None:
@@ -224,132 +299,3 @@ def check_boards_of(table: Table, boards: Boards, begin: int = 0) -> None:
             f"{Flaw(flaws[row]).rule} in row {begin + row} of {table.name}, found {boards[row].tolist()}; "
             "try: bgdata verify"
         )
-
-
-Places = NDArray[np.int32]
-
-
-class Rows(NamedTuple):
-    """Rows, with the version and row that each comes from."""
-
-    boards: Boards  # [n, 26]
-    targets: Chances  # [n, 5]
-    classes: NDArray[np.uint8]  # [n] as gnubg numbers them
-    versions: NDArray[np.uint16]  # [n] index of the feed's versions
-    rows: NDArray[np.int64]  # [n] row of the version
-
-    def take(self, places: NDArray[np.integer]) -> Rows:
-        """The rows at these places, copied."""
-        return Rows._make(column.take(places, axis=0) for column in self)
-
-
-class Span(NamedTuple):
-    """A block of a version, and how many of its rows are read."""
-
-    version: int
-    begin: int
-    end: int
-    by_class: NDArray[np.int64]  # rows of the split that the guard allows, by class as gnubg's files number them
-    guarded: int  # rows of the split that it leaves out
-    taken: int = 0  # rows of these that a stream reads
-
-
-class Stream:
-    """An endless stream of rows: all chosen ones in one order, then in another, and so on; one pool of them is in
-    memory."""
-
-    def __init__(
-        self,
-        versions: Sequence[LabelledRows],
-        spans: Sequence[Span],
-        choice: Choice,
-        key: tuple[int, int],  # seed and number of the stream
-        pool_blocks: int,
-    ) -> None:
-        self.spans = [span for span in spans if span.taken]
-        self.count = sum(span.taken for span in self.spans)
-        self._versions, self._choice, self._key, self._pool_blocks = versions, choice, key, pool_blocks
-        self._ordered_at: tuple[int, int] | None = None  # epoch and cycle
-        self._ordered: tuple[list[list[Span]], list[int]] = [], []
-        self._at: tuple[int, int, int] | None = None  # epoch, cycle and number of the pool in memory
-        self._pool, self._places = new_rows(0), np.zeros(0, np.int32)
-
-    def read(self, epoch: int, begin: int, end: int) -> Rows:
-        """The rows from `begin` to before `end` of an epoch, in which the rows repeat in ever new orders."""
-        parts = []
-        while begin < end:
-            cycle, place = divmod(begin, self.count)
-            pools, ends = self._order(epoch, cycle)
-            number = bisect_right(ends, place)
-            self._fill(pools[number], (epoch, cycle, number))
-            start, stop = ends[number] - len(self._places), min(place + end - begin, ends[number])
-            parts.append(self._pool.take(self._places[place - start : stop - start]))
-            begin += stop - place
-        return join_rows(parts)
-
-    def _order(self, epoch: int, cycle: int) -> tuple[list[list[Span]], list[int]]:
-        """The blocks of a cycle by the pools that hold them, and the row after the last of each pool."""
-        if self._ordered_at != (epoch, cycle):
-            order = [self.spans[n] for n in random_order((*self._key, epoch, cycle), len(self.spans)).tolist()]
-            pools = [order[n : n + self._pool_blocks] for n in range(0, len(order), self._pool_blocks)]
-            self._ordered = pools, list(accumulate(sum(span.taken for span in pool) for pool in pools))
-            self._ordered_at = epoch, cycle
-        return self._ordered
-
-    def _fill(self, spans: Sequence[Span], at: tuple[int, int, int]) -> None:
-        """Read a pool, unless it is in memory."""
-        if self._at == at:
-            return
-        self._at, self._pool = None, new_rows(0)  # the last one goes before the next comes
-        pool, begin = new_rows(sum(span.taken for span in spans)), 0
-        for span in spans:
-            self._fill_block(span, Rows._make(column[begin : begin + span.taken] for column in pool))
-            begin += span.taken
-        self._pool, self._places, self._at = pool, random_order((*self._key, *at), begin), at
-
-    def _fill_block(self, span: Span, rows: Rows) -> None:
-        """Copy the chosen rows of a block into the pool."""
-        version = self._versions[span.version]
-        block = version.read(span.begin, span.end)
-        is_chosen, _ = version.choose(block, span.begin, self._choice)
-        places = np.flatnonzero(is_chosen)
-        columns: list[NDArray[Any]] = [rows.boards, rows.targets, rows.classes]
-        stored: list[NDArray[Any]] = [block.boards, block.targets, block.classes]
-        for values, column in zip(stored, columns, strict=True):
-            np.take(values, places, axis=0, out=column, mode="clip")  # any other mode would copy once more
-        rows.versions[:] = span.version
-        np.add(places, span.begin, out=rows.rows)
-
-
-def new_rows(count: int) -> Rows:
-    """Uninitialised `Rows` of this length."""
-    return Rows(
-        np.empty((count, 26), np.int8),
-        np.empty((count, 5), np.float32),
-        np.empty(count, np.uint8),
-        np.empty(count, np.uint16),
-        np.empty(count, np.int64),
-    )
-
-
-def join_rows(parts: Sequence[Rows]) -> Rows:
-    """`Rows` from several, one after another."""
-    return parts[0] if len(parts) == 1 else Rows._make(map(np.concatenate, zip(*parts, strict=True)))
-
-
-def random_order(key: Sequence[int], count: int) -> Places:
-    """int32[count]: 0 to count - 1 in an order that depends on the key alone; its numbers are from 0 to 2^63 - 1."""
-    places = np.arange(count, dtype=np.int32)
-    _fill_shuffled(np.array(key, np.uint64), places)
-    return places
-
-
-@kernel()
-def _fill_shuffled(key: NDArray[np.uint64], places: Places) -> None:
-    """Shuffles places[n] (Fisher and Yates), by the random numbers of a key."""
-    stream = np.uint64(0)
-    for part in key:
-        stream = random_stream(stream + part, 0)
-    for last in range(len(places) - 1, 0, -1):
-        other = high_below(random_bits(stream, last), last + 1)
-        places[last], places[other] = places[other], places[last]

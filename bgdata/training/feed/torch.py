@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bgdata.errors import UsageError, needing
+from bgdata.errors import needing
 from bgdata.training.feed.rows import Batch
 
 with needing("torch", "for batches of tensors"):
@@ -18,21 +18,15 @@ with needing("torch", "for batches of tensors"):
 
 
 class TorchBatches(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
-    """Batches as in `rows.Batch` with tensors that share the memory of the arrays; `features` may be None.
+    """Batches as in `rows.Batch` with tensors that share the memory of the arrays; `features` may be None."""
 
-    `rank` of `ranks` training processes gets every `ranks`-th batch.
-    """
-
-    def __init__(self, feed: Any, rank: int = 0, ranks: int = 1) -> None:
-        if not 0 <= rank < ranks:
-            raise UsageError(f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}")
-        self.feed, self.rank, self.ranks = feed, rank, ranks
+    def __init__(self, feed: Any) -> None:
+        self.feed = feed
 
     def __iter__(self) -> Iterator[Any]:
         """The batches of this process, or of this worker of it."""
         info = get_worker_info()
-        worker, workers = (info.id, info.num_workers) if info else (0, 1)
-        for batch in self.feed.part(self.rank + self.ranks * worker, self.ranks * workers):
+        for batch in self.feed.part(info.id, info.num_workers) if info else self.feed:
             yield tensors(batch)
 
 

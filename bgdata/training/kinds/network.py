@@ -1,4 +1,4 @@
-"""Networks of a player, and the learning curve that led to them."""
+"""Networks of a player, and their learning curves."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from bgdata.store.table import Table, published_folder, published_versions
 from bgdata.store.versions import Versions
 from bgdata.training.recipes import TemporalDifferenceRecipe
 
-POINTS = 6  # of the bearoff tables that teach and test
+POINTS = 6  # of the bearoff tables for training and tests
 MOST_GAMES = 1 << 30
-LEAST_GAMES = 4  # two pairs with the same dice: of one, nobody knows how far it is off
-MOST_INPUTS = 256  # of any input set, or somewhat fewer: for estimates
+LEAST_GAMES = 4  # two pairs with the same dice: one pair has no standard error
+MOST_INPUTS = 256  # upper limit of all input sets, for estimates
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class NetworkParameters(TemporalDifferenceRecipe, Parameters):
     """A recipe of temporal-difference learning, and of its tests: a row of the learning curve every `row_games` games,
     from `test_games` games against PubEval.
 
-    `start` is a version of a network, or the variant of one that comes with bgdata; empty for new networks.
+    `start` is a version of a network, or the variant of one that is part of bgdata; empty for new networks.
     """
 
     name: str = "td"
@@ -126,7 +126,7 @@ class Network(Dataset[NetworkParameters]):
 
 
 def check_name(name: str) -> None:
-    """Raise InvalidParameterError for what cannot be the name of a network."""
+    """Raise InvalidParameterError for an invalid name of a network."""
     letters = name.replace("-", "")
     if not (letters.isascii() and letters.isalnum() and name == name.lower()):
         raise InvalidParameterError(f"expected a name of small letters, digits and -, got {name!r}")
@@ -156,7 +156,7 @@ def known_variant(place: VersionRef) -> tuple[str, Parameters]:
 
 
 def known_network(name: str) -> tuple[str, Parameters] | None:
-    """(kind, parameters) of a network that comes with bgdata, or of the smallest ones; None for any other name."""
+    """(kind, parameters) of a network that is part of bgdata, or of the smallest ones; None for any other name."""
     for kind in NETWORK_KINDS:
         try:
             return known_variant(VersionRef(kind, name))
@@ -175,7 +175,7 @@ def default_network() -> tuple[str, Parameters]:
 
 
 def network_ref(warehouse: Versions, table: Table) -> VersionRef:
-    """The version of a network, or only its variant if it comes with the package."""
+    """The version of a network, or only its variant if it is part of the package."""
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]
     return VersionRef(kind, variant, version if table.folder.is_relative_to(warehouse.root) else "")
 

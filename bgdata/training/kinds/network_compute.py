@@ -1,4 +1,4 @@
-"""Trains a network by temporal differences, and measures it after every part of the games."""
+"""Trains a network by temporal differences, and tests it after every part of the games."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from bgdata.training.kinds.network import NetworkParameters, curve_line
 from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, started_networks
 from bgdata.training.temporal_difference import Trainer, bearoff_sample, result_against_pubeval
 
-SAMPLE_SEED = 0  # of the bearoff positions that test
-LEAST_GAMES = 100  # to play again: fewer do not tell how far they may be off
-DEVIATIONS = 5  # standard errors that some of the test games may be away from all of them
+SAMPLE_SEED = 0  # of the bearoff positions of tests
+LEAST_GAMES = 100  # to play again: fewer have no reliable standard error
+DEVIATIONS = 5  # allowed difference between some of the test games and all, in standard errors
 
 
 class NetworkComputation(Computation[NetworkParameters]):
@@ -63,13 +63,13 @@ class NetworkComputation(Computation[NetworkParameters]):
         return {name: float(value) for name, value in zip(names, last, strict=True)}
 
     def check_sample(self, recheck: Recheck[NetworkParameters]) -> str:
-        """The last row follows from the networks: their error on the bearoff positions, and their games against
-        PubEval, of which up to `rows` are played again."""
+        """Recompute the last row from the networks: their error on the bearoff positions, and up to `rows` of their
+        games against PubEval."""
         table, parameters = recheck.table, recheck.parameters
         networks, curve = open_networks(table), np.asarray(table.array("curve"))
         rounds = [min((row + 1) * parameters.rounds_per_row, parameters.rounds) for row in range(parameters.rows)]
         games = [done * parameters.round_games for done in rounds]
-        if curve[:, :2].tolist() != [[count, parameters.rate_after(count)] for count in games]:
+        if curve[:, :2].tolist() != [[count, parameters.learning_rate_at(count)] for count in games]:
             raise CheckFailedError(
                 f"expected games {games} and their rates in the curve of {table.name}, found {curve[:, :2].tolist()}"
             )
@@ -84,8 +84,8 @@ class NetworkComputation(Computation[NetworkParameters]):
 
 
 def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: str) -> SeriesResult:
-    """The first test games again, up to `rows`. Raises CheckFailedError unless their points per game are near those of
-    all of them, which a version has at this place."""
+    """Play the first test games again, up to `rows`. Raises CheckFailedError unless their points per game are near
+    `points`, those of all test games, found at this place of the version."""
     games = recheck.parameters.test_games
     count = min(max(recheck.rows, LEAST_GAMES), games)
     result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
@@ -99,14 +99,14 @@ def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: 
 
 
 def training_tables(inputs: Mapping[str, Table]) -> BearoffArrays:
-    """The tables that play positions and give their targets. The two-sided table is not among them: it tests the race
-    network against exact equities."""
+    """The tables that play positions and give targets, without the two-sided table: it tests the race network against
+    exact equities."""
     return map_tables(None, inputs.get("one_sided"), inputs.get("gammon"))
 
 
 def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
     """The networks that training starts from. Raises MissingTableError, CorruptFileError, and InvalidParameterError for
-    those of other inputs, or with more hidden units."""
+    other inputs or more hidden units."""
     parameters = build.parameters
     assert parameters.start
     networks = open_networks(open_network_version(parameters.start, build.inputs.get("start"), build.warehouse))
@@ -120,8 +120,8 @@ def _networks_to_start(build: Build[NetworkParameters]) -> FloatNetworks:
 
 
 def open_network_version(place: VersionRef, table: Table | None, warehouse: Versions) -> Table:
-    """The input network, or else the named version, which may be one that comes with the package. Raises
-    MissingTableError, and CorruptFileError for files of another size than they should have."""
+    """The input network, or else the named version, which may be part of the package. Raises MissingTableError, and
+    CorruptFileError for files of a wrong size."""
     if table:
         return table
     try:

@@ -24,13 +24,13 @@ from bgdata.training.recipes import SupervisedRecipe
 
 CLASSES = ("race", "crashed", "contact")
 START = VersionRef("network", DEFAULT_NETWORK)
-NEW = "new"  # for people: no networks to start from
+NEW = "new"  # in options: no networks to start from
 
 
 @dataclass(frozen=True)
 class WeightedLabels:
-    """A source of labels, of one version or several, and its weight in the batches, as in `VERSION+VERSION:3`. Without
-    a version it is the default variant, built first."""
+    """A source of labels, one or several versions, and its weight in the batches, as in `VERSION+VERSION:3`. Without a
+    version it is the default variant, which is built first."""
 
     versions: tuple[VersionRef, ...]
     weight: float = 1.0
@@ -45,7 +45,7 @@ class WeightedLabels:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The labels of a text `KIND/VARIANT/VERSION:WEIGHT`. Raises InvalidParameterError."""
+        """Parse `KIND/VARIANT/VERSION:WEIGHT`. Raises InvalidParameterError."""
         names, _, weight = text.partition(":")
         try:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
@@ -54,8 +54,7 @@ class WeightedLabels:
 
 
 def check_labels(given: Sequence[WeightedLabels]) -> None:
-    """Raise InvalidParameterError for no labels, for some without a version or a weight, and for some given twice, of
-    which one weight would have to be forgotten."""
+    """Raise InvalidParameterError for no labels, labels without a version or a weight, and labels given twice."""
     if not given:
         raise InvalidParameterError("expected labels KIND/VARIANT/VERSION:WEIGHT, got none")
     seen: set[str] = set()
@@ -71,9 +70,9 @@ def check_labels(given: Sequence[WeightedLabels]) -> None:
 class SupervisedParameters(SupervisedRecipe, Parameters):
     """A recipe of supervised learning, with the networks to start from and the labels.
 
-    `start` is a version of a network, or the variant of one that comes with bgdata; None for new networks with the
-    hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. Those of `start` may
-    get more inputs (`add_inputs`). `guard` are versions of benchmarks whose positions are left out. `features` are the
+    `start` is a version of a network, or the variant of one that is part of bgdata; None for new networks with the
+    hidden units, `inputs` (of the contact and crashed networks) and `activation` of the recipe. `add_inputs` are added
+    to the networks of `start`. `guard` are versions of benchmarks whose positions are left out. `features` are the
     inputs of the networks with their revisions, empty for the present ones.
     """
 
@@ -83,10 +82,10 @@ class SupervisedParameters(SupervisedRecipe, Parameters):
     guard: tuple[VersionRef, ...] = ()
     features: tuple[str, ...] = ()
     test_games: int = 4_000
-    later = ("inputs", "activation", "revive", "add_inputs")
+    later = ("inputs", "activation", "revive", "add_inputs", "feed_format")
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError for benchmarks to leave out whose version is not named."""
+        """Raise InvalidParameterError for benchmarks to leave out without a version."""
         check_guard(self.guard)
 
 
@@ -172,8 +171,8 @@ class SupervisedNetwork(Dataset[SupervisedParameters]):
 
 
 def check_guard(guard: Iterable[VersionRef]) -> None:
-    """Raise InvalidParameterError for benchmarks whose version is not named: others may be current at another time, and
-    networks learn from what is not left out."""
+    """Raise InvalidParameterError for benchmarks without a version: another one may be current later, and networks
+    would learn from other positions."""
     for place in guard:
         if not place.version:
             raise InvalidParameterError(f"expected a version in guard, such as {place}/r1-0123abcd, got {place}")
@@ -185,7 +184,7 @@ def label_role(place: VersionRef) -> str:
 
 
 def best_epoch(curve: Array, which: int) -> int | None:
-    """The epoch whose weights of a network are kept; None for one that did not learn."""
+    """The epoch of the kept weights of a network; None for a network without training."""
     epochs = np.flatnonzero(curve[:, which, -1] > 0)
     return int(epochs[-1]) if len(epochs) else None
 

@@ -1,4 +1,4 @@
-"""Trains a network on labelled positions, and measures it after every epoch."""
+"""Trains a network on labelled positions, and tests it after every epoch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 from bgdata.evaluation.networks.player import open_networks, stored_arrays
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck
-from bgdata.training.feed.feed import Feed, FeedRecipe
+from bgdata.training.feed.feed import ORDERS, Feed, FeedRecipe
 from bgdata.training.kinds.network_compute import open_network_version, play_again, training_tables
 from bgdata.training.kinds.supervised_network import CLASSES, SupervisedParameters, best_epoch, epoch_line, label_role
 from bgdata.training.networks import feature_names, new_networks, rounded_networks, started_networks
@@ -74,8 +74,8 @@ class SupervisedNetworkComputation(Computation[SupervisedParameters]):
         return found
 
     def check_sample(self, recheck: Recheck[SupervisedParameters]) -> str:
-        """The networks, and those that they began as where these are there, play the first of their test games again,
-        up to `rows`."""
+        """Play up to `rows` of the first test games again, by the networks and, where these exist, by the networks to
+        start from."""
         table, parameters = recheck.table, recheck.parameters
         of_start, of_result = table.array("tests").tolist()
         tested, left_out = [(table.name, open_networks(table), of_result)], ""
@@ -105,21 +105,23 @@ def start_of(context: Context[SupervisedParameters]) -> Networks:
 
 
 def open_run(build: Build[SupervisedParameters], start: Networks) -> SupervisedRun:
-    """A run at its beginning. Raises UsageError for features of another revision, a split without rows, and what
-    opening a feed raises."""
+    """A run at its beginning. Raises UsageError for features of another revision and a split without rows, and the
+    errors of opening a feed."""
     parameters = build.parameters
     wanted, found = " ".join(parameters.features), feature_names(start)
     if wanted not in ("", found):
         raise UsageError(f"expected networks with the inputs {wanted}, got {found}")
-    feeds = [open_feed(build, parameters.seed, split) for split in ("train", "validation")]
+    feeds = [open_feed(build, parameters.seed, split, parameters.feed_format) for split in ("train", "validation")]
+    for note in feeds[0].notes:
+        build.job.progress.note(note)
     added = input_set_named(parameters.add_inputs) if parameters.add_inputs else None
     networks = started_networks(start, parameters.layers(), parameters.seed, added)
     return SupervisedRun(parameters, networks, *feeds)
 
 
-def open_feed(context: Context[Any], seed: int, split: str) -> Feed:
-    """The labels of a recipe, less what its `guard` holds. Raises UsageError for a split without rows, and what
-    opening a feed raises."""
+def open_feed(context: Context[Any], seed: int, split: str, order: int = 1) -> Feed:
+    """The labels of a recipe without the positions of its `guard`, in the order of a format of feeds. Raises UsageError
+    for a split without rows, and the errors of opening a feed."""
     parameters, warehouse = context.parameters, context.warehouse
     sources = {}
     for labels in parameters.labels:
@@ -131,7 +133,7 @@ def open_feed(context: Context[Any], seed: int, split: str) -> Feed:
             "versions": {table.name: table.manifest.digest for table in tables},
         }
     guard = {str(place): warehouse.open_reference(place).manifest.digest for place in parameters.guard}
-    return Feed(warehouse, FeedRecipe(sources, split, seed, FEED_BATCH_ROWS, "", {}, guard or None))
+    return Feed(warehouse, FeedRecipe(sources, split, seed, FEED_BATCH_ROWS, "", {}, guard or None, *ORDERS[order]))
 
 
 COMPUTATION = SupervisedNetworkComputation

@@ -1,4 +1,5 @@
-"""Whose turn it is, as an input of a network: what three arms of one training run say of the starting position."""
+"""Whose turn it is, as an input of a network: the chances of three arms of one training run at the starting
+position."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class TurnInputParameters(Parameters):
-    """The number of games that each arm learns from, the units of its hidden layer, the learning rate, the seed of the
-    dice and the first weights, and the games between two rows."""
+    """The number of games of each arm, the units of its hidden layer, the learning rate, the seed of the dice and the
+    first weights, and the games between two rows."""
 
     games: int = 20_000
     units: int = 40
@@ -34,12 +35,12 @@ class TurnInputParameters(Parameters):
 
     @property
     def rows(self) -> int:
-        """Number of rows of an arm; the last one may follow fewer games than the others."""
+        """Number of rows of an arm; the last row may have fewer games than the others."""
         return -(-self.games // self.row_games)
 
 
 def games_of(parameters: TurnInputParameters) -> list[int]:
-    """The games that each row of an arm follows."""
+    """The number of games before each row of an arm."""
     return [min(row * parameters.row_games, parameters.games) for row in range(1, parameters.rows + 1)]
 
 

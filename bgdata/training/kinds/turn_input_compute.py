@@ -1,4 +1,4 @@
-"""Trains the arms of `turn_input`, and asks them for the starting position as they learn."""
+"""Trains the arms of `turn_input`, and records their chances at the starting position as they learn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bgdata.evaluation.chances import turned_chances
 from bgdata.kinds.column_values import chosen_texts
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck
-from bgdata.store.job import ranges
+from bgdata.store.shards import ranges
 from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
 from bgdata.training.turn_networks import (
     TurnNetworks,
@@ -22,7 +22,7 @@ from bgdata.training.turn_networks import (
     train_arms,
 )
 
-LAST_FIGURES = ("win", "side_difference")  # that say whether an arm knows whose turn it is
+LAST_FIGURES = ("win", "side_difference")  # they show whether an arm knows whose turn it is
 TYPES = {"FLOAT": np.float32, "DOUBLE": np.float64}
 
 
@@ -51,7 +51,7 @@ class TurnInputComputation(Computation[TurnInputParameters]):
         yield pa.record_batch(columns)
 
     def statistics(self, computed: Computed[TurnInputParameters]) -> Mapping[str, float]:
-        """What each arm says of whoever has the dice at the starting position, at its end."""
+        """The last chances of each arm at the starting position, for the player with the dice."""
         last = np.asarray(computed.arrays["curve"])[:, -1]
         return {
             f"{arm.replace(' ', '_')}_{column.name}": float(last[row, place])
@@ -61,7 +61,7 @@ class TurnInputComputation(Computation[TurnInputParameters]):
         }
 
     def check_sample(self, recheck: Recheck[TurnInputParameters]) -> str:
-        """Train again for the first `rows` rows of every arm: each row follows from all before it."""
+        """Train again for the first `rows` rows of every arm; later rows depend on earlier ones."""
         parameters, curve = recheck.parameters, recheck.table.array("curve")
         networks = new_turn_networks(parameters.units, parameters.seed)
         parts = ranges(parameters.games, parameters.row_games)[: recheck.rows]
@@ -77,7 +77,7 @@ class TurnInputComputation(Computation[TurnInputParameters]):
 
 
 def train_row(parameters: TurnInputParameters, networks: TurnNetworks, games: range) -> Array:
-    """float64[arm, figure]: train all arms with these games, and find what FIGURES are then."""
+    """float64[arm, figure]: train all arms with these games, and find FIGURES after them."""
     totals = np.zeros((len(ARMS), 3), np.int64)
     train_arms(networks, parameters.learning_rate, parameters.seed, games.start, len(games), totals)
     with_dice, without = chances_at_start(networks).astype(np.float64).swapaxes(0, 1)

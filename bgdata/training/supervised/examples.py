@@ -1,4 +1,4 @@
-"""Labelled positions for learning: each goes to the network of its class; and the errors of networks on them."""
+"""Labelled positions for training, each for the network of its class, and the errors of networks on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bgdata.kernel import kernel
 from bgdata.training.networks import Floats
 
 NETWORKS = 3
-LEAST_CHANCE = 1e-5  # what an answer of 0 counts as
+LEAST_CHANCE = 1e-5  # replaces an answer of 0
 _LN_2 = 0.6931471805599453
 _TERMS = 17  # of the series of logarithms: the rest is below 2^-53
 # by class as gnubg numbers them: place in NETWORK_CLASSES, or NETWORKS for finished games, which are not learned
@@ -29,7 +29,7 @@ _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] 
 
 
 class LabelledBatches(Protocol):
-    """The part of a feed that learning needs."""
+    """The part of a feed that training needs."""
 
     @property
     def row_count(self) -> int: ...
@@ -49,22 +49,22 @@ class Examples(NamedTuple):
 class Error(NamedTuple):
     """Errors of a network against the targets: means over positions."""
 
-    cross_entropy: float  # summed over the chances that are possible; that of the targets themselves is part of it
+    cross_entropy: float  # summed over possible chances; includes the entropy of the targets
     squared_error: float  # of cubeless equities, in points squared
 
 
 def by_network(batch: Any) -> list[Examples]:
-    """The examples of each network, in their order, of a batch with boards, targets and classes."""
+    """The examples of each network, in order, of a batch with boards, targets and classes."""
     networks = _NETWORK_OF[batch.classes]
     places = [np.flatnonzero(networks == which) for which in range(NETWORKS)]
     return [Examples(batch.boards.take(rows, axis=0), batch.targets.take(rows, axis=0)) for rows in places]
 
 
 def read_examples(batches: LabelledBatches, most: int, *, of_each: bool = False) -> list[Examples]:
-    """The first batches of an epoch that have `most` positions, or all, by network.
+    """The first batches of an epoch with at least `most` positions, or all, by network.
 
-    With `of_each`, a network without examples in these also gets those of the first batch that has any: all files of a
-    class may come later.
+    With `of_each`, a network without examples in these also gets those of its first batch: files of one class may come
+    later.
     """
     parts: list[list[Examples]] = [[] for _ in range(NETWORKS)]
     missing = set(_NETWORK_OF[np.flatnonzero(batches.class_counts)].tolist()) - {NETWORKS} if of_each else set()
@@ -93,8 +93,8 @@ def error_of(networks: Networks, examples: Examples) -> Error:
 
 
 def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArray[np.float64]:
-    """float64[n]: for each position, the sum of these terms over the chances that its board allows: -target log(chance)
-    - (1 - target) log(1 - chance)."""
+    """float64[n]: for each position, the sum of -target log(chance) - (1 - target) log(1 - chance) over the chances
+    that its board allows."""
     answers = np.clip(chances.astype(np.float64), LEAST_CHANCE, 1 - LEAST_CHANCE)
     wanted = targets.astype(np.float64)
     each = -wanted * natural_logarithms(answers) - (1 - wanted) * natural_logarithms(1 - answers)
@@ -106,8 +106,8 @@ def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArr
 
 
 def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Natural logarithms of values above 0, within 2^-50: split into a power of two and the rest, for which the series
-    of the inverse hyperbolic tangent is used."""
+    """Natural logarithms of values above 0, within 2^-50: each is split into a power of two and a factor, whose
+    logarithm is a series of the inverse hyperbolic tangent."""
     parts, powers = np.frexp(values)
     is_small = parts < np.sqrt(0.5)
     parts, powers = np.where(is_small, 2 * parts, parts), powers - is_small
@@ -129,8 +129,7 @@ def fill_possible(boards: Boards, is_possible: NDArray[np.bool_]) -> None:
 
 @kernel()
 def fill_dense(input_set: int, boards: Boards, inputs: Floats) -> None:
-    """Fills inputs[row, input] from boards[row, slot] on the calling thread only, so that the other threads can
-    learn."""
+    """Fills inputs[row, input] from boards[row, slot] on the calling thread only, so that other threads can train."""
     row_inputs, numbers = np.empty((1, inputs.shape[1]), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
     for row in range(len(boards)):
         fill_many_inputs(input_set, boards[row : row + 1], 1, numbers, row_inputs)

@@ -1,6 +1,6 @@
-"""Contact positions in parts, each with a network of its own: parts by hand, or found by k-means over the inputs.
+"""Contact positions in parts, each with its own network: parts by hand, or by k-means over the inputs.
 
-All is exact or in a fixed order, so that parts and networks are the same on any machine and number of threads: inputs
+Parts and networks are the same on any machine and number of threads, because sums are exact or in a fixed order: inputs
 and centres are whole numbers, and their products fit float64.
 """
 
@@ -37,12 +37,12 @@ Values = NDArray[np.float64]
 Places = NDArray[np.int64]
 INPUTS = InputSet.TESAURO_196
 CONTACT_THEMES = Theme.RACE  # themes below it have contact
-_ROUNDS = 50  # of k-means, at most
-_CENTRE_ROWS = 50_000  # positions, at most, that centres are found from
+_ROUNDS = 50  # limit of k-means
+_CENTRE_ROWS = 50_000  # limit of positions for k-means
 
 
 class Scheme(IntEnum):
-    """How positions are divided; the number is stored."""
+    """How positions are divided; its number is stored."""
 
     ONE = 0
     CLASSES = 1
@@ -51,14 +51,14 @@ class Scheme(IntEnum):
 
 
 class Arm(NamedTuple):
-    """A way of dividing positions, and the networks that it has."""
+    """A way of dividing positions."""
 
     scheme: Scheme
     size: int  # number of parts
-    centres: Values  # [part, input], of K_MEANS alone
+    centres: Values  # [part, input], for K_MEANS only
 
     def parts(self, boards: Boards, values: Values) -> Places:
-        """int64[n]: the part of each position, from 0. `values` are their whole inputs."""
+        """int64[n]: the part of each position, from 0. `values` are their integer inputs."""
         if self.scheme is Scheme.ONE:
             return np.zeros(len(boards), np.int64)
         if self.scheme is Scheme.CLASSES:
@@ -69,20 +69,20 @@ class Arm(NamedTuple):
 
 
 def contact_examples(groups: list[Examples]) -> Examples:
-    """The positions with contact, crashed ones included, of those of each network."""
+    """The contact and crashed positions among the examples of each network."""
     pair = (groups[NETWORK_CLASSES.index(name)] for name in ("contact", "crashed"))
     return Examples(*map(np.concatenate, zip(*pair, strict=True)))
 
 
 def arms_of(counts: tuple[int, ...], examples: Examples, seed: int) -> list[Arm]:
-    """One network for all, those of hand-made parts, and those of k-means with each number of parts."""
-    values = whole_inputs(examples.boards[:_CENTRE_ROWS])
+    """One network for all, parts by hand, and k-means with each number of parts."""
+    values = integer_inputs(examples.boards[:_CENTRE_ROWS])
     none = np.empty((0, input_count(INPUTS)))
     by_hand = [Arm(Scheme.ONE, 1, none), Arm(Scheme.CLASSES, 2, none), Arm(Scheme.THEMES, int(CONTACT_THEMES), none)]
     return [*by_hand, *(Arm(Scheme.K_MEANS, count, k_means(values, count, seed)) for count in counts)]
 
 
-def whole_inputs(boards: Boards) -> Values:
+def integer_inputs(boards: Boards) -> Values:
     """float64[n, input]: the inputs in units of 1/64, whole numbers."""
     inputs = np.empty((len(boards), input_count(INPUTS)), np.float32)
     fill_dense(int(INPUTS), boards, inputs)
@@ -90,17 +90,16 @@ def whole_inputs(boards: Boards) -> Values:
 
 
 def nearest(values: Values, centres: Values) -> Places:
-    """int64[n]: the nearest centre of each row, the first of equals. Whole numbers, so exact in any order of sums."""
-    distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # less what all centres have in common
+    """int64[n]: the nearest centre of each row, the first of equals. Whole numbers make sums exact in any order."""
+    distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # less a term that all centres share
     return np.asarray(distances.argmin(axis=1), np.int64)
 
 
 def k_means(values: Values, count: int, seed: int) -> Values:
     """float64[part, input]: centres of k-means (Lloyd 1982), rounded to whole numbers in every round.
 
-    They begin as rows that are drawn by the squares of their distances from those before (k-means++, Arthur and
-    Vassilvitskii 2007), and end when no row changes its part, or after 50 rounds. A part that becomes empty keeps its
-    centre.
+    They begin as rows drawn by their squared distances from earlier ones (k-means++, Arthur and Vassilvitskii 2007).
+    They end when no row changes its part, or after 50 rounds. An empty part keeps its centre.
     """
     centres, parts = spread_rows(values, count, seed), np.full(len(values), -1)
     for _ in range(_ROUNDS):
@@ -115,7 +114,7 @@ def k_means(values: Values, count: int, seed: int) -> Values:
 
 
 def spread_rows(values: Values, count: int, seed: int) -> Values:
-    """float64[part, input]: rows to begin k-means with."""
+    """float64[part, input]: rows that begin k-means."""
     stream = np.uint64(random_stream(seed, 0))
     chosen = [int(random_bits(stream, 0)) % len(values)]
     distances = ((values - values[chosen[0]]) ** 2).sum(axis=1).astype(np.int64)
@@ -128,7 +127,7 @@ def spread_rows(values: Values, count: int, seed: int) -> Values:
 
 
 def new_part_networks(arms: list[Arm], units: int, seed: int) -> FloatNetworks:
-    """A network for each part of each arm, in their order. Those of a seed begin alike in every arm."""
+    """A network for each part of each arm, in order. Networks of a seed begin with the same weights in every arm."""
     total = sum(arm.size for arm in arms)
     networks = new_networks((INPUTS,) * total, ((units,),) * total, seed)
     first, _ = numbers_of(networks, 0)
@@ -138,15 +137,15 @@ def new_part_networks(arms: list[Arm], units: int, seed: int) -> FloatNetworks:
 
 
 class PartsRun:
-    """The networks of all arms. They learn from the same batches, each from the positions of its part."""
+    """The networks of all arms in training. They learn from the same batches, each from positions of its part."""
 
     def __init__(self, recipe: SupervisedRecipe, arms: list[Arm], networks: FloatNetworks) -> None:
         self.recipe, self.arms, self.networks = recipe, arms, networks
-        self.learned = np.zeros(len(networks.shapes), np.int64)  # positions so far, of each network
+        self.learned = np.zeros(len(networks.shapes), np.int64)  # positions learned by each network
         self._trainers = [KernelTrainer(networks, which, recipe) for which in range(len(networks.shapes))]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """All arrays that change, to be saved and loaded in place."""
+        """All arrays that change, for saving, and for loading in place."""
         found: dict[str, NDArray[np.generic]] = {
             "weights": self.networks.weights,
             "biases": self.networks.biases,
@@ -157,12 +156,12 @@ class PartsRun:
         return found
 
     def learn_epoch(self, feed: LabelledBatches, epoch: int, count: int, executor: Executor) -> None:
-        """Learn from `count` batches of the feed; epochs are numbered from 0. Networks share nothing, so each learns
+        """Learn from `count` batches of the feed; epochs are numbered from 0. Networks are independent, so each learns
         on one thread, many at a time."""
         for number in range(count):
             batch = feed.batch(*divmod(epoch * count + number, len(feed)))
             shares = [(epoch + (number + end) / count) / self.recipe.epochs for end in (0, 1)]
-            rates = [self.recipe.rate_after(share) for share in shares]
+            rates = [self.recipe.learning_rate_at(share) for share in shares]
             tasks = part_examples(self.arms, contact_examples(by_network(batch)))
             list(executor.map(self._learn, range(len(tasks)), tasks, repeat(rates)))
 
@@ -177,7 +176,7 @@ class PartsRun:
 
 def part_examples(arms: list[Arm], examples: Examples) -> list[Examples]:
     """The examples of each part of each arm, in their order."""
-    values, found = whole_inputs(examples.boards), []
+    values, found = integer_inputs(examples.boards), []
     for arm in arms:
         parts = arm.parts(examples.boards, values)
         rows = (np.flatnonzero(parts == part) for part in range(arm.size))
@@ -189,7 +188,7 @@ def rounded_parts(networks: FloatNetworks) -> Networks:
     """The networks in the integers of players."""
     alone = []
     for which, shape in enumerate(networks.shapes.copy()):
-        shape[2:4] = 0  # where its weights and biases begin
+        shape[2:4] = 0  # first weight and first bias
         shapes = np.tile(shape, (len(NETWORK_CLASSES), 1))  # players look up networks by class
         alone.append(rounded_networks(FloatNetworks(shapes, *numbers_of(networks, which))))
     weights, biases = (np.concatenate([each[place] for each in alone]) for place in (1, 2))
@@ -197,8 +196,7 @@ def rounded_parts(networks: FloatNetworks) -> Networks:
 
 
 def part_equities(networks: Networks, first: int, parts: Places, boards: Boards) -> NDArray[np.float32]:
-    """float32[n]: cubeless equities of positions, each by the network of its part. `first` is the place of the network
-    of part 0."""
+    """float32[n]: cubeless equities of positions, each by the network of its part. `first` is the network of part 0."""
     found = np.empty(len(boards), np.float32)
     for part in np.unique(parts).tolist():
         rows = np.flatnonzero(parts == part)
@@ -211,8 +209,8 @@ def part_equities(networks: Networks, first: int, parts: Places, boards: Boards)
 
 
 def errors_of(equities: NDArray[np.float32], labels: NDArray[np.float32], games: NDArray[np.int64]) -> ErrorSummary:
-    """How far equities are from their labels, in points, where positions depend on those of the same game and on no
-    others; NaN without positions."""
+    """The errors of equities against labels, in points, with positions of one game as a cluster; NaN without
+    positions."""
     count, errors = len(labels), equities.astype(np.float64) - labels
     if not count:
         return ErrorSummary(0, *[np.nan] * 5)

@@ -1,9 +1,9 @@
 """Supervised learning: networks learn the chances of labelled positions, each network those of its class.
 
-An epoch is a number of batches of the feed; each network takes the positions of its class from them and learns them in
-batches of the recipe. After each epoch the networks, or the averages of their weights, are rounded to the integers of a
-player and validated on positions that none has learned from; each network keeps the weights that did best. The result
-depends on the recipe and the labels alone: it is the same on any number of threads, and after a kill.
+An epoch is a number of batches of the feed. Each network learns the positions of its class in batches of the recipe.
+After each epoch the networks, or the averages of their weights, are rounded to the integers of a player and validated
+on positions outside training; each network keeps its best weights. The result depends on the recipe and the labels
+alone: it is the same on any number of threads, and after a kill.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from bgdata.training.recipes import CYCLE, SupervisedRecipe
 from bgdata.training.supervised.examples import NETWORKS, Error, LabelledBatches, by_network, error_of, read_examples
 from bgdata.training.supervised.trainer import KernelTrainer, NetworkTrainer, PreparedBatch
 
-SMALLER, LARGEST = (0, 1), (2,)  # networks that learn while that for contact does
-REVIVED_BY = 20_000  # positions at most in which hidden units are 0 that are revived
-FEED_BATCH_ROWS = 65_536  # of a batch of the feed
-RISES = 3  # epochs in a row with a larger error that make a learning rate in cycles fall
+SMALLER, LARGEST = (0, 1), (2,)  # networks that learn while the contact network does
+REVIVED_BY = 20_000  # limit of positions where hidden units must be 0 to be revived
+FEED_BATCH_ROWS = 65_536  # rows of a batch of the feed
+RISES = 3  # epochs in a row with a larger error, after which a learning rate in cycles falls
 
 
 class Cycles:
     """The learning rate of each network in cycles: after three epochs in a row with a larger error, it is divided by
     the root of 10. Below a thirtieth of the first rate it starts again, to leave a poor local minimum.
 
-    Source: the training of gnubg by Joseph Heled, and its retelling of 2012 with learning rates about ten times
+    Source: the training of gnubg by Joseph Heled, and its repetition of 2012 with learning rates about ten times
     smaller.
     """
 
@@ -47,7 +47,8 @@ class Cycles:
         return int(self.state[which, 0])
 
     def note(self, which: int, error: float) -> None:
-        """Record the validation error of a network after an epoch; after RISES rises in a row, move on in CYCLE."""
+        """Record the validation error of a network after an epoch; after RISES rises in a row, move to the next
+        rate."""
         level, rises, last = self.state[which].tolist()
         rises = rises + 1 if error > last else 0
         if rises == RISES:
@@ -65,7 +66,7 @@ class SupervisedRun:
         self.recipe, self.networks, self.batches = recipe, networks, batches
         self.validation = read_examples(validation, recipe.validation_rows, of_each=True)
         self.training = read_examples(batches, recipe.validation_rows, of_each=True)
-        self._revived = [0] * NETWORKS  # hidden units that were 0 in all of the first positions
+        self._revived = [0] * NETWORKS  # hidden units that were 0 in all tested positions
         for which in range(NETWORKS) if recipe.revive else ():
             boards = self.training[which].boards[:REVIVED_BY]
             if len(boards):
@@ -76,17 +77,17 @@ class SupervisedRun:
         self.cycles = Cycles(NETWORKS)
         self._trainers = open_trainers(networks, recipe, self.tested if recipe.average_decay else None)
         self._lowest = np.full(NETWORKS, np.inf)
-        self._threads: int | None = 1  # that learn with one network, None for all
+        self._threads: int | None = 1  # threads of one network, None for all
         self.batches_per_epoch = -(-recipe.epoch_rows // FEED_BATCH_ROWS) if recipe.epoch_rows else len(batches)
 
     @property
     def learns(self) -> list[bool]:
-        """Which networks have positions to learn from and others for validation; the rest stay unchanged."""
+        """Which networks have positions for training and for validation; the rest stay unchanged."""
         pairs = zip(self.training, self.validation, strict=True)
         return [len(training.boards) > 0 and len(validation.boards) > 0 for training, validation in pairs]
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """All arrays that change, to be saved and loaded in place."""
+        """All arrays that change, for saving, and for loading in place."""
         found: dict[str, NDArray[np.generic]] = {
             "weights": self.networks.weights,
             "biases": self.networks.biases,
@@ -103,7 +104,7 @@ class SupervisedRun:
 
     @property
     def positions(self) -> int:
-        """The number of positions of an epoch for all networks together; the actual number may be slightly smaller."""
+        """The number of positions of an epoch for all networks together; the real number may be slightly smaller."""
         return self.batches.row_count if not self.recipe.epoch_rows else self.batches_per_epoch * FEED_BATCH_ROWS
 
     def notes(self) -> list[str]:
@@ -129,7 +130,7 @@ class SupervisedRun:
         for which, (_, validation, _) in enumerate(found if epoch else ()):
             self.cycles.note(which, validation.cross_entropy)
         rows = [
-            (self.recipe.rate_after(share, level), count, *np.transpose((training, validation)).ravel(), is_best)
+            (self.recipe.learning_rate_at(share, level), count, *np.transpose((training, validation)).ravel(), is_best)
             for level, count, (training, validation, is_best) in zip(levels, seen, found, strict=True)
         ]
         return np.array(rows, np.float64)
@@ -145,8 +146,8 @@ class SupervisedRun:
         self._threads = None if is_shared else 1
         for trainer in trainers:
             trainer.load()
-        # Two threads do better with a task each than sharing a batch: they would wait for each other several times in a
-        # millisecond, which takes long while other processes use the cores.
+        # Two threads are faster with one task each than with a shared batch, in which they would wait for each other
+        # several times in a millisecond.
         is_helped = thread_count() >= 2 and not is_shared
         with trainers[0].settings(), ThreadPoolExecutor(1) if is_helped else InProcess() as helper:
             seen = self._go_through(epoch, helper)
@@ -185,13 +186,13 @@ class SupervisedRun:
         it."""
         for which in networks:
             if self.learns[which] and len(ready[which].examples.boards):
-                rates = [self.recipe.rate_after(share, self.cycles.level(which)) for share in shares]
+                rates = [self.recipe.learning_rate_at(share, self.cycles.level(which)) for share in shares]
                 with threads(self._threads):
                     self._trainers[which].learn(ready[which], rates)
 
     def test(self) -> list[tuple[Error, Error, bool]]:
-        """For each network: its errors in training and in validation, and whether the latter is the lowest so far; if
-        so, its weights are kept. The first call, before any epoch, sets the errors to improve on."""
+        """The errors of each network in training and in validation, and whether the latter is the lowest so far; if so,
+        its weights are kept. The first call, before any epoch, sets the errors to improve on."""
         rounded = rounded_networks(self.tested)
         found = []
         for which in range(NETWORKS):
@@ -209,8 +210,8 @@ class SupervisedRun:
 def open_trainers(
     networks: FloatNetworks, recipe: SupervisedRecipe, averages: FloatNetworks | None
 ) -> list[NetworkTrainer]:
-    """A trainer for each network, of the kind that the recipe names. Raises MissingExtraError if the recipe needs
-    PyTorch and it is missing, and UsageError for a missing device."""
+    """A trainer of the recipe's kind for each network. Raises MissingExtraError if the recipe needs PyTorch and it is
+    missing, and UsageError for a missing device."""
     kind: type[NetworkTrainer] = KernelTrainer
     if recipe.trainer == "torch":
         from bgdata.training.supervised.torch_trainer import TorchTrainer

@@ -1,8 +1,8 @@
 """Trainers in PyTorch: dense matrix products on a processor core or a GPU. Needs the extra `torch`.
 
-The recipe, the order of positions, the losses and the optimizers are those of the kernels. Sums are in another order
-and the logistic function is exact, so weights differ from those of the kernels. Two runs agree to the last bit on one
-platform (`platform_name`), with any number of threads and after a kill; PyTorch promises no more.
+The recipe, the order of positions, the losses and the optimizers are those of the kernels. Sums have another order and
+the logistic function is exact, so weights differ from those of the kernels. Two runs agree to the last bit on one
+platform (`platform_name`), with any number of threads and after a kill; PyTorch guarantees no more.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class TorchTrainer(NetworkTrainer):
         self._device = torch.device(recipe.device)
         self._is_rectified = int(self.shape[ACTIVATION]) == Activation.RECTIFIED
         count = len(self.means)
-        # tensors of PyTorch's own making begin at fixed alignments, on which the order of sums may depend
+        # tensors allocated by PyTorch have fixed alignments, on which the order of sums may depend
         self._numbers, self._gradient, self._means, self._squares, self._averages, self._limits = (
             torch.zeros(count, device=self._device) for _ in range(6)
         )
@@ -69,12 +69,13 @@ class TorchTrainer(NetworkTrainer):
     def settings(self) -> Iterator[None]:
         """Deterministic sums: each product on one thread, deterministic algorithms, full float precision.
 
-        On a processor, PyTorch multiplies by MKL, or, allowed less precision, by oneDNN. Both are as exact, but MKL
-        does without half of what processors of AMD can do. Only one with AMX rounds factors to bfloat16 then.
+        On a processor, PyTorch multiplies by MKL, or with lower allowed precision by oneDNN. Both are equally exact,
+        but MKL uses only half of the vector units of AMD processors. oneDNN rounds factors to bfloat16 only on
+        processors with AMX.
         """
         threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
         is_deterministic = torch.are_deterministic_algorithms_enabled()
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else cuBLAS may choose by what is free
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else cuBLAS chooses by free memory
         torch.set_num_threads(1)
         torch.set_float32_matmul_precision("highest" if self._device.type == "cuda" else "medium")
         torch.use_deterministic_algorithms(True)
@@ -97,7 +98,7 @@ class TorchTrainer(NetworkTrainer):
                 begin += len(part)
 
     def _copies(self) -> list[tuple[Tensor, list[np.ndarray]]]:
-        """Each tensor with the arrays that it mirrors, one after another."""
+        """Each tensor with the arrays that it copies, one after another."""
         learned = self._numbers, [self.weights, self.biases]
         found = [learned, (self._means, [self.means]), (self._squares, [self.squares])]
         return [*found, (self._averages, list(self.averages))] if self.recipe.average_decay else found
@@ -135,7 +136,7 @@ class TorchTrainer(NetworkTrainer):
             if place:
                 torch.mm(delta.T, below, out=weights.T)
                 delta = torch.mm(delta, self._layers[place][0].T)
-                if self._is_rectified:  # in one pass; by comparisons it takes as long as a product
+                if self._is_rectified:  # in one pass; comparisons would take as long as a product
                     delta = torch.ops.aten.hardtanh_backward(delta, below, 0.0, RECTIFIED_MOST)
                 else:
                     delta.mul_(steepness(below))
@@ -143,7 +144,7 @@ class TorchTrainer(NetworkTrainer):
                 torch.mm(below.T, delta, out=weights)
 
     def _change(self, size: int, rate: float) -> None:
-        """Change the weights by the gradient of `size` positions by the optimizer, within the limits."""
+        """Change the weights by the summed gradient of `size` positions, within the limits."""
         if self.recipe.optimizer == "adam":
             self._gradient.div_(size)
             self._means.lerp_(self._gradient, 1 - trainer.FIRST_DECAY)
@@ -156,7 +157,7 @@ class TorchTrainer(NetworkTrainer):
 
 
 def steepness(values: Tensor) -> Tensor:
-    """The derivative of the logistic function where it has these values."""
+    """The derivative of the logistic function at these values of it."""
     return torch.addcmul(values, values, values, value=-1)
 
 
@@ -169,11 +170,8 @@ def layers_within(numbers: Tensor, shape: np.ndarray) -> list[tuple[Tensor, Tens
 
 
 def platform_name(device: str) -> str:
-    """What sums depend on: the version of PyTorch, the kind of processor, and what multiplies, such as "2.6.0+cpu AVX2
-    oneDNN".
-
-    Raises UsageError for a missing device.
-    """
+    """What sums depend on: the version of PyTorch, the kind of processor, and the library that multiplies, such as
+    "2.6.0+cpu AVX2 oneDNN". Raises UsageError for a missing device."""
     version = str(torch.__version__)
     if device == "cpu":
         multiplies = "oneDNN AMX" if torch.cpu._is_amx_tile_supported() else "oneDNN"

@@ -29,22 +29,22 @@ from bgdata.training.networks import FloatNetworks, Floats, Integers, numbers_of
 from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised.examples import Examples
 
-BLOCK = 32  # units of a layer whose weights one item changes: any number gives the same
-FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-8  # of Adam, as published
+BLOCK = 32  # units of a layer whose weights one item changes; results do not depend on it
+FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-8  # the published settings of Adam
 FIRST_LIMIT, LATER_LIMIT = np.float32(7.999), np.float32(15.998)  # of weights, so that int16 holds them: see learning
-BIAS_LIMIT = np.float32(60)  # which int32 holds
+BIAS_LIMIT = np.float32(60)  # fits int32
 _UNIT, _NONE, _ONE = np.float32(1 / UNIT), np.float32(0), np.float32(1)
 
 
 class Sparse(NamedTuple):
     """The inputs that are not 0, in batches of positions."""
 
-    counts: Integers  # [position] how many it has, filled up to a multiple of four
-    columns: NDArray[np.int32]  # [position, item] which; ascending, then 0
-    values: Floats  # [position, item] what they are; then 0
-    starts: Integers  # [batch, input + 1] where the positions that have an input begin in the next two
-    samples: NDArray[np.int32]  # [batch, item] positions, counted in the batch; ascending for each input
-    factors: Floats  # [batch, item] what the input is there
+    counts: Integers  # [position] number of its inputs, padded to a multiple of four
+    columns: NDArray[np.int32]  # [position, item] its inputs, ascending, then 0
+    values: Floats  # [position, item] values of these inputs, then 0
+    starts: Integers  # [batch, input + 1] first item of each input in the next two
+    samples: NDArray[np.int32]  # [batch, item] positions by their number in the batch; ascending for each input
+    factors: Floats  # [batch, item] value of the input in this position
 
 
 def sparse_inputs(input_set: InputSet, inputs: int, boards: Boards, batch: int) -> Sparse:
@@ -115,16 +115,16 @@ def _sort_by_input(sparse: Sparse, number: int, first: int, last: int) -> None:
 
 
 class Learner(NamedTuple):
-    """One network, and the state of its optimizer."""
+    """One network in training, and the state of its optimizer."""
 
     shape: Integers  # its row of `Networks.shapes`
     weights: Floats  # its own, as in `FloatNetworks`
     biases: Floats
     means: Floats  # of Adam: the mean gradient of each weight, then of each bias
-    squares: Floats  # and its mean square
-    values: Floats  # [layer, sample, unit] scratch: what units give
-    deltas: Floats  # and by how much they should give more
-    average_weights: Floats  # over the batches so far, newer ones counting more; none to leave them out
+    squares: Floats  # of Adam: the mean square of each gradient
+    values: Floats  # [layer, sample, unit] scratch: outputs of units
+    deltas: Floats  # [layer, sample, unit] scratch: negative gradients of the loss
+    average_weights: Floats  # moving average over batches; empty for no average
     average_biases: Floats
 
 
@@ -134,16 +134,16 @@ class Rule(NamedTuple):
     is_adam: bool  # Kingma and Ba (2015), by the mean over a batch; else plain descent, by the sum
     is_squared: bool  # half the squared error of chances instead of their cross-entropy
     first_decay: np.float32  # of Adam's mean gradient
-    second_decay: np.float32  # of its mean square
-    least: np.float32  # what is added to its root
+    second_decay: np.float32  # of the mean square of the gradient
+    least: np.float32  # added to the root of the mean square
 
 
 @kernel(parallel=True)
 def learn_batches(
     learner: Learner, examples: Examples, sparse: Sparse, batch: int, rates: Floats, takes: Floats, rule: Rule
 ) -> None:
-    """Fills the arrays of a learner: it learns the examples, one batch after another at learning rates[batch]. Averages
-    take the share takes[batch] of the new weights."""
+    """Updates the arrays of a learner: it learns the examples, one batch after another at learning rates[batch].
+    Averages take the share takes[batch] of the new weights."""
     blocks = (learner.values.shape[2] + BLOCK - 1) // BLOCK
     for number in range(len(rates)):
         first = number * batch
@@ -197,7 +197,7 @@ def weigh_sample(learner: Learner, examples: Examples, sparse: Sparse, row: int,
 
 @kernel(borrows=True)
 def product(values: Floats, row: Floats) -> np.float32:
-    """Sum of values[unit] times row[unit]: eight sums, of every eighth unit each, added in pairs."""
+    """Sum of values[unit] times row[unit]: eight sums of every eighth unit, added in pairs."""
     a = b = c = d = e = f = g = h = _NONE
     whole = len(values) // 8 * 8
     for unit in range(0, whole, 8):
@@ -219,9 +219,8 @@ def product(values: Floats, row: Floats) -> np.float32:
 def change_block(
     learner: Learner, sparse: Sparse, number: int, size: int, begin: int, rate: np.float32, rule: Rule, gradient: Floats
 ) -> None:
-    """Fills, of one network, the weights that lead from all inputs to BLOCK units of the first layer from `begin` on,
-    and from such units of any layer to the next, and their biases, after batch `number`. gradient[0:BLOCK] is
-    scratch."""
+    """Updates, after batch `number`, the weights from all inputs to BLOCK units of the first layer from `begin` on,
+    those from such units of any layer to the next, and their biases. gradient[0:BLOCK] is scratch."""
     shape, values, deltas = learner.shape, learner.values, learner.deltas
     units, share = shape[SIZES], _ONE / np.float32(size) if rule.is_adam else _ONE
     starts, samples, factors = sparse.starts[number], sparse.samples[number], sparse.factors[number]
@@ -303,8 +302,8 @@ def change(
     learner: Learner, numbers: Floats, offset: int, place: int, gradient: Floats,
     share: np.float32, rate: np.float32, rule: Rule, limit: np.float32,
 ) -> None:  # fmt: skip
-    """Fills numbers[place + unit], weights or biases, and means and squares from `offset` + place on, by the rule and
-    `share` times gradient[unit]; no number is beyond the limit."""
+    """Updates numbers[place + unit], weights or biases, and means and squares from `offset` + place on, by the rule and
+    `share` times gradient[unit]. No number exceeds the limit."""
     row = numbers[place : place + len(gradient)]
     if rule.is_adam:
         mean = learner.means[offset + place : offset + place + len(gradient)]
@@ -325,16 +324,16 @@ def change(
 
 @kernel(borrows=True)
 def take_in(numbers: Floats, take: np.float32, averages: Floats) -> None:
-    """Moves averages[item], if there are any, by the share `take` of the way to numbers[item]."""
+    """Moves averages[item], if there are any, towards numbers[item] by the share `take` of the difference."""
     for item in range(len(averages)):
         averages[item] += take * (numbers[item] - averages[item])
 
 
 class PreparedBatch(NamedTuple):
-    """The positions of a batch of the feed that one network learns from, with their inputs."""
+    """The positions of a batch of the feed for one network, with their inputs."""
 
     examples: Examples
-    inputs: Any  # of the boards, as its way of learning wants them
+    inputs: Any  # of the boards, in the form of the trainer
 
 
 class NetworkTrainer(ABC):
@@ -350,14 +349,14 @@ class NetworkTrainer(ABC):
         self.averages = numbers_of(averages, which) if averages else (np.empty(0, np.float32),) * 2
         self.means, self.squares = np.zeros((2, len(self.weights) + len(self.biases)), np.float32)
         self._decays = np.ones(2)  # of Adam, to the power of the number of steps
-        self._steps = np.zeros(1)  # that were averaged
+        self._steps = np.zeros(1)  # number of averaged steps
 
     def settings(self) -> AbstractContextManager[None]:
-        """A context that must be active while trainers of this kind learn."""
+        """A context that must be active during training."""
         return nullcontext()
 
     def state(self) -> dict[str, NDArray[np.generic]]:
-        """The arrays that change besides the weights and their averages."""
+        """The arrays that change, except the weights and their averages."""
         return {"means": self.means, "squares": self.squares, "decays": self._decays, "steps": self._steps}
 
     def load(self) -> None:  # noqa: B027
@@ -368,15 +367,15 @@ class NetworkTrainer(ABC):
 
     @abstractmethod
     def prepare(self, examples: Examples) -> PreparedBatch:
-        """Examples with their inputs."""
+        """Examples with their inputs, for `learn`."""
 
     @abstractmethod
     def learn(self, prepared_batch: PreparedBatch, ends: list[float]) -> None:
-        """Learn from the examples in order, at learning rates that go from one end to the other."""
+        """Learn the examples in order, at learning rates that go from the first of `ends` to the last."""
 
     def steps(self, positions: int, first_rate: float, last_rate: float) -> tuple[Floats, Floats]:
-        """For each batch of this many positions, which are counted as learned: its learning rate (Adam's makes up for
-        means that began with nothing), and the share of the new weights in their average."""
+        """For each batch of these positions, which are counted as learned: its learning rate (for Adam corrected for
+        means that began at 0), and the share of the new weights in their average."""
         batches = -(-positions // self.recipe.batch_size)
         rates, takes = np.empty(batches, np.float32), np.zeros(batches, np.float32)
         for number in range(batches):
@@ -387,7 +386,7 @@ class NetworkTrainer(ABC):
             rates[number] = rate
             if self.recipe.average_decay:
                 self._steps += 1
-                # a plain mean at first, so that the weights the run began with leave no trace
+                # a plain mean at first, so that initial weights do not count
                 takes[number] = max(1 - self.recipe.average_decay, 1 / self._steps[0])
         return rates, takes
 

@@ -15,18 +15,17 @@ from bgdata.errors import UsageError, cite
 from bgdata.kinds import all_kinds
 from bgdata.store.build import estimate_text, mend_catalog
 from bgdata.store.dataset import Dataset
-from bgdata.store.executors import open_executor
 from bgdata.store.lockfile import advice, left_out
 from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
-LARGE_BYTES = 4_000_000_000  # a build of more disk or memory than this is asked about
+LARGE_BYTES = 4_000_000_000  # builds with more disk space or memory ask first
 COMPUTED = [kind for kind in all_kinds().values() if kind.defaults]
 
 
 def sizes_of(kind: Dataset[Any]) -> list[str]:
-    """Names of the parameters of a kind that all of its recipes have."""
+    """Names of the parameters that all recipes of a kind have."""
     return [name for name in kind.parameters.names() if name not in kind.parameters.later]
 
 
@@ -35,7 +34,7 @@ PARAMETER_NAMES = sorted({name for kind in SIZED for name in sizes_of(kind)})
 
 
 def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add an option for each number among the parameters of default kinds, and --set for any parameter."""
+    """Add an option for each integer parameter of default kinds, and --set for any parameter."""
     words = "A parameter of the kind, such as games=500; can be given several times."
     options = [
         click.option(f"--{name.replace('_', '-')}", name, type=int, metavar="N", help=f"Number of {name}.")
@@ -49,8 +48,8 @@ def parameter_options(function: Callable[..., None]) -> Callable[..., None]:
 def choose_parameters(
     warehouse: Warehouse, kind: Dataset[Any], options: dict[str, int | None], settings: tuple[str, ...]
 ) -> Parameters:
-    """The default parameters of a kind with the given ones changed; for a kind without default variants, its smallest
-    ones. Raises InvalidParameterError, and UsageError for a parameter that is given twice."""
+    """The default parameters of a kind (the smallest ones without defaults), with the given ones changed. Raises
+    InvalidParameterError, and UsageError for a parameter that is given twice."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     base: Parameters = (*kind.defaults, kind.parameters() if settings else kind.smallest)[0]
     for text in settings:
@@ -88,7 +87,6 @@ def build(
     kind: str | None,
     directory: Path | None,
     is_all: bool,
-    executor: str,
     force: bool,
     yes: bool,
     settings: tuple[str, ...],
@@ -126,16 +124,16 @@ def build(
     ]
     for declared, parameters in wanted:
         declared.check_parameters(parameters)
-        estimate = declared.estimate(parameters)  # a build that cannot fit is refused by the build itself
+        estimate = declared.estimate(parameters)  # the build itself refuses what does not fit
         is_large = max(estimate.building_bytes, estimate.memory_bytes) >= LARGE_BYTES
         if is_large and not warehouse.find(declared, parameters):
             click.echo(f"{declared.name}/{declared.slug(parameters)}: {estimate_text(estimate)}", err=True)
             if not yes and sys.stdin.isatty():
                 click.confirm("build it?", abort=True, err=True)
-    with open_executor(executor) as workers, progress_bars() as progress:
+    with progress_bars() as progress:
         for declared, parameters in wanted:
             warehouse.build(
-                declared.name, parameters, progress=progress, force=force, executor=workers, directory=directory,
+                declared.name, parameters, progress=progress, force=force, directory=directory,
                 with_catalog=False,
             )  # fmt: skip
     mend_catalog(warehouse)
@@ -147,10 +145,8 @@ def build(
 @click.command()
 @click.pass_obj
 def catalog(warehouse: Warehouse) -> None:
-    """Write the SQL catalog again, for instance after a move.
-
-    The catalog is the file catalog.duckdb in the warehouse. Any DuckDB client can open it.
-    """
+    """Write the SQL catalog again, for instance after a move. The catalog is the file catalog.duckdb in the warehouse.
+    Any DuckDB client can open it."""
     from bgdata.store.catalog import write_catalog
 
     warehouse.require()

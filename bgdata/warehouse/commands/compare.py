@@ -47,8 +47,10 @@ def diff(warehouse: Warehouse, before: str | None, after: str | None, form: str)
 
 
 def _compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bool:
-    """Print one line for each locked variant (of a KIND, or for one KIND/VARIANT); returns whether the warehouse holds
-    those digests, but for what only `bgdata build --all` builds, which may be missing."""
+    """Print a line for each locked variant (of KIND or KIND/VARIANT), and return whether the digests are equal.
+
+    Variants that only `bgdata build --all` builds may be missing.
+    """
     if scope is not None and (scope.endswith(".bd") or scope.count("/") > 1):
         raise UsageError(f"expected two tables to compare, got one: {cite(scope)}")
     kind, variant, _ = parse_scope(scope)
@@ -67,8 +69,8 @@ def _compare_with_lock(warehouse: Warehouse, form: str, scope: str | None) -> bo
 
 
 def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) -> bool:
-    """Print how many rows only one of the tables has, and for each column how many of the others differ and by how
-    much, then those of the side tables of their versions; returns whether all are equal."""
+    """Print the differences of two tables and their side tables, and return whether all are equal. For each table: the
+    number of rows that only one side has, and by column the number and size of changes."""
     sides = {"before": _open_side(warehouse, before), "after": _open_side(warehouse, after)}
     with warehouse.connect() as connection:
         kinds = []
@@ -82,19 +84,19 @@ def _compare_tables(warehouse: Warehouse, before: str, after: str, form: str) ->
         if kinds[0] != kinds[1]:
             raise UsageError(f"expected two tables of one kind, got {' and '.join(kinds)}")
         kind = warehouse.kind(kinds[0])
-        points = [  # of the layouts; None for other tables
+        points = [  # of layouts; None for other tables
             getattr(open_gnubg_bearoff(side), "points", None)
             if isinstance(side, Path)
             else side.manifest.parameters.get("points")
             for side in sides.values()
         ]
         has_indexes = any(name.endswith("_index") for name in kind.tables[0].key)
-        if has_indexes and points[0] != points[1]:  # indexes count the layouts on so many points
+        if has_indexes and points[0] != points[1]:  # indexes depend on the number of points
             raise UsageError(f"expected two tables of the same points, got {' and '.join(map(str, points))}")
         found = [compare_views(connection, kind.tables[0])]
         if not found[0].has_common:
             raise UsageError(f"expected two tables with rows in common, got {before} and {after}")
-        versions = {view: side for view, side in sides.items() if isinstance(side, Table)}  # a gnubg file has no others
+        versions = {view: side for view, side in sides.items() if isinstance(side, Table)}  # not gnubg files
         for shape in kind.side_tables if len(versions) == len(sides) else ():
             for view, table in versions.items():
                 define_version(connection, view, kind, shape, table)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bgdata.bearoff.tables import TwoSidedTable
     from bgdata.evaluation.networks.inference import Networks
 
-FORMATS: dict[str, set[str]] = {  # of text, with the arrays that each needs
+FORMATS: dict[str, set[str]] = {  # text formats, with the arrays that each needs
     "gnubg-training": {"boards", "chances"},
     "gnubg-benchmark": {"decisions_boards", "plays_boards"},
     "wildbg-csv": {"boards", "chances"},
@@ -197,8 +197,10 @@ def export_letters(warehouse: Warehouse, table: str, output: Path) -> None:
 
 
 def letter_rows(table: TwoSidedTable) -> Iterator[bytes]:
-    """A two-sided table as text, the rows of each layout of the player on roll: a letter for each of its points, ace
-    point first, and of the opponent, A for no checker, B for one; a comma; the equity in six significant digits.
+    """A two-sided table as text, in blocks of rows for each layout of the player on roll.
+
+    A row has a letter for each point of the player on roll, ace point first, and of the opponent (A: no checker, B: one
+    checker), a comma, and the equity in six significant digits.
 
     Source: Computational Backgammon, "Bearoff database created" (2011): for 6 points and 9 checkers a file of 557 MB.
     """
@@ -272,7 +274,7 @@ def export_met_command(warehouse: Warehouse, met: str, output: Path) -> None:
 
 
 def describe_file(output: Path, *, with_hash: bool = False) -> str:
-    """A line that says what was written."""
+    """A line about a written file."""
     digest = f", SHA-256 {sha256_file(output)}" if with_hash else ""
     return f"wrote {output}: {output.stat().st_size:,} bytes{digest}"
 
@@ -288,8 +290,8 @@ def two_sided_version(warehouse: Warehouse, reference: str) -> Table:
 def write_network(
     warehouse: Warehouse, network: str, output: Path, as_bytes: Callable[[Networks, dict[str, str]], bytes]
 ) -> None:
-    """Write a network as a file of these bytes, and say so. Raises UnknownPlayerError, MissingTableError,
-    CorruptFileError, MissingExtraError and StorageError."""
+    """Write a network as a file in the format of `as_bytes`, and report it. Raises UnknownPlayerError,
+    MissingTableError, CorruptFileError, MissingExtraError and StorageError."""
     from bgdata.evaluation.networks.player import find_network, open_networks
     from bgdata.evaluation.players import NETWORK
     from bgdata.formats.onnx.network import properties_of
@@ -309,8 +311,8 @@ def write_gnubg_bearoff(
     normal: bool = False,
     cubeless: bool = False,
 ) -> None:
-    """Compute and write what `makebearoff -o POINTS` or `-t POINTSxCHECKERS` writes. Raises UsageError for options that
-    do not belong together, and StorageError."""
+    """Write the file of `makebearoff -o POINTS` or `-t POINTSxCHECKERS`. Raises UsageError for options that do not fit
+    together, and StorageError."""
     from bgdata.bearoff.race import normal_moments, one_sided_counts
     from bgdata.bearoff.two_sided import two_sided_codes
 
@@ -337,11 +339,8 @@ def write_gnubg_bearoff(
 
 
 def write_text(table: Table, form: str, output: Path) -> str:
-    """Write a version in another format; returns a line that says what was written.
-
-    Raises UsageError for a table that does not hold what the format needs, and StorageError if the file cannot be
-    written.
-    """
+    """Write a version in another format, and return a line about the file. Raises UsageError for a table without the
+    data of the format, and StorageError."""
     arrays = table.arrays()
     if not FORMATS[form] <= set(arrays):
         able = [name for name, needed in FORMATS.items() if needed <= set(arrays)]
@@ -357,7 +356,7 @@ def _text_lines(form: str, part: Table) -> Iterable[bytes]:
         from bgdata.formats.position_files import format_gnubg_training
         from bgdata.kinds.column_values import text_column
 
-        # rows of a second file may have no comment of their own: written, they stand below those of the first
+        # rows of a second file without a comment would come under the comment of the first
         index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
         comments = text_column(arrays, "comments").to_pylist() if index is not None else []
         if goes_on and index is not None:  # the first comment is in the part before
@@ -368,7 +367,7 @@ def _text_lines(form: str, part: Table) -> Iterable[bytes]:
         from bgdata.imports.kinds import gnubg_benchmark_compute as gnubg_benchmark
         from bgdata.measures.kinds import rollout_decisions_compute as rollout_decisions
 
-        is_imported = "decisions_lines" in arrays  # else decisions that were rolled out here
+        is_imported = "decisions_lines" in arrays  # otherwise decisions rolled out here
         benchmark_of = gnubg_benchmark.benchmark_of if is_imported else rollout_decisions.benchmark_of
         return format_gnubg_benchmark(benchmark_of(arrays))
     if form == "wildbg-csv":
@@ -380,7 +379,7 @@ def _text_lines(form: str, part: Table) -> Iterable[bytes]:
         from bgdata.game.codec import flip_boards
         from bgdata.imports.kinds.positions_compute import flipped_chances
 
-        written = arrays.get("chances_after_play")  # as they were imported
+        written = arrays.get("chances_after_play")  # as imported
         chances = np.asarray(written) if written is not None else flipped_chances(arrays["chances"].astype(np.float64))
         return format_bgsage_rollouts(flip_boards(arrays["boards"]), chances)
     if form == "position-list":

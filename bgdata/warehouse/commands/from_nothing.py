@@ -1,4 +1,4 @@
-"""What comes with bgdata, made again from random weights: a plan of parts, each one command, and how they are run."""
+"""Makes the versions that come with bgdata again, from random weights: a plan of parts, each one command."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from bgdata.errors import CorruptFileError, ExternalProgramError, StorageError, UsageError, cite
 from bgdata.store.names import check_name
@@ -23,9 +24,9 @@ from bgdata.store.versions import newest
 from bgdata.warehouse import Warehouse
 
 PLAN = Path(__file__).with_suffix(".toml")
-STATE = "from-nothing.json"  # in the warehouse: the version that the command of each finished part made
+STATE = "from-nothing.json"  # file in the warehouse: version by command of each finished part
 REFERENCE = re.compile(r"\{([a-z0-9-]+)(?:\.(version|player))?\}")
-UNMADE = "r0-00000000"  # stands for a version that is not made yet
+UNMADE = "r0-00000000"  # placeholder for a missing version
 NO_PLAYER = "00000000"
 
 
@@ -33,9 +34,9 @@ NO_PLAYER = "00000000"
 class Part:
     """One command of the plan.
 
-    `command` is what follows `bgdata`: `{NAME}` stands for the version KIND/VARIANT/VERSION that the part NAME made,
-    `{NAME.version}` for its folder, `{NAME.player}` for the version of the player in its manifest. `makes` is a kind,
-    or KIND/VARIANT of what comes with the package. `minutes` are of two cores.
+    `command` are the words after `bgdata`. In it `{NAME}` is replaced by the version KIND/VARIANT/VERSION that the part
+    NAME made, `{NAME.version}` by its folder, and `{NAME.player}` by the version of the player in its manifest. `makes`
+    is a kind, or KIND/VARIANT of the package. `minutes` are on two cores.
     """
 
     name: str
@@ -46,17 +47,17 @@ class Part:
 
     @property
     def all_needs(self) -> list[str]:
-        """Parts that have to be finished before, each once."""
+        """Parts that must be finished before this one, each once."""
         return list(dict.fromkeys([*self.needs, *(name for name, _ in REFERENCE.findall(self.command))]))
 
     @property
     def is_shipped(self) -> bool:
-        """Whether what it makes comes with the package."""
+        """Whether the version that it makes comes with the package."""
         return "/" in self.makes
 
 
 def read_plan(path: Path = PLAN) -> list[Part]:
-    """The parts in order: each behind those that it needs. Raises CorruptFileError, which names the part."""
+    """The parts in order: each after those that it needs. Raises CorruptFileError, which names the part."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8")).get("part", [])
         parts = [Part(**{**each, "needs": tuple(each.get("needs", ()))}) for each in found]
@@ -81,7 +82,7 @@ def read_plan(path: Path = PLAN) -> list[Part]:
 
 
 def check_command(part: Part) -> None:
-    """Raise CorruptFileError for a command that `bgdata` does not have, or options that it does not."""
+    """Raise CorruptFileError for an unknown command of `bgdata`, or unknown options."""
     from bgdata.cli import main
 
     context: Any = None
@@ -103,7 +104,7 @@ def check_command(part: Part) -> None:
 
 
 def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
-    """The words of a command with the versions that other parts made; what is not made yet stands as UNMADE."""
+    """The words of a command with the versions that other parts made; missing ones are UNMADE."""
 
     def version(found: re.Match[str]) -> str:
         name, what = found.groups()
@@ -118,7 +119,7 @@ def arguments(part: Part, made: Mapping[str, Table]) -> list[str]:
 
 
 def missing_versions(warehouse: Warehouse, parts: Sequence[Part]) -> list[str]:
-    """KIND/VARIANT of all that comes with the package and that no part makes."""
+    """KIND/VARIANT of versions of the package that no part makes."""
     made = {part.makes for part in parts}
     shipped = (
         f"{kind.name}/{kind.slug(parameters)}"
@@ -147,8 +148,8 @@ def read_record(warehouse: Warehouse) -> dict[str, str]:
 
 
 def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Table]:
-    """The versions of finished parts, by part. A part is finished if its very command, with the versions that it is
-    given, was run, and what it made is still there."""
+    """The versions of finished parts, by part. A part is finished if its exact command, with its versions, was run, and
+    the resulting version exists."""
     record, tables = read_record(warehouse), {table.name: table for table in warehouse.versions()}
     made: dict[str, Table] = {}
     for part in parts:
@@ -159,19 +160,19 @@ def finished_parts(warehouse: Warehouse, parts: Sequence[Part]) -> dict[str, Tab
 
 
 def chosen_parts(parts: Sequence[Part], names: Sequence[str]) -> list[Part]:
-    """The parts of these names and all that they need; all parts without names. Raises UsageError."""
+    """The named parts and all parts that they need; without names, all parts. Raises UsageError."""
     by_name = {part.name: part for part in parts}
     for name in names:
         if name not in by_name:
             raise UsageError(f"expected a part among {', '.join(by_name)}, got {cite(name)}")
     wanted = list(names or by_name)
-    for name in wanted:  # grows as it goes
+    for name in wanted:  # grows in the loop
         wanted += [other for other in by_name[name].all_needs if other not in wanted]
     return [part for part in parts if part.name in wanted]
 
 
 def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Part, Table]]:
-    """Run what is not finished, part by part, and yield each part with its version. Each command resumes by itself."""
+    """Run the unfinished parts, and yield each part with its version. Commands resume by themselves."""
     made = finished_parts(warehouse, parts)
     for part in parts:
         if part.name not in made:
@@ -183,7 +184,7 @@ def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Par
 
 
 def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:
-    """Run the command of a part, whose progress goes to standard error. Raises ExternalProgramError where it fails."""
+    """Run the command of a part, with progress on standard error. Raises ExternalProgramError if it fails."""
     words = [*arguments(part, made), "--warehouse", str(warehouse.root), *(["--force"] if part.is_shipped else [])]
     before = {table.name for table in warehouse.versions(part.makes.partition("/")[0])}
     ended = subprocess.run([sys.executable, "-m", "bgdata", *words], stdout=subprocess.DEVNULL, check=False)
@@ -199,7 +200,7 @@ def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Tab
 
 
 def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
-    """`same` or DIFFERS, by the digest of what comes with the package; empty where nothing does."""
+    """`same`, or DIFFERS and in which arrays, from what comes with the package; empty where nothing does."""
     if not part.is_shipped:
         return ""
     kind, _, variant = part.makes.partition("/")
@@ -207,4 +208,9 @@ def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
     folder = declared.published_folder(declared.default(variant))
     if folder is None:
         return ""
-    return "same" if Table(folder).manifest.digest == table.manifest.digest else "DIFFERS"
+    shipped = Table(folder)
+    if shipped.manifest.digest == table.manifest.digest:
+        return "same"
+    ours, theirs = table.arrays(), shipped.arrays()
+    names = [name for name in theirs if name not in ours or not np.array_equal(ours[name], theirs[name])]
+    return f"DIFFERS in {', '.join(names)}"

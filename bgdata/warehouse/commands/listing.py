@@ -22,7 +22,7 @@ from bgdata.store.parameters import Parameters, value_text
 from bgdata.store.registry import SqlFolders
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import choose_parameters, parameter_options
-from bgdata.warehouse.rows import Part, input_text, kind_parts, listed_rows, part_rows, version_rows
+from bgdata.warehouse.rows import Part, input_text, kind_parts, known_variants, listed_rows, part_rows, version_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,8 +42,10 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
       bgdata list
       bgdata list bearoff_two_sided
     """
-    warehouse.versions_in(kind)  # raises, for what is not there
     only, *parts = parse_scope(kind)
+    if parts[0] is not None:
+        warehouse.versions_in(kind)  # raises for a missing version
+    known = known_variants(warehouse)
     kinds = [(only, warehouse.kind(only))] if only else list(warehouse.kinds.items())
 
     def is_wanted(row: Row) -> bool:
@@ -53,15 +55,16 @@ def list_(warehouse: Warehouse, kind: str | None, form: str) -> None:
         write_rows((row for row in listed_rows(warehouse, [kind for _, kind in kinds]) if is_wanted(row)), form)
     for name, declared in kinds if form == "table" else ():
         defaults = ", ".join(declared.slug(parameters) for parameters in declared.defaults)
-        click.echo(f"{name}  [{defaults}]\n    {declared.summary}")
-        for row in filter(is_wanted, version_rows(warehouse, name)):
+        lines = [f"{name}  [{defaults}]\n    {declared.summary}"]
+        for row in filter(is_wanted, version_rows(warehouse, name, known)):
             if row["damage"]:
                 what = f"{row['version']} is damaged" if row["version"] else "current is not there"
-                click.echo(f"    {name}/{row['variant']}/{what}: {row['damage']}")
+                lines.append(f"    {name}/{row['variant']}/{what}: {row['damage']}")
                 continue
             mark = "*" if row["is_current"] else " "
             title = f"{row['variant']:<8} {row['version']}"
-            click.echo(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
+            lines.append(f"  {mark} {title}  {row['rows']:>12,} rows  {row['bytes'] / 1e6:>8,.1f} MB")
+        click.echo("\n".join(lines))
         for title in left_out(warehouse, name) if parts[0] is None else ():
             click.echo(f"    {title.partition('/')[2]:<8} is not built; try: bgdata build {name}")
     if not warehouse.root.is_dir():
@@ -109,11 +112,11 @@ def explain(warehouse: Warehouse, /, name: str, form: str, settings: tuple[str, 
     click.echo("\n" + "\n".join(found.origin))
 
 
-UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, and the unit at its end
+UNIT = re.compile(r"(.*?)(?: \[([^\[\]]+)\])?", re.DOTALL)  # a comment of the catalog, with a unit at its end
 
 
 class Explained(NamedTuple):
-    """A table, view or macro: what it is, its columns or parameters, and where it comes from."""
+    """A table, view or macro: its description, columns or parameters, and origin."""
 
     name: str
     what: str
@@ -123,7 +126,7 @@ class Explained(NamedTuple):
 
 
 def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, form: str) -> None:
-    """Print the declaration of a kind, and what building a variant would need. Raises InvalidParameterError."""
+    """Print the declaration of a kind, and the cost of building a variant. Raises InvalidParameterError."""
     kind.check_parameters(parameters)
     if form != "table":
         write_rows(part_rows(kind.name, kind_parts(kind, parameters, sql)), form)
@@ -151,14 +154,14 @@ def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, for
 
 
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
-    """A connection to the catalog of a warehouse, or to an empty catalog where there is no warehouse."""
-    from bgdata.store.catalog import fill_catalog
+    """A connection to the catalog of a warehouse, or to an empty catalog without a warehouse."""
+    from bgdata.store.catalog import declared_index, fill_catalog
     from bgdata.store.locked_sql import open_memory
 
     if warehouse.root.is_dir():
         return warehouse.connect()
     connection = open_memory()
-    fill_catalog(connection, warehouse, [], is_file=False)
+    fill_catalog(connection, warehouse, declared_index(warehouse), is_file=False)
     return connection
 
 
@@ -185,14 +188,14 @@ def explained_relation(connection: duckdb.DuckDBPyConnection, warehouse: Warehou
         named = ", ".join(f"{kind.name} (bgdata explain {kind.name})" for kind in kinds)
         origin = [f"filled by {named}", *dict.fromkeys(f"{kind.source}. Licence: {kind.licence}." for kind in kinds)]
     else:
-        known = set(_relation_names(connection)) - {name}  # in the order in which its text names them
+        known = set(_relation_names(connection)) - {name}  # in the order of its text
         words = dict.fromkeys(re.findall(r"\w+", row[2].partition(" AS ")[2]))
         origin = [f"made from {', '.join(filter(known.__contains__, words)) or 'the manifests of all versions'}"]
     return Explained(name, "table" if kinds else row[0], row[1] or "", parts, origin)
 
 
 def explained_macro(connection: duckdb.DuckDBPyConnection, name: str) -> Explained | None:
-    """The macro of this name. Functions that bgdata adds to its connections have a macro of the same name each."""
+    """The macro of this name. Functions that bgdata adds to connections have macros of the same names."""
     row = connection.execute(
         "select parameters, comment, macro_definition, function_type from duckdb_functions() where not internal and "
         "function_name = ? order by comment is null, function_oid limit 1",

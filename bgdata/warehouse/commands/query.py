@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class FiniteRange(click.FloatRange):
-    """A range of numbers, of which `nan` is none."""
+    """A range of numbers without `nan`."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         number = super().convert(value, parameter, context)
@@ -103,13 +103,13 @@ def query(
 
 
 OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
-MOST_ROWS_SHOWN = 40  # of a table on a terminal
+MOST_ROWS_SHOWN = 40  # on a terminal
 ALL = 1 << 40  # rows, or characters
 
 
 def form_of(form: str | None, output: Path | None, unnamed: str = "csv") -> str:
-    """The format to write: the one that is named, or that the name of the file ends with, else `unnamed`. Raises
-    UsageError for parquet without a file, for a table in one, and for a name as of a compressed file."""
+    """The output format: the named one, else the ending of the file's name, else `unnamed`. Raises UsageError for
+    parquet without a file, for a table in a file, and for a name of a compressed file."""
     if output is None:
         if form == "parquet":
             raise UsageError("expected --output FILE with --format parquet, got none")
@@ -133,9 +133,7 @@ def run_query(
     limits: QueryLimits | None = None,
 ) -> None:
     """Run one query on the tables and the given gnubg files. With `allow_files`, any statement may run, on any file.
-
-    Raises QueryError with DuckDB's first line, and UsageError as `form_of` does, or for the name of a gnubg file.
-    """
+    Raises QueryError with DuckDB's first line, and UsageError as `form_of` does, or for the name of a gnubg file."""
     import duckdb
 
     from bgdata.store.locked_sql import QueryLimits, first_lines, reading_query
@@ -145,11 +143,12 @@ def run_query(
     with written_aside(output, form, is_needed=form != "table") as path:
         outputs = [path] if path else []
         limits = limits or QueryLimits()
-        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs) as connection:
+        named = "" if allow_files and not warehouse.is_remote else text
+        with warehouse.connect(limits=limits, allow_files=allow_files, outputs=outputs, for_query=named) as connection:
             for file in gnubg_files:
                 name = re.sub(r"\W", "_", file.stem.lower())
                 taken = "select view_name from duckdb_views() union select table_name from duckdb_tables()"
-                if (name,) in connection.execute(taken).fetchall():  # queries would no longer find that
+                if (name,) in connection.execute(taken).fetchall():  # the view would hide it
                     what = f"{file}, a second {name}; try: a link of another name"
                     raise UsageError(f"expected a file whose name no table has, got {what}")
                 define_gnubg_view(connection, file, name)
@@ -160,7 +159,7 @@ def run_query(
                 if path is not None:
                     copy_rows(connection, relation, form, path)
                 else:
-                    try:  # on a terminal the first rows, in its width; elsewhere all
+                    try:  # on a terminal the first rows in its width, elsewhere all
                         width = os.get_terminal_size(sys.stdout.fileno()).columns
                         relation.show(max_rows=MOST_ROWS_SHOWN, max_width=width)
                     except (OSError, ValueError):
@@ -179,7 +178,7 @@ def run_query(
                 raise QueryError(first_lines(error)) from error
 
 
-FILLED_BY = {  # the commands whose results are versions of a kind, where `bgdata build KIND` is not how one begins
+FILLED_BY = {  # commands that fill kinds for which `bgdata build KIND` is not the usual way
     "benchmark_scores": "benchmark PLAYER",
     "cubeful_scores": "ladder --for money",
     "cubeful_selfplay": "selfplay --cube-model MODEL",
@@ -197,17 +196,19 @@ FILLED_BY = {  # the commands whose results are versions of a kind, where `bgdat
 
 VIEWS = "select view_name, sql from duckdb_views() where not internal"
 SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # other words may be columns
-UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that need not all be there
+UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that may be missing
 
 
 def notes_on_empty(
     warehouse: Warehouse, connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, text: str
 ) -> Iterator[str]:
-    """A line for each table that a query names and of which nothing is here; and, where the query has no rows, for each
-    view that is made from such tables, and for labels beside turns: why that is, and the command that fills them."""
+    """Lines that explain an empty result, with the commands that fill the tables. There is a line for each empty table
+    in the query; if the query has no rows, also for views of such tables, and for labels joined with turns."""
+    if not (sources := SOURCE.findall(text)):
+        return
     views = dict(connection.execute(VIEWS).fetchall())
     empty = {name for name, sql in views.items() if not re.search(r"\bfrom\b", sql, re.IGNORECASE)}
-    named = [name for name in dict.fromkeys(SOURCE.findall(text)) if name in views]
+    named = [name for name in dict.fromkeys(sources) if name in views]
     for name in named:
         missing = {name} if name in empty else _made_from(name, views) & empty
         if missing and (name in empty or not relation.limit(1).fetchall()):
@@ -222,7 +223,7 @@ def notes_on_empty(
 
 
 def _made_from(name: str, views: Mapping[str, str]) -> set[str]:
-    """The views that one is made from, and those that they are made from."""
+    """The views that a view depends on, directly or not."""
     found, waiting = set[str](), [name]
     while waiting:
         words = set(SOURCE.findall(views[waiting.pop()]))
@@ -238,10 +239,8 @@ def filling(kind: Dataset[Any]) -> str:
 
 @contextmanager
 def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterator[Path | None]:
-    """An empty file to write rows to. When the block is done, it is renamed to `output`, or copied to standard output.
-
-    None if none is needed. DuckDB itself would truncate the file that standard output goes to.
-    """
+    """An empty file to write rows to, or None if not needed. At the end of the block it is renamed to `output`, or
+    copied to standard output. DuckDB itself would truncate a file that standard output is redirected to."""
     if not is_needed:
         yield None
     elif output is None:
@@ -257,10 +256,10 @@ def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterato
             storage_errors("write", output, "choose another file"),
             when_cut_off(lambda: partial.unlink(missing_ok=True)),
         ):
-            partial.touch()  # DuckDB's own words for a folder that cannot be written would blame the query
+            partial.touch()  # DuckDB's error for an unwritable folder would blame the query
             try:
                 yield partial.resolve()
-                if partial.stat().st_size:  # a text without any query writes nothing
+                if partial.stat().st_size:  # a text without a query writes nothing
                     partial.replace(output)
             finally:
                 partial.unlink(missing_ok=True)
@@ -269,10 +268,10 @@ def written_aside(output: Path | None, form: str, *, is_needed: bool) -> Iterato
 def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation, form: str, path: Path) -> None:
     """Write the rows of a query to a file."""
     source = f"({relation.sql_query()})"
-    if form != "parquet":  # DuckDB 2.0 may hang for ever where a query fails after its first rows were written as text
+    if form != "parquet":  # DuckDB 2.0 may hang if a query fails after its first rows were written as text
         connection.execute(f"create temp table finished as from {source}")
         source = "finished"
-    if form == "json":  # of the table, in which no two columns have the same name
+    if form == "json":  # the table has unique names of columns
         described = connection.sql("from finished")
         types = zip(described.columns, described.types, strict=True)
         columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)
@@ -281,7 +280,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
 
 
 def finite(value: str, type_: Any, depth: int = 0) -> str:
-    """SQL that puts null in place of numbers that JSON does not have: NaN and infinities, at any depth of a value."""
+    """SQL that replaces NaN and infinities, which JSON lacks, by null, at any depth of a value."""
     if "FLOAT" not in str(type_) and "DOUBLE" not in str(type_):
         return value
     item = f"item_{depth}"
@@ -304,8 +303,8 @@ def finite(value: str, type_: Any, depth: int = 0) -> str:
 
 
 def define_gnubg_view(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> str:
-    """Register a file as a view with those columns of our tables that it has; returns the kind that it can be compared
-    with. Raises CorruptFileError, or UsageError for a file that holds no bearoff table."""
+    """Register a gnubg file as a view with columns of our tables, and return the kind to compare it with. Raises
+    CorruptFileError, or UsageError for a file without a bearoff table."""
     import pyarrow as pa
 
     from bgdata.kinds.column_values import fixed_lists

@@ -97,8 +97,8 @@ def serve(warehouse: Warehouse, host: str, port: int, folder: Path | None, with_
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens. What answers on its connections goes out at once: head and body of an answer are written
-    one after the other, and the second would wait 40 ms for the first to be acknowledged. Raises StorageError."""
+    """A listening socket without Nagle's algorithm, which would delay the body of each answer by 40 ms. Raises
+    StorageError."""
     try:
         found = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -143,11 +143,8 @@ def rebuild(
 @click.command()
 @click.pass_obj
 def lock(warehouse: Warehouse) -> None:
-    """Write warehouse.lock from what is built.
-
-    The file lists the digest of every variant of `bgdata build --all`, for `bgdata rebuild --check` and `bgdata diff`
-    to compare with.
-    """
+    """Write warehouse.lock from what is built. The file lists the digest of every variant of `bgdata build --all`, for
+    `bgdata rebuild --check` and `bgdata diff` to compare with."""
     manifests = []
     for kind in warehouse.kinds.values():
         for parameters in kind.defaults:
@@ -171,8 +168,10 @@ def lock(warehouse: Warehouse) -> None:
 def verify_warehouse(
     warehouse: Warehouse, scope: str | None, sample: int | None, seed: int, form: str = "table", *, repair: bool
 ) -> bool:
-    """Check every version (of KIND, KIND/VARIANT or KIND/VARIANT/VERSION), print the findings, and repair if asked;
-    returns whether all versions are right."""
+    """Check every version (of KIND, KIND/VARIANT or KIND/VARIANT/VERSION), print the findings, and optionally repair.
+
+    Returns whether all versions are correct.
+    """
     from bgdata.store.verify import RECOMPUTED, Origin, Status, origin, verify
 
     if repair:
@@ -233,8 +232,8 @@ def verify_warehouse(
 
 
 def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool = True) -> Iterator[Finding]:
-    """Checks of what is beside versions: of the whole warehouse, if all of it was asked for and it `is_whole`; of what
-    is current, unless a version was named."""
+    """Checks outside of versions: of the whole warehouse if `scope` is None and `is_whole`, and of current pointers
+    unless `scope` is a version."""
     from bgdata.store.verify import verify_current, verify_files
 
     kind, variant, version = parse_scope(scope)
@@ -246,7 +245,7 @@ def findings_beside(warehouse: Warehouse, scope: str | None, *, is_whole: bool =
 
 
 def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], sample: int | None, seed: int) -> bool:
-    """Whether the variants of versions that failed are right now; what is not is printed."""
+    """Check the variants of failed versions again, print failures, and return whether there are none."""
     from bgdata.store.verify import verify
 
     kind, _, _ = parse_scope(scope)
@@ -261,7 +260,7 @@ def is_repaired(warehouse: Warehouse, scope: str | None, failed: Iterable[str], 
 
 
 def put_back_current(warehouse: Warehouse) -> None:
-    """Put current versions back that a repair has set aside and then did not end."""
+    """Put back current versions that an interrupted repair has set aside."""
     for kind in sorted(warehouse.kinds):
         for variant, _ in warehouse.lost(kind):
             with suppress(CorruptFileError, StorageError):
@@ -275,10 +274,10 @@ def put_back_current(warehouse: Warehouse) -> None:
 
 
 def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
-    """Make a version of a variant current whose current one is not there or not known: the default one, built where it
-    is not there, or else the newest that is.
+    """Set the current version of a variant whose current one is missing or unknown.
 
-    Raises MissingTableError where nothing can be, and StorageError where the disk is not there to which a link leads.
+    It becomes the default version, which is built if missing, or else the newest one. Raises MissingTableError if there
+    is none, and StorageError if the disk of a linked folder is missing.
     """
     from bgdata.store.catalog import is_readable
 
@@ -303,20 +302,20 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
 
 
 def failure(finding: Finding) -> str:
-    """A line that says what failed, or could not be checked."""
+    """A line about a failed or impossible check."""
     return f"{'FAILED' if finding.problem else 'NOT CHECKED'} {finding.subject}: {finding.check}: {finding.text}"
 
 
 def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> list[Table]:
-    """Broken versions, by name, in the order in which they are built again: each after those that it is made from;
-    those that were imported, which only their owner has the files of, and what is made from them, at the end."""
+    """Broken versions in order of repair: each after its inputs. Imported versions, whose files only their owner has,
+    and versions that depend on them, are last."""
     needs: dict[str, list[str]] = {}
-    for name, table in broken.items():  # those among them that are inputs: versions, or variants other than its own
+    for name, table in broken.items():  # broken versions that are inputs of it, by version or by another variant
         others = [each for each in _inputs_of(warehouse, table) if each != name.rpartition("/")[0]]
         needs[name] = [other for other in broken if any(f"{other}/".startswith(f"{each}/") for each in others)]
     try:
         order = list(TopologicalSorter(needs).static_order())
-    except CycleError:  # of names: each was made from an older version of the other
+    except CycleError:  # a cycle of names: each was made from an older version of the other
         order = list(broken)
     last: dict[str, bool] = {}
     for name in order:
@@ -326,8 +325,7 @@ def in_order_of_repair(warehouse: Warehouse, broken: Mapping[str, Table]) -> lis
 
 
 def _inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
-    """What a version is made from, as KIND/VARIANT or KIND/VARIANT/VERSION; nothing where its parameters are not
-    known."""
+    """The inputs of a version, as KIND/VARIANT or KIND/VARIANT/VERSION; empty if its parameters are unknown."""
     kind = warehouse.kind(table.folder.parts[-3])
     with suppress(BgdataError):
         wanted = kind.inputs(_parameters_of(kind, table)).values()
@@ -339,8 +337,8 @@ def _inputs_of(warehouse: Warehouse, table: Table) -> list[str]:
 
 
 def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
-    """The parameters of a version by its manifest, or, if that is broken, of the default variant of the same name.
-    Raises ManifestFormatError where there is no such."""
+    """The parameters of a version from its manifest, or, if that is broken, from the default variant of this name.
+    Raises ManifestFormatError if there is no such default."""
     try:
         recorded: Parameters = kind.parameters.from_manifest(table.manifest.parameters)
     except (ManifestFormatError, MissingTableError) as error:
@@ -356,11 +354,10 @@ def _parameters_of(kind: Dataset[Any], table: Table) -> Parameters:
 
 
 def repair_version(warehouse: Warehouse, table: Table) -> None:
-    """Move a broken version aside, where it is kept for inspection, and build its variant again; if that fails, the
-    broken one is put back. What is current stays current.
+    """Set a broken version aside for inspection, and build its variant again; if that fails, put it back.
 
-    Raises MissingTableError for an imported version, whose files only its owner has, ManifestFormatError where its
-    parameters are not known, and DigestMismatchError where what it is made from is damaged too.
+    The current version stays current. Raises MissingTableError for an imported version, whose files only its owner has;
+    ManifestFormatError for unknown parameters; and DigestMismatchError for damaged inputs.
     """
     from bgdata.store.catalog import is_readable
     from bgdata.store.verify import check_hashes
@@ -384,7 +381,7 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
     for made_from in (inputs or {}).values():
         check_hashes(made_from)
     require_own(warehouse.root, name, variant)
-    current: Table | None = None  # the version of the variant that is current where that is another one, and known
+    current: Table | None = None  # the current version of the variant, if it is another one
     with suppress(CorruptFileError, MissingTableError):
         current = warehouse.open(name, variant)
     with storage_errors("move", table.folder):
@@ -412,7 +409,7 @@ PLAN_COLUMNS = (
 
 
 def _make_from_nothing(warehouse: Warehouse, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
-    """Run the plan of `from_nothing`, or print it; returns whether all digests are the same and nothing is missing."""
+    """Run or print the plan of `from_nothing`, and return whether all digests are equal and no version lacks a part."""
     from bgdata.warehouse.commands.from_nothing import (
         chosen_parts,
         compare,
@@ -444,10 +441,8 @@ def _make_from_nothing(warehouse: Warehouse, names: Sequence[str], form: str, *,
 
 
 def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> bool:
-    """Build all that the lock lists into a temporary folder and compare digests; returns whether all are equal.
-
-    Versions that come with the package are only copied, which compares their hashes, unless `is_all`.
-    """
+    """Build all locked variants in a temporary folder, compare digests, and return whether all are equal. Versions of
+    the package are copied, which checks their hashes, unless `is_all`."""
     entries = [
         entry
         for entry in load_lock(warehouse.lock)
@@ -465,7 +460,7 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
         tempfile.TemporaryDirectory(prefix="rebuild-", dir=aside_root) as folder,
         when_cut_off(partial(shutil.rmtree, folder, ignore_errors=True)),
         keeping_nothing(),
-        hold_lock(Path(folder).with_suffix(".lock")),  # held: `bgdata gc` leaves the folder alone
+        hold_lock(Path(folder).with_suffix(".lock")),  # keeps `bgdata gc` from deleting the folder
         progress_bars() as progress,
     ):
         aside = Warehouse(folder, warehouse.kinds)
@@ -476,7 +471,7 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
             title = f"{entry.dataset}/{entry.variant}"
             try:
                 table = aside.build(entry.dataset, parameters, progress=progress, force=is_computed, with_catalog=False)
-            except MissingTableError as error:  # of what it was made from, such as games of a network
+            except MissingTableError as error:  # a missing input, such as games of a network
                 if not is_computed:
                     raise
                 rows.append({**vars(entry), "is_same": False, "is_rebuilt": False, "rebuilt_digest": None})
@@ -497,7 +492,7 @@ def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, 
 
 
 def duration(seconds: float) -> str:
-    """A time in hours, minutes or seconds, whichever reads best."""
+    """A time in hours, minutes or seconds."""
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
@@ -513,9 +508,11 @@ def _kind_and_variant(scope: str) -> tuple[str, str]:
 
 
 def _rebuild_in_place(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> None:
-    """Build the default variants (of one kind, or one variant, which may be there with other parameters) again and
-    publish them; those that come with the package only if `is_all`, and those that a default build leaves out only
-    where they are there, or of a kind that is named. Notes say what was built; for programs there is a row for each."""
+    """Build the default variants (of KIND or KIND/VARIANT) again and publish them.
+
+    Versions of the package are built only if `is_all`; variants outside a default build only if they exist or their
+    kind is named. Prints notes, or a row for each version.
+    """
     kind, variant = _kind_and_variant(scope) if scope is not None else (None, "")
     kinds = [warehouse.kind(kind)] if kind is not None else list(warehouse.kinds.values())
     recipes = [(declared, each) for declared in kinds for each in declared.defaults]

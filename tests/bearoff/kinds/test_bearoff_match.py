@@ -1,4 +1,4 @@
-"""Match bearoff tables as versions: exact at any score, from any match equity table, and found when corrupted."""
+"""Versions of match bearoff tables: exact at any score, with any match equity table; corruption is detected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import bgdata
 from bgdata.bearoff.kinds import bearoff_two_sided
 from bgdata.bearoff.kinds.bearoff_match import DATASET, MatchBearoffParameters
-from bgdata.bearoff.kinds.bearoff_match_compute import cube_of, error_bound
+from bgdata.bearoff.kinds.bearoff_match_compute import error_bound, match_cube
 from bgdata.bearoff.match_table import MatchTable, match_columns
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.kinds.met_xml import DATASET as MET_XML
@@ -37,7 +37,7 @@ SMALL = MatchBearoffParameters(2, 2, met=PUBLISHED)
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """A warehouse for match bearoffs."""
+    """An empty warehouse for match bearoff tables."""
     return bgdata.open_warehouse(tmp_path_factory.mktemp("match") / "warehouse")
 
 
@@ -48,8 +48,8 @@ def smallest(built: Warehouse) -> Table:
 
 
 def game_of(built: Warehouse, parameters: MatchBearoffParameters) -> MatchGame:
-    """The slow twin, by the same match equity table."""
-    met = cube_of(parameters, inputs_of(built, DATASET, parameters)).mwc_of_score
+    """The slow twin with the same match equity table."""
+    met = match_cube(parameters, inputs_of(built, DATASET, parameters)).mwc_of_score
     return MatchGame(lambda score: Fraction(met(score)))
 
 
@@ -67,7 +67,7 @@ CASES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("changes", CASES, ids=str)
-def test_every_row_is_exact(built: Warehouse, changes: dict[str, Any]) -> None:
+def test_rows_are_exact(built: Warehouse, changes: dict[str, Any]) -> None:
     parameters = SMALL.with_changes(changes)
     reader = MatchTable(built.build(DATASET.name, parameters))
     game, score, value = game_of(built, parameters), parameters.score(), parameters.cube_value
@@ -87,7 +87,7 @@ def test_every_row_is_exact(built: Warehouse, changes: dict[str, Any]) -> None:
                     assert found.double_pass == float(game.after(score, value))
 
 
-def test_rows_are_those_of_the_array(built: Warehouse) -> None:
+def test_rows_match_the_array(built: Warehouse) -> None:
     for changes in CASES[:4]:
         parameters = SMALL.with_changes(changes)
         table = built.build(DATASET.name, parameters)
@@ -139,14 +139,14 @@ def test_large_tables_are_rounded_once(memory_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_digest_does_not_depend_on_the_number_of_threads(smallest: Table, memory_path: Path) -> None:
+def test_digest_does_not_depend_on_threads(smallest: Table, memory_path: Path) -> None:
     for count in (1, 2):
         with threads(count):
             table = bgdata.open_warehouse(memory_path / str(count)).build(DATASET.name, DATASET.smallest)
         assert table.manifest.digest == smallest.manifest.digest
 
 
-def test_estimate_and_manifest(smallest: Table) -> None:
+def test_estimate_and_manifest_match_the_table(smallest: Table) -> None:
     estimate, manifest = DATASET.estimate(DATASET.smallest), smallest.manifest
     assert estimate.rows == manifest.rows == 400
     actual = sum(entry.bytes for entry in manifest.files)
@@ -157,7 +157,7 @@ def test_estimate_and_manifest(smallest: Table) -> None:
 
 
 @pytest.mark.parametrize(("name", "place"), [("mwc", (3, 4, 1)), ("mwc", (0, 7, 0)), ("results", (1, 1))])
-def test_a_corrupted_value_is_found(built: Warehouse, smallest: Table, name: str, place: tuple[int, ...]) -> None:
+def test_corrupted_value_is_detected(built: Warehouse, smallest: Table, name: str, place: tuple[int, ...]) -> None:
     inputs = inputs_of(built, DATASET, DATASET.smallest)
     check_sample(DATASET, smallest, inputs, 1, np.random.default_rng(0))
     for damage in (1e-6, np.nan):
@@ -190,19 +190,19 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @each(("changes", "message"), WRONG)
-def test_wrong_recipes_are_refused(built: Warehouse, changes: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_refused(built: Warehouse, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError) as caught:
         built.build(DATASET.name, SMALL.with_changes(changes))
     assert str(caught.value).startswith(message)
 
 
-def test_scores_that_the_match_equity_table_lacks(built: Warehouse) -> None:
+def test_score_beyond_the_match_equity_table_is_refused(built: Warehouse) -> None:
     with pytest.raises(ValueError, match="expected at most 12 points to go, as published-12 has, got 20-away 5-away"):
         built.build(DATASET.name, SMALL.with_changes({"away": 20}))
 
 
 def test_match_equity_tables_are_found_by_name(memory_path: Path) -> None:
-    """Built ones that are no defaults, and imported ones."""
+    """Covers variants that are no defaults, and imported tables."""
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     own = MATCH_EQUITY.defaults[-1].with_changes({"length": 7, "cube_life_index": 0.7})
     name = warehouse.build(MATCH_EQUITY.name, own).manifest.variant
@@ -226,14 +226,14 @@ def test_match_equity_tables_are_found_by_name(memory_path: Path) -> None:
         DATASET.complete(SMALL.with_changes({"met": "nobody"}), warehouse)
 
 
-def test_slugs_tell_recipes_apart() -> None:
+def test_slugs_are_unique() -> None:
     changes: list[dict[str, Any]] = [{}, *CASES, {"points": 3}, {"checkers": 3}, {"met": "other"}]
     several = [SMALL.with_changes(each) for each in changes]
     assert len({DATASET.slug(parameters) for parameters in several}) == len(several)
     assert MatchScore(5, 5) == SMALL.score()
 
 
-def test_decisions_in_sql(built: Warehouse) -> None:
+def test_decisions_in_sql_match_the_reader(built: Warehouse) -> None:
     parameters = DATASET.smallest
     reader = MatchTable(built.build(DATASET.name, parameters))
     built.build("bearoff_one_sided", bgdata.all_kinds()["bearoff_one_sided"].parameters(3))
@@ -256,8 +256,8 @@ def test_decisions_in_sql(built: Warehouse) -> None:
     assert len(actions) == 3
 
 
-def test_decisions_in_sql_without_the_layouts(tmp_path: Path) -> None:
-    """They are not left out where the one-sided table of these points is not there."""
+def test_decisions_in_sql_do_not_need_layouts(tmp_path: Path) -> None:
+    """Rows are kept if the one-sided table of these points is missing."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     warehouse.build(DATASET.name, SMALL)
     with warehouse.connect() as connection:
@@ -265,7 +265,7 @@ def test_decisions_in_sql_without_the_layouts(tmp_path: Path) -> None:
     assert found == [(5 * 5, 0)]
 
 
-def test_nobody_doubles_in_the_crawford_game_in_sql(built: Warehouse) -> None:
+def test_crawford_game_has_no_doubles_in_sql(built: Warehouse) -> None:
     parameters = MatchBearoffParameters(3, 3, away=1, opponent_away=4, is_crawford=True, met=PUBLISHED)
     built.build(DATASET.name, parameters)
     built.build("bearoff_one_sided", bgdata.all_kinds()["bearoff_one_sided"].parameters(3))

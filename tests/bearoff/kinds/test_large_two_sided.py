@@ -1,4 +1,5 @@
-"""Large two-sided tables: solved through files, columns in turn, rows proven one by one. Here small ones are large."""
+"""Large two-sided tables: solved through files, columns in turn, rows checked one by one. Small tables count as large
+here."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import ROW_HASHES, TwoSidedParameter
 from bgdata.bearoff.kinds.shared import two_sided_parts
 from bgdata.bearoff.remote import RemoteTwoSidedTable
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.errors import DigestMismatchError, DownloadError, StorageError, UsageError
+from bgdata.errors import DigestMismatchError, DownloadError, MissingTableError, StorageError, UsageError
 from bgdata.kernel import threads
 from bgdata.store import job
 from bgdata.store.progress import Silence
@@ -39,7 +40,7 @@ KIND = "bearoff_two_sided"
 
 
 @pytest.fixture(autouse=True)
-def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def _make_every_table_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
     monkeypatch.setattr(bearoff_two_sided, "MOST_WINDOW_BYTES", 0)
@@ -63,7 +64,7 @@ def problems(warehouse: Warehouse, table: Table) -> list[tuple[str, str]]:
     return [(each.check, each.problem) for each in found if each.status is Status.FAILED]
 
 
-def test_the_values_are_those_of_a_table_in_memory(
+def test_values_match_a_table_solved_in_memory(
     memory_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(SIZE.column_groups) == 2
@@ -77,13 +78,13 @@ def test_the_values_are_those_of_a_table_in_memory(
         assert sha256(row.tobytes()).digest() == table.array(ROW_HASHES)[index].tobytes()
 
 
-def test_one_thread_gives_the_same(memory_path: Path, table: Table) -> None:
+def test_one_thread_gives_the_same_version(memory_path: Path, table: Table) -> None:
     with threads(1):
         assert bgdata.open_warehouse(memory_path / "one").build(KIND, SIZE).name == table.name
 
 
 @pytest.mark.parametrize("gammons", [TwoSidedParameters(2, 15), TwoSidedParameters(1, 15)])
-def test_gammons_count_in_parts_too(
+def test_gammons_count_in_large_tables(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, gammons: TwoSidedParameters
 ) -> None:
     parts = bgdata.open_warehouse(memory_path / "parts").build(KIND, gammons)
@@ -92,13 +93,13 @@ def test_gammons_count_in_parts_too(
     assert parts.array("equities").max() == 65535
 
 
-def test_smaller_tables_are_part_of_it(warehouse: Warehouse, table: Table) -> None:
+def test_smaller_table_is_a_prefix(warehouse: Warehouse, table: Table) -> None:
     smaller = warehouse.build(KIND, TwoSidedParameters(4, 4)).array("equities")
     assert (table.array("equities")[: len(smaller), : len(smaller)] == smaller).all()
 
 
 def flip(path: Path, place: int) -> None:
-    """Change a bit of a byte of a file, which is replaced."""
+    """Flips a bit of a byte of a file, in a new copy of the file."""
     data = bytearray(path.read_bytes())
     data[place] ^= 1
     path.unlink()
@@ -107,7 +108,7 @@ def flip(path: Path, place: int) -> None:
 
 @contextmanager
 def failing(monkeypatch: pytest.MonkeyPatch, name: str, after: int, error: BaseException) -> Iterator[None]:
-    """Inside, a method of Parts fails after so many calls."""
+    """Inside, a method of Parts fails after `after` calls."""
     calls, method = [0], getattr(two_sided_parts.Parts, name)
 
     def fail(self: two_sided_parts.Parts, *arguments: Any) -> Any:
@@ -123,7 +124,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, after: int, error: BaseE
 
 @pytest.mark.parametrize("name", ["put", "seal", "take", "drop"])
 @pytest.mark.parametrize("after", [0, 1, 7, 12])
-def test_goes_on_from_its_last_batch_wherever_it_stopped(
+def test_stopped_build_resumes_after_its_last_batch(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, after: int
 ) -> None:
     warehouse = bgdata.open_warehouse(memory_path / f"{name}-{after}")
@@ -137,7 +138,7 @@ def test_goes_on_from_its_last_batch_wherever_it_stopped(
     assert problems(warehouse, warehouse.open(KIND, "4x5")) == []
 
 
-def test_a_full_disk_is_one_line_and_nothing_is_lost(
+def test_full_disk_is_an_error_and_build_resumes(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table
 ) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "full")
@@ -160,10 +161,10 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(
 
 @pytest.mark.parametrize("name", ["checkpoint-*/values", "checkpoint-*/state.json", "checkpoint.layers/0-9"])
 @pytest.mark.parametrize("is_gone", [False, True])
-def test_damaged_and_missing_parts_are_made_anew(
+def test_damaged_and_missing_parts_are_rebuilt(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, is_gone: bool
 ) -> None:
-    """Damaged are the last of them, and missing the first, which later ones need."""
+    """Damages the last file, or removes the first, which later ones need."""
     warehouse = bgdata.open_warehouse(memory_path / "damaged")
     with failing(monkeypatch, "seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
@@ -178,29 +179,29 @@ def test_damaged_and_missing_parts_are_made_anew(
 
 
 @pytest.mark.parametrize("pairs", [0, 1 << 40])
-def test_rows_that_changed_before_a_build_went_on_are_found(
+def test_rows_changed_before_resuming_are_detected(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, pairs: int
 ) -> None:
-    """Of a table that stores no hashes of rows, too, which had been published with what was changed."""
+    """Also for a table that stores no row hashes."""
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", pairs)
     warehouse = bgdata.open_warehouse(memory_path / "changed")
     with failing(monkeypatch, "drop", 25, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)
     (path,) = warehouse.staging.glob("*/equities.npy")
-    flip(path, table.array("equities")[1].nbytes + 200)  # of one checker on the ace point
-    with pytest.raises(DigestMismatchError, match="found 1 changed; the same command begins anew"):
+    flip(path, table.array("equities")[1].nbytes + 200)  # the row of one checker on the ace point
+    with pytest.raises(DigestMismatchError, match="found 1 changed; run the same command to start over"):
         warehouse.build(KIND, SIZE)
     found = warehouse.build(KIND, SIZE)
     assert (found.array("equities") == table.array("equities")).all()
     assert (found.folder / f"{ROW_HASHES}.npy").exists() == (not pairs)
 
 
-def changed(table: Table) -> NDArray[np.uint8]:
-    """The bytes of its equities, which may be changed; the file is replaced by `put`."""
+def equity_bytes(table: Table) -> NDArray[np.uint8]:
+    """The bytes of the equities file, as an array that may be changed."""
     return np.frombuffer((table.folder / "equities.npy").read_bytes(), np.uint8).copy()
 
 
-def put(table: Table, data: NDArray[np.uint8]) -> Table:
+def replace_equities(table: Table, data: NDArray[np.uint8]) -> Table:
     path = table.folder / "equities.npy"
     path.unlink()
     path.write_bytes(data.tobytes())
@@ -208,10 +209,10 @@ def put(table: Table, data: NDArray[np.uint8]) -> Table:
 
 
 @pytest.mark.parametrize("damage", ["flipped", "cut off", "first row"])
-def test_damaged_rows_are_found_and_made_anew(
+def test_damaged_rows_are_repaired(
     warehouse: Warehouse, table: Table, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = changed(table)
+    whole = equity_bytes(table)
     row_bytes = table.array("equities").nbytes // len(table.array("equities"))
     data = whole.copy()
     if damage == "flipped":
@@ -220,17 +221,17 @@ def test_damaged_rows_are_found_and_made_anew(
         data = data[: -2 * row_bytes - 7]
     else:
         data[200] ^= 1
-    table = put(table, data)
+    table = replace_equities(table, data)
     assert problems(warehouse, table) != []
     repair_version(warehouse, table)
     count = {"flipped": 2, "cut off": 3, "first row": 1}[damage]
     assert capsys.readouterr().err == f"repaired {table.name}: {count} rows computed again\n"
-    assert (changed(table) == whole).all()
+    assert (equity_bytes(table) == whole).all()
     assert problems(warehouse, Table(table.folder)) == []
 
 
-def test_damaged_rows_are_named(warehouse: Warehouse, table: Table) -> None:
-    """Also where the file's own hash was changed with it."""
+def test_damaged_row_is_named(warehouse: Warehouse, table: Table) -> None:
+    """Even if the hash of the file was changed with it."""
     from bgdata.store.verify import check_values
 
     flip(table.folder / "equities.npy", -5)
@@ -241,14 +242,14 @@ def test_damaged_rows_are_named(warehouse: Warehouse, table: Table) -> None:
     assert warehouse.kind(KIND)
 
 
-def test_damaged_hashes_are_built_anew(warehouse: Warehouse, table: Table, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_hashes_are_rebuilt(warehouse: Warehouse, table: Table, capsys: pytest.CaptureFixture[str]) -> None:
     flip(table.folder / f"{ROW_HASHES}.npy", -5)
     repair_version(warehouse, Table(table.folder))
     assert "the damaged files are in" in capsys.readouterr().err
     assert problems(warehouse, warehouse.open(KIND, "4x5")) == []
 
 
-def test_sql_looks_pairs_up(warehouse: Warehouse, table: Table) -> None:
+def test_sql_looks_up_pairs(warehouse: Warehouse, table: Table) -> None:
     opened = TwoSidedTable(table)
     with warehouse.connect() as connection:
         query = "select cubeless, owned, centered, opponent_owned from bearoff_two_sided_4x5"
@@ -260,11 +261,11 @@ def test_sql_looks_pairs_up(warehouse: Warehouse, table: Table) -> None:
         assert connection.sql("select count(*) from bearoff_two_sided").fetchall() == [(0,)]
 
 
-class Ranges(SimpleHTTPRequestHandler):
-    """Files with range requests; `bytes_sent` of bodies, `edit` changes what is sent."""
+class RangeHandler(SimpleHTTPRequestHandler):
+    """Serves files with range requests, and counts the bytes of bodies in `bytes_sent`."""
 
     bytes_sent = 0
-    knows_ranges = True
+    supports_ranges = True
 
     def log_message(self, *_arguments: object) -> None:
         pass
@@ -276,7 +277,7 @@ class Ranges(SimpleHTTPRequestHandler):
             return
         data, asked = path.read_bytes(), self.headers.get("Range", "")
         size = len(data)
-        if asked and self.knows_ranges:
+        if asked and self.supports_ranges:
             begin, end = (int(text) for text in asked.removeprefix("bytes=").split("-"))
             data = data[begin : end + 1]
             self.send_response(206)
@@ -286,14 +287,15 @@ class Ranges(SimpleHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.send_header("ETag", str(path.stat().st_mtime_ns))
         self.end_headers()
-        Ranges.bytes_sent += len(data)
+        RangeHandler.bytes_sent += len(data)
         self.wfile.write(data)
 
 
 @pytest.fixture(name="address")
-def _address(warehouse: Warehouse, table: Table) -> Iterator[str]:
+def _address(warehouse: Warehouse, table: Table, remote_cache: Path) -> Iterator[str]:
     assert table.folder.is_relative_to(warehouse.root)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Ranges, directory=str(warehouse.root))) as server:
+    assert not remote_cache.exists()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(RangeHandler, directory=str(warehouse.root))) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -301,47 +303,53 @@ def _address(warehouse: Warehouse, table: Table) -> Iterator[str]:
         thread.join()
 
 
-def test_rows_are_probed_from_afar(address: str, table: Table) -> None:
+def test_remote_rows_are_probed(address: str, table: Table) -> None:
     near, far = TwoSidedTable(table), bgdata.open_two_sided(address, 4, 5)
     assert isinstance(far, RemoteTwoSidedTable)
-    before, row_bytes = Ranges.bytes_sent, table.array("equities")[0].nbytes
+    before, row_bytes = RangeHandler.bytes_sent, table.array("equities")[0].nbytes
     assert table.manifest.digest in far._repr_html_()
-    assert Ranges.bytes_sent == before, "a notebook fetches nothing"
+    assert RangeHandler.bytes_sent == before, "a notebook fetches nothing"
     assert far.probe([0, 1, 0, 2], [1, 0, 3, 0]) == near.probe([0, 1, 0, 2], [1, 0, 3, 0])
-    assert Ranges.bytes_sent - before == row_bytes
+    assert RangeHandler.bytes_sent - before == row_bytes
     assert far.probe([0, 1, 0, 2], 5) == near.probe([0, 1, 0, 2], 5)
-    assert Ranges.bytes_sent - before == row_bytes, "the row is kept"
+    assert RangeHandler.bytes_sent - before == row_bytes, "the row is kept"
     assert far.probe_unchecked(33, 7) == near.probe(33, 7)
-    assert Ranges.bytes_sent - before == row_bytes + 8
+    assert RangeHandler.bytes_sent - before == row_bytes + 8
     sides = [3, 9, 3, 40], [1, 2, 3, 4]
     assert (far.probe_many(*sides) == near.probe_many(*sides)).all()
 
 
-def test_a_remote_file_that_changed_is_one_line(address: str, table: Table) -> None:
+def test_changed_remote_file_is_an_error(address: str, table: Table) -> None:
     far = bgdata.open_two_sided(address, 4, 5)
     far.probe(3, 3)
-    table = put(table, changed(table))  # written again, and so another file
-    with pytest.raises(DownloadError, match=r"equities.npy as it was when it was opened, found it changed; open"):
+    table = replace_equities(table, equity_bytes(table))  # written again, so a different file
+    with pytest.raises(DownloadError, match=r"equities.npy not to change after it was opened, found it changed; open"):
         far.probe(4, 4)
     flip(table.folder / "equities.npy", -1)
     far = bgdata.open_two_sided(address, 4, 5)
-    last = len(far.table.hashes) - 1  # type: ignore[attr-defined]
-    with pytest.raises(DigestMismatchError, match=rf"expected row {last} of .*equities.npy as its hash says"):
+    assert isinstance(far, RemoteTwoSidedTable)
+    last = len(far.rows.hashes) - 1
+    with pytest.raises(DigestMismatchError, match=rf"expected row {last} of .*equities.npy to match its hash"):
         far.probe(last, 0)
 
 
-def test_what_is_no_table_from_afar(address: str, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DownloadError, match="6x15/current: the server says 404"):
+def test_unusable_remote_table_is_refused(address: str, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        MissingTableError, match=r"no bearoff_two_sided/6x15 in http:.*6x15/current: the server says 404"
+    ):
         bgdata.open_two_sided(address, 6, 15)
     with pytest.raises(DownloadError, match=r"cannot read http://127\.0\.0\.1:1/"):
         bgdata.open_two_sided("http://127.0.0.1:1", 6, 15)
     with monkeypatch.context() as patch:
-        patch.setattr(Ranges, "knows_ranges", False)
-        with pytest.raises(DownloadError, match="knows no range requests"):
+        patch.setattr(RangeHandler, "supports_ranges", False)
+        with pytest.raises(DownloadError, match="does not support range requests"):
             bgdata.open_two_sided(address, 4, 5)
     with monkeypatch.context() as patch:
         patch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 10**9)
         warehouse.build(KIND, TwoSidedParameters(3, 3))
-    with pytest.raises(UsageError, match="of which every row has a hash"):
-        bgdata.open_two_sided(address, 3, 3)
+    small = bgdata.open_two_sided(address, 3, 3)
+    assert type(small) is TwoSidedTable, "which has no hashes of rows, and is fetched whole"
+    assert small.probe(3, 5) == bgdata.open_two_sided(warehouse.root, 3, 3).probe(3, 5)
+    with pytest.raises(UsageError, match=r"of which every row has a hash, got http:.*equities\.npy"):
+        RemoteTwoSidedTable(small.table)  # type: ignore[arg-type]
     shutil.rmtree(warehouse.root / KIND / "4x5")

@@ -1,4 +1,4 @@
-"""The error of one-sided tables by groups: against the table that has every pair, and pairs summed one at a time."""
+"""The error of one-sided tables by groups: against the table of all pairs, and against sums of single pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bgdata.errors import InvalidParameterError
 
 
 @pytest.mark.parametrize("combination", ["plain", "corrected"])
-def test_groups_of_the_table_with_every_pair(tmp_path: Path, combination: str) -> None:
+def test_groups_match_the_table_of_all_pairs(tmp_path: Path, combination: str) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
     for kind in ("race_error", "bearoff_error"):
         table = warehouse.build(kind, warehouse.kinds[kind].parameters(4, 4, combination))
@@ -41,8 +41,8 @@ def test_groups_of_the_table_with_every_pair(tmp_path: Path, combination: str) -
     assert worst[0][0] == pytest.approx(worst[1][0], abs=1e-7)
 
 
-def test_gammons_count_where_they_can_be_lost(tmp_path: Path) -> None:
-    """With 15 checkers a side that bears none off before the other is off loses two points."""
+def test_gammons_count_with_15_checkers(tmp_path: Path) -> None:
+    """A side that bears none off before the other side is off loses two points."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build(DATASET.name, RaceErrorParameters(1, 15))
     rolls, first = (RaceTable(warehouse.open(kind, "1x15")) for kind in ("bearoff_one_sided", "bearoff_gammon"))
@@ -62,7 +62,7 @@ def test_gammons_count_where_they_can_be_lost(tmp_path: Path) -> None:
     found = table.manifest.statistics
     assert found["mean_difference"] == pytest.approx(np.mean(differences), abs=1e-7)
     assert found["mean_absolute_difference"] == pytest.approx(np.abs(differences).mean(), abs=1e-7)
-    # on the ace point nobody has a choice, so the combination is exact
+    # without choices on the ace point the combination is exact
     assert max(found["largest_difference"], -found["smallest_difference"]) < found["difference_error_bound"]
 
 
@@ -74,6 +74,6 @@ def test_gammons_count_where_they_can_be_lost(tmp_path: Path) -> None:
         (RaceErrorParameters(3, 3, "one-roll"), "expected a combination among plain, corrected, got 'one-roll'"),
     ],
 )
-def test_what_cannot_be(parameters: RaceErrorParameters, message: str) -> None:
+def test_invalid_parameters_are_refused(parameters: RaceErrorParameters, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         DATASET.check_parameters(parameters)

@@ -1,4 +1,4 @@
-"""Two-sided tables as Parquet in parts: the rows of the table, written once, whatever stops the writing."""
+"""Two-sided tables as Parquet parts: they have the rows of the table, and a stopped run resumes."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ ROWS = layout_count(4, 5) ** 2
 
 @pytest.fixture
 def make(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., TwoSidedTable]:
-    """Builds a table of 4x5: `large` ones have codes and hashes of rows, and no Parquet of their own."""
+    """Builds a table of 4x5; `large` tables have codes and row hashes, and no Parquet of their own."""
 
-    def made(*, large: bool) -> TwoSidedTable:
+    def build_table(*, large: bool) -> TwoSidedTable:
         warehouse = bgdata.open_warehouse(memory_path / f"large-{large}")
         with monkeypatch.context() as patch:
             if large:
@@ -46,7 +46,7 @@ def make(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Tw
                 patch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
             return TwoSidedTable(warehouse.build("bearoff_two_sided", SIZE))
 
-    return made
+    return build_table
 
 
 @pytest.fixture
@@ -60,21 +60,21 @@ def folder(memory_path: Path) -> Path:
 
 
 def files(folder: Path) -> dict[str, int]:
-    """The files of a folder, with the time of their last change."""
+    """The files of a folder with their modification times."""
     return {
         path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in folder.rglob("[!.]*") if path.is_file()
     }
 
 
 def read(folder: Path, sql: str) -> list[tuple[Any, ...]]:
-    """The answer of a plain DuckDB to a query on the table `parts`."""
+    """The result of a query on the table `parts` in plain DuckDB."""
     source = f"read_parquet('{folder}/*/*.parquet', hive_partitioning = true)"
     with duckdb.connect() as connection:
         return connection.sql(sql.replace("parts", source)).fetchall()
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 3), (4, 5), (6, 9), (6, 15)])
-def test_parts_are_all_players_on_roll_by_their_checkers(size: tuple[int, int]) -> None:
+def test_parts_partition_players_on_roll_by_checkers(size: tuple[int, int]) -> None:
     parts = parts_of(*size)
     begins, ends = [part.begin for part in parts], [part.end for part in parts]
     assert [0, *ends] == [*begins, layout_count(*size)]
@@ -87,7 +87,7 @@ def test_parts_are_all_players_on_roll_by_their_checkers(size: tuple[int, int]) 
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_the_rows_are_those_of_the_table(make: Callable[..., TwoSidedTable], folder: Path, large: bool) -> None:
+def test_parts_have_the_rows_of_the_table(make: Callable[..., TwoSidedTable], folder: Path, large: bool) -> None:
     from bgdata.store.dataset import Computed
 
     table = make(large=large)
@@ -102,7 +102,7 @@ def test_the_rows_are_those_of_the_table(make: Callable[..., TwoSidedTable], fol
     assert {path.name: path.read_bytes() for path in table.table.folder.iterdir()} == before, "versions never change"
 
 
-def test_the_columns_are_those_of_a_small_table(make: Callable[..., TwoSidedTable], folder: Path) -> None:
+def test_parts_have_the_columns_of_a_small_table(make: Callable[..., TwoSidedTable], folder: Path) -> None:
     table = make(large=False)
     write_parts(table, folder, Silence())
     written = pq.read_schema(folder / "on_roll_checkers=3" / "part-0.parquet")
@@ -111,7 +111,7 @@ def test_the_columns_are_those_of_a_small_table(make: Callable[..., TwoSidedTabl
     assert written.metadata[b"bgdata.version"].decode() == table.table.folder.name
 
 
-def test_duckdb_reads_them_as_one_table(table: TwoSidedTable, folder: Path) -> None:
+def test_duckdb_reads_parts_as_one_table(table: TwoSidedTable, folder: Path) -> None:
     write_parts(table, folder, Silence())
     checkers = all_layouts(4, 5).sum(axis=1)
     counts = read(folder, "select on_roll_checkers, count(*) from parts group by all order by all")
@@ -124,13 +124,13 @@ def test_duckdb_reads_them_as_one_table(table: TwoSidedTable, folder: Path) -> N
     assert found[:, 2:6] == pytest.approx(table.decode(table.stored).reshape(-1, 4), abs=1e-6)
 
 
-def test_a_condition_on_checkers_opens_one_folder(table: TwoSidedTable, folder: Path) -> None:
+def test_filter_on_checkers_opens_one_folder(table: TwoSidedTable, folder: Path) -> None:
     write_parts(table, folder, Silence())
     ((_, plan),) = read(folder, "explain analyze select avg(owned) from parts where on_roll_checkers = 2")
     assert "Scanning Files: 1/6" in plan
 
 
-def test_many_parts_in_a_folder(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partition_may_have_several_parts(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(two_sided_parquet, "PART_ROWS", 10 * len(table.stored) + 5)
     monkeypatch.setattr(computation, "ROUNDED_GROUP_ROWS", 3 * len(table.stored))
     assert write_parts(table, folder, Silence()) == 1 + 1 + 1 + 2 + 4 + 6
@@ -139,11 +139,11 @@ def test_many_parts_in_a_folder(table: TwoSidedTable, folder: Path, monkeypatch:
     assert [part.row_group(n).num_rows // len(table.stored) for n in range(part.num_row_groups)] == [3, 3, 3, 1]
 
 
-# stopped, and gone on
+# stopping and resuming
 
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, count: int, error: BaseException) -> None:
-    """Let so many batches be written, and then raise."""
+    """Makes writing raise after `count` batches."""
     done, write = [0], pq.ParquetWriter.write_batch
 
     def stopping(self: Any, *arguments: Any, **options: Any) -> None:
@@ -156,7 +156,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, count: int, error: BaseException
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
-def test_goes_on_after_the_parts_that_are_written(
+def test_stopped_run_resumes_after_written_parts(
     table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     with monkeypatch.context() as patch:
@@ -165,7 +165,7 @@ def test_goes_on_after_the_parts_that_are_written(
             write_parts(table, folder, Silence())
     before = files(folder)
     assert len(before) == count
-    left = folder / "on_roll_checkers=5" / ".part-0.parquet.partial"  # as a kill leaves it
+    left = folder / "on_roll_checkers=5" / ".part-0.parquet.partial"  # left by a kill
     left.parent.mkdir(exist_ok=True)
     left.write_bytes(b"half")
     notes = Notes()
@@ -178,14 +178,14 @@ def test_goes_on_after_the_parts_that_are_written(
     assert write_parts(table, folder, Silence()) == 0
 
 
-def test_a_full_disk_is_one_line(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_an_error(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_after(monkeypatch, 3, OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(StorageError, match=r"cannot write .*on_roll_checkers=3.*: the disk is full; .* parts are kept"):
         write_parts(table, folder, Silence())
     assert len(files(folder)) == 3
 
 
-def test_a_disk_without_room(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_disk_space_is_refused(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_parts(table, folder, Silence())
     largest = folder / "on_roll_checkers=5" / "part-0.parquet"
     largest.unlink()
@@ -199,8 +199,8 @@ def test_a_disk_without_room(table: TwoSidedTable, folder: Path, monkeypatch: py
                 write_parts(table, folder, Silence())
 
 
-def test_no_row_group_takes_more_than_is_estimated(folder: Path) -> None:
-    """Of codes at random, which nothing compresses, in a row group of the usual size."""
+def test_estimate_bounds_the_size_of_a_row_group(folder: Path) -> None:
+    """With random codes, which do not compress, in a row group of normal size."""
     stored = np.random.default_rng(1).integers(0, 1 << 16, (701, 701, 4)).astype(np.uint16)
     bare: Any = SimpleNamespace(manifest=SimpleNamespace(files=[]))
     worst: Any = SimpleNamespace(stored=stored, checkers=15, is_rounded=True, table=bare)
@@ -211,11 +211,11 @@ def test_no_row_group_takes_more_than_is_estimated(folder: Path) -> None:
     assert 9 * rows < (folder / "worst.parquet").stat().st_size < two_sided_parquet.ROW_BYTES[2] * rows
 
 
-# what is no part of it
+# other files
 
 
-def spoiled(folder: Path, part: str) -> Iterator[Path]:
-    """Files in place of a part, or beside them, that are none of the version's."""
+def foreign_files(folder: Path, part: str) -> Iterator[Path]:
+    """Yields files that are not part of the version, in place of a part or beside it."""
     path = folder / part
     data = path.read_bytes()
     path.write_bytes(data[:-9])
@@ -235,7 +235,7 @@ def spoiled(folder: Path, part: str) -> Iterator[Path]:
 
 def test_other_files_are_refused(table: TwoSidedTable, folder: Path) -> None:
     write_parts(table, folder, Silence())
-    for path in spoiled(folder, "on_roll_checkers=3/part-0.parquet"):
+    for path in foreign_files(folder, "on_roll_checkers=3/part-0.parquet"):
         before = files(folder)
         name = table.table.name
         with pytest.raises(UsageError, match=f"expected no Parquet but that of {name} in .*: .*{path.name}; delete it"):
@@ -249,7 +249,7 @@ def test_parts_of_another_version_are_refused(make: Callable[..., TwoSidedTable]
         write_parts(make(large=True), folder, Silence())
 
 
-def test_a_damaged_row_is_never_written(table: TwoSidedTable, folder: Path) -> None:
+def test_damaged_row_is_not_written(table: TwoSidedTable, folder: Path) -> None:
     path = table.table.folder / "equities.npy"
     data = bytearray(path.read_bytes())
     data[-3] ^= 1

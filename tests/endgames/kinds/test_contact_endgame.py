@@ -1,4 +1,5 @@
-"""Contact endgames: against a solver of its own in double precision, and against bearoff tables where sides passed."""
+"""Contact endgames: against a separate solver in double precision, and against bearoff tables where the sides have
+passed each other."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
 from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.endgames.kinds import contact_endgame
 from bgdata.endgames.kinds.contact_endgame import EndgameParameters, pairs_of
-from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Followers
+from bgdata.endgames.kinds.contact_endgame_compute import ERROR_BOUND, Successors
 from bgdata.endgames.layouts import Layouts, all_layouts
 from bgdata.endgames.solver import are_unfinished, is_possible, stakes
 from bgdata.errors import InvalidParameterError
@@ -27,18 +28,18 @@ KIND = "contact_endgame"
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
 
 
-def solved(layouts: Layouts, *, gammons: bool) -> Array:
-    """float64[on roll, opponent, column]: what plain iteration in double precision makes of plays by the rules."""
+def solve_in_double_precision(layouts: Layouts, *, gammons: bool) -> Array:
+    """float64[on roll, opponent, column]: equities by plain iteration over plays in double precision."""
     wanted = are_unfinished(layouts)
     on_roll, opponent = np.nonzero(wanted)
-    followers = Followers(layouts, on_roll, opponent)
+    followers = Successors(layouts, on_roll, opponent)
     lost = stakes(layouts, gammons=gammons).astype(float)
     equities = np.zeros((len(layouts), len(layouts), len(COLUMNS)))
     equities[:, 0] = -lost[:, None]
     equities[:, 0, 4] = -1
     for _ in range(1000):
         e0, e1, e2, e3, e4 = np.moveaxis(equities[followers.on_roll, followers.opponent], 1, 0)
-        twice = np.where(followers.opponent == 0, -np.inf, np.minimum(2 * e3, 1))  # nobody doubles a finished game
+        twice = np.where(followers.opponent == 0, -np.inf, np.minimum(2 * e3, 1))  # finished games are not doubled
         worths = e0, e3, np.maximum(e2, twice), np.maximum(e1, twice), np.maximum(e4, twice)
         new = np.stack([-followers.mean_of_lowest(worth) for worth in worths], axis=1)
         change = np.abs(new - equities[on_roll, opponent]).max()
@@ -49,9 +50,9 @@ def solved(layouts: Layouts, *, gammons: bool) -> Array:
 
 
 @pytest.mark.parametrize(("kind", "gammons"), [("contact_endgame", False), ("hypergammon", True)])
-def test_one_checker_a_side_in_double_precision(tmp_path: Path, kind: str, *, gammons: bool) -> None:
+def test_one_checker_matches_double_precision(tmp_path: Path, kind: str, *, gammons: bool) -> None:
     layouts = all_layouts(1)
-    expected = solved(layouts, gammons=gammons)
+    expected = solve_in_double_precision(layouts, gammons=gammons)
     found = bgdata.open_warehouse(tmp_path).build(kind, EndgameParameters(1)).array("equities")
     inside = is_possible(layouts)[1:, 1:]
     off_by = np.abs(found[1:, 1:] - expected[1:, 1:, : found.shape[2]])[inside]
@@ -59,7 +60,7 @@ def test_one_checker_a_side_in_double_precision(tmp_path: Path, kind: str, *, ga
     assert np.isnan(found[1:, 1:][~inside]).all()
 
 
-def test_where_sides_have_passed_it_is_the_bearoff_table(tmp_path: Path) -> None:
+def test_passed_sides_match_the_bearoff_table(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
     exact = TwoSidedTable(warehouse.build("bearoff_two_sided", TwoSidedParameters(6, 2)))
     found = warehouse.build(KIND, EndgameParameters(2)).array("equities")
@@ -70,7 +71,7 @@ def test_where_sides_have_passed_it_is_the_bearoff_table(tmp_path: Path) -> None
     assert np.abs(found[np.ix_(home, home)] - expected).max() < 3e-6
 
 
-def test_as_many_rows_as_pairs_without_a_common_point(tmp_path: Path) -> None:
+def test_rows_are_pairs_without_a_common_point(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build(KIND, EndgameParameters(2))
     layouts = all_layouts(2)
@@ -78,10 +79,10 @@ def test_as_many_rows_as_pairs_without_a_common_point(tmp_path: Path) -> None:
     with warehouse.connect() as connection:
         (row,) = connection.sql("from contact_endgame where on_roll_index = 24 and opponent_index = 24").fetchall()
     assert row[-4:] == pytest.approx(table.array("equities")[24, 24].tolist())
-    assert row[-4] == pytest.approx(2 * 0.60158 - 1, abs=1e-5)  # 24-point against 24-point, by gnubg's hyper1
+    assert row[-4] == pytest.approx(2 * 0.60158 - 1, abs=1e-5)  # 24-point against 24-point, in gnubg's hyper1
 
 
-def test_a_killed_build_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_build_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = bgdata.open_warehouse(tmp_path / "whole").build(KIND, EndgameParameters(1)).manifest.digest
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     checkpoint, calls = job.Job._checkpoint, [0]
@@ -101,7 +102,7 @@ def test_a_killed_build_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert warehouse.build(KIND, EndgameParameters(1)).manifest.digest == expected
 
 
-def test_four_checkers_are_stored_flat_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_tables_have_no_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = bgdata.open_warehouse(tmp_path / "parquet").build(KIND, EndgameParameters(1))
     monkeypatch.setattr(contact_endgame, "PARQUET_CHECKERS", 0)
     warehouse = bgdata.open_warehouse(tmp_path / "flat")
@@ -124,6 +125,6 @@ def test_four_checkers_fit_into_20_gib() -> None:
 
 
 @pytest.mark.parametrize("checkers", [0, 5, -1])
-def test_wrong_sizes(tmp_path: Path, checkers: int) -> None:
+def test_invalid_number_of_checkers_is_refused(tmp_path: Path, checkers: int) -> None:
     with pytest.raises(InvalidParameterError, match=f"expected 1 to 4 checkers, got {checkers}"):
         bgdata.open_warehouse(tmp_path).build(KIND, EndgameParameters(checkers))

@@ -19,17 +19,17 @@ from bgdata.store.progress import Silence
 from bgdata.store.verify import Status, verify
 
 MAKEHYPER = shutil.which("makehyper") or shutil.which("makehyper", path="/usr/games")
-SETTLED = 1e-5  # changes at which makehyper stops
+SETTLED = 1e-5  # makehyper stops at changes this small
 
 
 @pytest.mark.gnubg
 @pytest.mark.skipif(MAKEHYPER is None, reason="gnubg's makehyper is not installed")
 @pytest.mark.parametrize("checkers", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_against_makehyper(tmp_path: Path, checkers: int) -> None:
-    """Cubeless all equities agree. With the cube makehyper does not exchange its owners where a player dances, as its
-    authors say, so only what has no dance is compared: with one checker nobody makes a point."""
+def test_equities_match_makehyper(tmp_path: Path, checkers: int) -> None:
+    """All cubeless equities agree. With the cube makehyper does not swap its owners when a player dances, as its
+    authors say. So these are compared only for one checker, where nobody makes a point."""
     path = tmp_path / "hyper.bd"
-    command = [str(MAKEHYPER), "-c", str(checkers), "-f", path.name]  # it has no room for long paths
+    command = [str(MAKEHYPER), "-c", str(checkers), "-f", path.name]  # long paths do not fit
     subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
     gnubg = open_gnubg_bearoff(path)
     assert isinstance(gnubg, GnubgHypergammon)
@@ -50,7 +50,7 @@ def test_against_makehyper(tmp_path: Path, checkers: int) -> None:
 
 
 def test_values_follow_from_plays(tmp_path: Path) -> None:
-    """Every position of two checkers again, dances included, from plays that other code finds."""
+    """Recomputes positions of two checkers, including dances, from plays that other code finds."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = warehouse.build("hypergammon", EndgameParameters(2))
     assert table.manifest.rows == 106_552
@@ -59,7 +59,7 @@ def test_values_follow_from_plays(tmp_path: Path) -> None:
     assert [each.problem for each in found if each.status is not Status.PASSED] == []
 
 
-def test_a_file_that_gnubg_reads(tmp_path: Path) -> None:
+def test_exported_file_is_read_back(tmp_path: Path) -> None:
     table = bgdata.open_warehouse(tmp_path).build("hypergammon", EndgameParameters(1))
     path = tmp_path / "hyper1.bd"
     write_hypergammon(path, 1, table.array("chances"), table.array("equities")[:, :, HYPERGAMMON_EQUITIES])

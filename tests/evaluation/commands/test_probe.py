@@ -71,7 +71,7 @@ def test_combined_equity_of_a_leader_is_corrected(small_root: Path) -> None:
     excess = mean_excess(combined["cubeless"], *wastages)
     assert combined["cubeless"] - combined["corrected"] == pytest.approx(excess, abs=1e-12)
     assert excess > 0
-    expected = f"less what the leader is overrated by on average: cubeless equity {combined['corrected']:+.6f}"
+    expected = f"minus the average excess of the leader: cubeless equity {combined['corrected']:+.6f}"
     assert expected in succeeds(small_root, "probe", text)
 
 

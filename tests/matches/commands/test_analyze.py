@@ -1,4 +1,4 @@
-"""`bgdata analyze`: matches and money sessions in every form, a page, a picture, and one line for what is wrong."""
+"""Tests of `bgdata analyze`: matches and money sessions in every format, page, picture, and errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def filled_root(shared_folder: SharedFolder) -> Path:
 
 @pytest.fixture
 def root(filled_root: Path, memory_path: Path) -> Path:
-    """That warehouse, and files beside it."""
+    """A copy of that warehouse, with files beside it."""
     (memory_path / "match.mat").write_text(MATCH)
     (memory_path / "session.mat").write_text(MAT.replace("$", ""))
     (memory_path / "session.sgf").write_text(SGF)
@@ -69,8 +69,8 @@ def rows(root: Path, *arguments: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("name", ["session.mat", "session.sgf"])
-def test_every_form_of_a_money_session(root: Path, name: str) -> None:
-    """Turns add up to games, games to players; both formats of one session are the same."""
+def test_money_session_in_every_format(root: Path, name: str) -> None:
+    """Turns sum to games, and games to players; .mat and .sgf give the same rows."""
     path = str(root / name)
     turns, games, players = (rows(root, path, "--ply", "0", *by) for by in ([], ["--by-game"], ["--by-player"]))
     assert [game["result"] for game in games] == [8, -8, -2, 4, 8, -1, *(game["result"] for game in games[6:])]
@@ -98,8 +98,8 @@ def test_every_form_of_a_money_session(root: Path, name: str) -> None:
     assert [player["result"] for player in players] == [sum(game["result"] for game in games) * s for s in (1, -1)]  # type: ignore[misc]
 
 
-def test_the_jacoby_rule_is_that_of_the_file(root: Path) -> None:
-    """In both formats, also of what was imported; an option counts for more, and the headline says which it is."""
+def test_jacoby_rule_is_taken_from_the_file(root: Path) -> None:
+    """In both formats and after an import; an option overrides it, and the headline states it."""
     silent, said, sgf = root / "session.mat", root / "said.mat", root / "session.sgf"
     said.write_text(f'; [Jacoby "On"]\n{silent.read_text()}')
     with_rule, without = (rows(root, str(silent), "--ply", "0", option) for option in ("--jacoby", "--no-jacoby"))
@@ -116,8 +116,8 @@ def test_the_jacoby_rule_is_that_of_the_file(root: Path) -> None:
         assert shown.startswith(f"gnubg against root, {words} analysed by random-0ply\n")
 
 
-def test_a_match(root: Path) -> None:
-    """mwc from the first roll to the end: what a game wins is where the next begins."""
+def test_worths_of_a_match_are_consistent(root: Path) -> None:
+    """The mwc at the end of a game is that at the beginning of the next."""
     path = str(root / "match.mat")
     first, second = rows(root, path, *QUICK, "--by-game")
     assert (first["unit"], second["score_1"]) == ("mwc", 2)
@@ -154,8 +154,7 @@ END = "the record ends at 0-4, before anybody has 5 points"
 
 
 @pytest.mark.parametrize("command", [("analyze", *QUICK), ("luck", "--cubeful", *QUICK), ("luck", "--ply", "0")])
-def test_a_match_with_a_missing_game(root: Path, command: tuple[str, ...]) -> None:
-    """It is said that the sums are not those of the match."""
+def test_missing_games_are_noted(root: Path, command: tuple[str, ...]) -> None:
     warehouse = root / "warehouse"
     option = "--network" if command[0] == "analyze" else "--player"
     player = "random" if command[0] == "analyze" else "network/random"
@@ -170,7 +169,7 @@ def test_a_match_with_a_missing_game(root: Path, command: tuple[str, ...]) -> No
 
 
 def test_repairs_are_reported(root: Path) -> None:
-    """A game is worth what the match lacked, and the Crawford game is none where the record says so."""
+    """A win is cut to the points that the match lacked; `Crawford "Off"` removes the Crawford game."""
     path = root / "capped.mat"
     path.write_text(MATCH.replace("Wins 3 points", "Losses 3 points").replace("      Losses", f"{'':34}Losses"))
     assert rows(root, str(path), *QUICK, "--by-game") == rows(root, str(root / "match.mat"), *QUICK, "--by-game")
@@ -179,7 +178,7 @@ def test_repairs_are_reported(root: Path) -> None:
     assert any(row["no_double"] is not None for row in turns if row["game_number"] == 2)
 
 
-def test_a_match_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_match_is_read_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = rows(root, str(root / "match.mat"), *QUICK)
     for source in ("-", None):
         end, start = os.pipe()
@@ -190,8 +189,8 @@ def test_a_match_from_a_pipe(root: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         os.close(end)
 
 
-def test_rows_stand_alone(root: Path) -> None:
-    """Turns have the numbers that they have in the tables, and say their position, score and cube."""
+def test_rows_have_position_score_and_cube(root: Path) -> None:
+    """Turns have the numbers of the table `turns`."""
     sql = "select distinct turn, position_id from turns where variant = 'session' and action <> 'resign'"
     stored = json.loads(succeeds(root / "warehouse", "query", sql, "--format", "json"))
     found = rows(root, "matches/session")
@@ -203,7 +202,7 @@ def test_rows_stand_alone(root: Path) -> None:
     ]  # fmt: skip
 
 
-def test_text(root: Path) -> None:
+def test_text_has_turns_sums_and_errors(root: Path) -> None:
     shown = succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, "--network", "random", "--errors", "2")
     assert shown.startswith("left against right, a match to 3; analysed by random-0ply\n\ngame 1: left 0, right 1\n")
     assert re.search(r"^   0  left   31      8/5 6/5 +\d\d\.\d\d %  [+-]\d\.\d{3}", shown, re.MULTILINE)
@@ -223,8 +222,8 @@ def test_text(root: Path) -> None:
     assert [row["player"] for row in csv.DictReader(sheet.splitlines())] == ["left", "right"]
 
 
-def test_page_and_picture(root: Path) -> None:
-    """One file that loads nothing, well formed, with a board for every error that is listed."""
+def test_page_and_picture_are_written(root: Path) -> None:
+    """The page is well formed, loads nothing, and has a board for every listed error."""
     page, picture = root / "match.html", root / "match.png"
     options = ("--network", "random", "--errors", "3", "--page", page, "--plot", picture)
     succeeds(root / "warehouse", "analyze", root / "match.mat", *QUICK, *options)
@@ -243,7 +242,7 @@ def test_page_and_picture(root: Path) -> None:
     assert again.read_text() == text
 
 
-def test_names_are_escaped(root: Path) -> None:
+def test_player_names_are_escaped(root: Path) -> None:
     path, page = root / "names.mat", root / "names.html"
     path.write_text(MATCH.replace("left ", "<b>&x"))
     succeeds(root / "warehouse", "analyze", path, *QUICK, "--network", "random", "--page", page)
@@ -282,7 +281,7 @@ def test_invalid_arguments_are_refused(root: Path, file: str, options: list[str]
         ((MATCH, ""), r"expected recorded games in .*\.mat, found none"),
     ],
 )
-def test_bad_records(root: Path, change: tuple[str, str], message: str) -> None:
+def test_invalid_records_are_refused(root: Path, change: tuple[str, str], message: str) -> None:
     path = root / "bad.mat"
     path.write_text(MATCH.replace(*change))
     result = run(root / "warehouse", "analyze", path, *QUICK, "--network", "random")
@@ -291,8 +290,8 @@ def test_bad_records(root: Path, change: tuple[str, str], message: str) -> None:
     assert re.fullmatch(message, said), said
 
 
-def test_a_record_that_begins_after_the_crawford_game(root: Path) -> None:
-    """A game with a double is not the Crawford game, unless the file says so."""
+def test_game_with_a_double_is_not_the_crawford_game(root: Path) -> None:
+    """A record may begin after the Crawford game; a file that marks the game as such is refused."""
     path, said = root / "later.mat", root / "said.sgf"
     path.write_text(MATCH.replace("right : 1", "right : 2"))
     succeeds(root / "warehouse", "analyze", path, *QUICK, "--network", "random")

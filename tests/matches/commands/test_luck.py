@@ -1,4 +1,4 @@
-"""`bgdata luck`: recorded matches turn by turn, without the cube and as `bgdata analyze` judges them, and errors."""
+"""Tests of `bgdata luck`: recorded matches turn by turn, cubeless and cubeful, and errors."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def file(root: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_every_form_of_a_session(root: Path) -> None:
-    """Tables and rows say the same of a session with cubes, beavers and resignations."""
+def test_session_in_every_format(root: Path) -> None:
+    """Text and rows agree on a session with cubes, beavers and resignations."""
     path = file(root, "session.mat", MAT)
     turns = json.loads(succeeds(root, "luck", path, "--format", "json"))
     games = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
@@ -67,7 +67,7 @@ def test_every_form_of_a_session(root: Path) -> None:
     assert table.endswith(succeeds(root, "luck", path, "--by-game"))
 
 
-def test_files_of_both_formats_and_imports_are_the_same(root: Path) -> None:
+def test_files_and_imports_give_the_same_rows(root: Path) -> None:
     mat, sgf = file(root, "session.mat", MAT), root / "session.sgf"
     sgf.write_text(SGF)
     options = ("--by-game", "--format", "json")
@@ -84,7 +84,7 @@ AUTOMATIC = (
 )
 
 
-def test_automatic_doubles_of_imports_are_those_of_the_file(root: Path) -> None:
+def test_automatic_doubles_survive_the_import(root: Path) -> None:
     path, warehouse = file(root, "automatic.sgf", AUTOMATIC), root / "automatic"
     options = ("--by-game", "--format", "json")
     (game,) = json.loads(succeeds(root, "luck", path, *options))
@@ -105,14 +105,14 @@ ANSWERED = """\
 
 
 @pytest.mark.parametrize(("answer", "points", "cube_value"), [("Takes", 2, 2), ("Beavers => 4", 8, 4)])
-def test_a_record_that_ends_with_an_answer(root: Path, answer: str, points: int, cube_value: int) -> None:
+def test_record_may_end_with_an_answer(root: Path, answer: str, points: int, cube_value: int) -> None:
     """The final cube is the one after the answer."""
     path = file(root, "answered.mat", ANSWERED.format(answer, points))
     (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
     assert (game["cube_value"], game["result"]) == (cube_value, points / cube_value)
 
 
-def test_a_game_that_was_not_finished(root: Path) -> None:
+def test_unfinished_game_has_no_result(root: Path) -> None:
     path = file(root, "cut.mat", WHOLE.partition("      Wins")[0])
     (game,) = json.loads(succeeds(root, "luck", path, "--by-game", "--format", "json"))
     assert (game["result"], game["luck_adjusted"], game["net_drift"]) == (None, None, None)
@@ -128,7 +128,7 @@ def test_a_game_that_was_not_finished(root: Path) -> None:
         ((WHOLE, ""), r"expected recorded games in .*\.mat, found none"),
     ],
 )
-def test_bad_records(root: Path, change: tuple[str, str], message: str) -> None:
+def test_invalid_records_are_refused(root: Path, change: tuple[str, str], message: str) -> None:
     path = file(root, "bad.mat", WHOLE.replace(*change))
     assert re.fullmatch(message, error_of(run(root, "luck", path), 1))
 
@@ -154,7 +154,7 @@ def test_looking_ahead_changes_the_values(root: Path) -> None:
     assert static["luck"] == pytest.approx(ahead["luck"], abs=0.2)
 
 
-def test_plot(root: Path) -> None:
+def test_picture_is_drawn(root: Path) -> None:
     path = file(root, "session.mat", MAT)
     pictures = []
     for name in ("one.png", "two.png"):
@@ -215,7 +215,7 @@ def rows(root: Path, *arguments: str | Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("name", "options"), [("match.mat", MET), ("session.mat", ("--jacoby",))])
-def test_cubeful_turns_are_those_of_analyze(met_root: Path, name: str, options: tuple[str, ...]) -> None:
+def test_cubeful_turns_equal_those_of_analyze(met_root: Path, name: str, options: tuple[str, ...]) -> None:
     found = rows(met_root, "luck", met_root / name, "--cubeful", *options)
     judged = rows(met_root, "analyze", met_root / name, "--ply", "0", *options)
     assert len(found) == len(judged)
@@ -229,8 +229,8 @@ def test_cubeful_turns_are_those_of_analyze(met_root: Path, name: str, options: 
     assert {row["act"] for row in found} >= {"roll", "double", "pass"}
 
 
-def test_cubeful_games_add_up(met_root: Path) -> None:
-    """Turns add up to games; luck, skill and drift to results."""
+def test_cubeful_turns_sum_to_games(met_root: Path) -> None:
+    """Luck, skill and drift sum to results."""
     turns = rows(met_root, "luck", met_root / "session.mat", "--cubeful")
     games = rows(met_root, "luck", met_root / "session.mat", "--cubeful", "--by-game")
     assert [game["result"] for game in games][:6] == [8, -8, -2, 4, 8, -1]  # the cube included
@@ -246,7 +246,7 @@ def test_cubeful_games_add_up(met_root: Path) -> None:
         assert game["luck_adjusted"] == pytest.approx(game["result"] - game["net_luck"], abs=1e-9)
 
 
-def test_cubeful_table_has_the_rows(met_root: Path) -> None:
+def test_cubeful_text_has_the_rows(met_root: Path) -> None:
     path = met_root / "match.mat"
     shown = succeeds(met_root, "luck", path, "--cubeful", *MET)
     finished, cut = rows(met_root, "luck", path, "--cubeful", *MET, "--by-game")

@@ -1,4 +1,4 @@
-"""Recorded matches as tables: games and turns of .mat and .sgf files, and the files again."""
+"""Tests of the kind `matches`: games and turns of .mat and .sgf files, and their export."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def turns(table: Table, game: int | None = None) -> list[Row]:
 
 
 def sgf(nodes: str, length: int = 3, game: int = 0, white: int = 0, black: int = 0, more: str = "") -> str:
-    """One game as a tree."""
+    """One game as an SGF tree."""
     root = SGF_ROOT.format(length=length, game=game, white=white, black=black)
     return f"(;{root}{more}{nodes})\n"
 
@@ -51,7 +51,7 @@ def test_rows_of_the_sample(imports: Imports) -> None:
 
 
 def test_rows_of_cube_actions(imports: Imports) -> None:
-    """Whose position it is and who acts; the play of a cube action is empty."""
+    """They have the player on roll, the acting player, and an empty play."""
     table = imports.text(
         "matches", sgf(";W[42hdfd];B[double];W[take];B[31qtst];W[double];B[drop]", more="RE[W+2]"), "x.sgf"
     )
@@ -68,7 +68,7 @@ def test_rows_of_cube_actions(imports: Imports) -> None:
     assert ids[:4] == [START.id, *[parse_key20("JIGHPAABDAOAHDPAABDA").id] * 3]
 
 
-def test_crawford_and_unfinished_games(imports: Imports) -> None:
+def test_rows_of_crawford_and_unfinished_games(imports: Imports) -> None:
     text = (
         sgf(";W[31hefe]", more="RU[Crawford]RE[W+2R]")
         + sgf(";W[double];B[take]", game=1, white=2, more="RU[Crawford:CrawfordGame]RE[B+1R]")
@@ -90,7 +90,7 @@ def test_crawford_and_unfinished_games(imports: Imports) -> None:
     assert [row["action"] for row in turns(table, 2)] == ["double", "take", "play", "roll"]
 
 
-def test_matches_of_several_files(imports: Imports) -> None:
+def test_several_files_are_one_version(imports: Imports) -> None:
     files = [imports.file("b.MAT", sessions.MAT), imports.file("a.sgf", sessions.SGF)]
     table = imports.build("matches", files)
     assert [row["match"] for row in games(table)] == [0] * 8 + [1] * 8
@@ -102,7 +102,7 @@ def test_matches_of_several_files(imports: Imports) -> None:
 
 
 def check_equal_plays(mat: Table, sgf: Table) -> None:
-    """Both formats tell the same games and plays; the takes behind beavers and resignations are in .sgf alone."""
+    """Compare games and plays of both formats; only .sgf has takes after beavers and resignations."""
     without = [{**row, "is_crawford": None, "n_turns": None} for row in games(sgf)]
     assert [{**row, "n_turns": None} for row in games(mat)] == without
     for game in range(len(without)):
@@ -110,7 +110,7 @@ def check_equal_plays(mat: Table, sgf: Table) -> None:
             [{**row, "turn": None} for row in turns(table, game) if row["action"] not in ("take", "resign", "roll")]
             for table in (mat, sgf)
         )
-        if found[-1:] != expected[-1:]:  # rolled, then resigned: to .mat it is written as a roll without a play
+        if found[-1:] != expected[-1:]:  # resigned after the roll: .mat has a roll without a play
             assert (found.pop()["play"], len(found)) == ("no play", len(expected))
         assert found == expected
 
@@ -121,7 +121,7 @@ def check_export(imports: Imports, table: Table, expected: bytes) -> None:
     assert path.read_bytes() == expected
 
 
-def test_a_session_in_both_formats(imports: Imports) -> None:
+def test_both_formats_of_a_session_are_equal(imports: Imports) -> None:
     mat = imports.text("matches", sessions.MAT, "x.mat", name="mat")
     sgf = imports.text("matches", sessions.SGF, "x.sgf", name="sgf")
     assert quarantined(mat) == quarantined(sgf) == []
@@ -132,7 +132,7 @@ def test_a_session_in_both_formats(imports: Imports) -> None:
 AUTOMATIC = sgf(";W[31hefe];B[double];W[take];B[51lqst]", length=0, more="RU[Jacoby]RE[W+4R]CV[2]")
 
 
-def test_automatic_doubles_come_back(imports: Imports) -> None:
+def test_automatic_doubles_are_exported(imports: Imports) -> None:
     table = imports.text("matches", AUTOMATIC + sgf("", length=0, game=1, white=4, more="RU[Jacoby]"), "x.sgf")
     (match,) = matches_of(table.arrays())
     assert [game.cube_value for game in match.games] == [2, 1]
@@ -140,8 +140,8 @@ def test_automatic_doubles_come_back(imports: Imports) -> None:
     assert replay_game(match, match.games[0]).cube_value == 4
 
 
-def test_the_jacoby_rule_comes_back(imports: Imports) -> None:
-    """From both formats, and into .mat."""
+def test_jacoby_rule_is_exported(imports: Imports) -> None:
+    """It is read from both formats, and written to .mat."""
     said = f'; [Jacoby "On"]\n{sessions.MAT}'
     session = sgf(";W[31hefe]", length=0)
     tables = [imports.text("matches", said, "x.mat"), imports.text("matches", AUTOMATIC + session, "x.sgf", name="sgf")]
@@ -157,16 +157,16 @@ def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
     assert [path.name for path in imports.folder.iterdir() if "mat" in path.name] == []
 
 
-def test_a_winner_of_unknown_points(imports: Imports) -> None:
-    """The table, where winners have points, says of the result nothing; the resignation is a turn."""
+def test_winner_of_unknown_points_is_not_stored(imports: Imports) -> None:
+    """The result is null, as the points are unknown; the resignation is a turn."""
     table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+R]"), "x.sgf")
     assert quarantined(table) == []
     assert [(row["winner"], row["points_won"]) for row in games(table)] == [(None, None)]
     assert [row["action"] for row in turns(table)] == ["play", "resign"]
 
 
-def test_hits_are_marked_where_the_file_does_not_say_them(imports: Imports) -> None:
-    """Exported from .sgf, which has no mark, the hits are those of the board."""
+def test_hits_are_marked_if_the_file_lacks_them(imports: Imports) -> None:
+    """.sgf does not mark hits; the export takes them from the board."""
     table = imports.text("matches", sessions.SGF, "x.sgf")
     path = imports.folder / "x.mat"
     write_text(table, "mat", path)
@@ -177,7 +177,7 @@ def test_hits_are_marked_where_the_file_does_not_say_them(imports: Imports) -> N
 
 
 @pytest.mark.parametrize("name", ["a:b", "#1", "; x", ""])
-def test_names_that_a_mat_file_cannot_hold(imports: Imports, name: str) -> None:
+def test_names_invalid_in_mat_files_are_refused(imports: Imports, name: str) -> None:
     table = imports.text("matches", sgf(";W[31hefe]").replace("PW[ann]", f"PW[{name}]"), "x.sgf")
     assert games(table)[0]["player_0"] == name
     with pytest.raises(
@@ -225,8 +225,8 @@ NOTED = """\
 """
 
 
-def test_notes_are_kept(imports: Imports) -> None:
-    """What was repaired or read leniently, and what is missing, by game, file and line."""
+def test_notes_are_stored(imports: Imports) -> None:
+    """Repairs, lenient readings and missing games, by game, file and line."""
     files = [imports.file("plain.mat", " 0 point match\n"), imports.file("noted.mat", NOTED)]
     table = imports.build("matches", files, name="noted")
     assert quarantined(table) == []
@@ -241,12 +241,12 @@ def test_notes_are_kept(imports: Imports) -> None:
     assert [(row["action"], row["play"]) for row in turns(table, 0)][-1] == ("roll", "")
 
 
-def test_sgf_notes_know_the_line_of_their_game(imports: Imports) -> None:
+def test_sgf_notes_have_the_line_of_their_game(imports: Imports) -> None:
     table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+1R]") + sgf("", game=1, black=2), "x.sgf")
     assert [(row["game"], row["line"]) for row in rows(table, "game_notes")] == [(1, 2), (1, 2)]
 
 
-def test_content_counts_not_the_name(imports: Imports) -> None:
+def test_format_is_found_by_content_not_name(imports: Imports) -> None:
     mat = sessions.MAT.encode()
     tables = [imports.text("matches", mat, name, name="x") for name in ("x.mat", "x.sgf", "x.txt", "x")]
     tables += [
@@ -290,8 +290,8 @@ save("session")
 
 
 @needs_gnubg_tool("gnubg")
-def test_matches_that_gnubg_plays(imports: Imports, tmp_path: Path) -> None:
-    """Imported from both files with equal plays, and written again byte for byte."""
+def test_matches_played_by_gnubg_are_imported_and_exported(imports: Imports, tmp_path: Path) -> None:
+    """Both formats give equal plays, and the export equals the file byte for byte."""
     matches = re.sub("names = .*", 'names = [("Ann Lee", "B")]', MATCHES)
     ask_gnubg(f"{PREAMBLE}{matches}{SESSION}", tmp_path)
     for name in ("match0", "session"):

@@ -47,7 +47,7 @@ from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.rechecking import check_sample, inputs_of
-from tests.selfplay.test_training_games import begun
+from tests.selfplay.test_training_games import start_boards
 
 SMALL = DATASET.smallest
 ROWS = len(THEMES) * SMALL.positions
@@ -173,7 +173,7 @@ def test_games_do_not_depend_on_threads_or_batches() -> None:
 def test_games_begin_from_their_start() -> None:
     found = play_games(PUBEVAL, PUBEVAL)
     for start in Start:
-        assert np.array_equal(found.boards[found.offsets[int(start)]], begun(start, int(start) + 1)[int(start)])
+        assert np.array_equal(found.boards[found.offsets[int(start)]], start_boards(start, int(start) + 1)[int(start)])
 
 
 def test_games_are_legal_to_the_end() -> None:

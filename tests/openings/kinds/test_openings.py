@@ -1,4 +1,4 @@
-"""The opening book: rows, replies to sensible plays, digests, what is resumed and refused, and what verify finds."""
+"""The opening book: rows, replies to sensible plays, digests, resuming, invalid parameters, and verification."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.rechecking import check_sample, inputs_of
 from tests.together import each
 
 SMALL = DATASET.smallest
-FAST = replace(SMALL, sensible_plays=0)  # the first roll alone
+FAST = replace(SMALL, sensible_plays=0)  # without replies
 QUICK = replace(SMALL, turns=1, until=9.0, most_plays=3, reply_until=9.0)
 
 
@@ -41,12 +41,12 @@ def small_table(warehouse: Warehouse) -> Table:
     return warehouse.open(DATASET.name, DATASET.slug(SMALL))
 
 
-def test_objectives_are_those_of_candidates() -> None:
+def test_objectives_match_the_enum() -> None:
     assert tuple(Objective) == OBJECTIVES
 
 
 def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
-    """Of the first roll, and of each reply to the best play, with dice that depend on the decision."""
+    """Covers the first roll and each reply to the best play. Dice depend on the decision."""
     warehouse = bgdata.open_warehouse(small_root)
     chooser = open_chooser(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse))
     with warehouse.connect() as connection:
@@ -78,7 +78,7 @@ def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
     assert {row["trials"] for row in rows} == {72, 144}
 
 
-def test_dice_of_a_decision_are_its_own() -> None:
+def test_each_decision_has_its_own_dice() -> None:
     most = OpeningParameters(sensible_plays=MOST_SENSIBLE)
     items = [slot.item for roll in FIRST_ROLLS for slot in slots_of(replace(most, first_roll=roll))]
     assert sorted(items) == list(range(15 * (1 + MOST_SENSIBLE * 21)))
@@ -99,7 +99,7 @@ def test_sensible_plays_are_answered(warehouse: Warehouse) -> None:
         assert np.array_equal(table.array("boards_before")[-1], boards[count - 1])
 
 
-def test_money_and_the_game_alone_are_different_books(warehouse: Warehouse) -> None:
+def test_objectives_give_different_books(warehouse: Warehouse) -> None:
     money = warehouse.build(DATASET.name, replace(FAST, objective="money"))
     game = warehouse.build(DATASET.name, FAST)
     assert money.folder.parent.name == "money-by-tiny-seed-0-31"
@@ -110,16 +110,16 @@ def test_money_and_the_game_alone_are_different_books(warehouse: Warehouse) -> N
     assert money.array("plays_equities") == pytest.approx(worth, abs=1e-5)
 
 
-def test_statistics(small_root: Path) -> None:
+def test_statistics_summarise_the_arrays(small_root: Path) -> None:
     table = small_table(bgdata.open_warehouse(small_root))
     found, errors = table.manifest.statistics, np.asarray(table.array("plays_standard_errors"))
     assert (found["decisions"], found["replies"]) == (22, 21)
     assert found["games"] == table.array("plays_trials").sum()
     assert (found["mean_standard_error"], found["largest_standard_error"]) == (errors.mean(), errors.max())
-    assert 0 < found["known_share"] == (errors <= 0.00002).mean() < 1  # nobody is 0.05 points behind
+    assert 0 < found["known_share"] == (errors <= 0.00002).mean() < 1  # no candidate is 0.05 points behind
 
 
-def test_a_killed_build_goes_on(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_build_resumes(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     first, whole, slots = small_table(warehouse).manifest.digest, openings.rollout_arrays, []
 
     def rollout_arrays(*arguments: Any) -> Any:
@@ -137,8 +137,8 @@ def test_a_killed_build_goes_on(warehouse: Warehouse, monkeypatch: pytest.Monkey
     assert slots == [*every[:4], *every[3:]]
 
 
-def test_verify_rolls_out_as_much_as_it_is_asked_for(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the decisions drawn, those with the fewest games, another seed others; one at least."""
+def test_verify_rolls_out_the_requested_number_of_games(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the drawn decisions it rolls out those with the fewest games, at least one. Another seed draws others."""
     warehouse, rolled = bgdata.open_warehouse(small_root), []
     table, inputs = small_table(warehouse), inputs_of(warehouse, DATASET, SMALL)
     decisions, trials = table.array("plays_decisions"), table.array("plays_trials")
@@ -146,11 +146,11 @@ def test_verify_rolls_out_as_much_as_it_is_asked_for(small_root: Path, monkeypat
     monkeypatch.setattr(openings, "check_decision", lambda *arguments: rolled.append(arguments[2]))
     for rows, seed in ((1, 0), (1, 1), (8, 0), (8, 1)):
         rolled.clear()
-        said = check_sample(DATASET, table, inputs, rows, np.random.default_rng(seed))
+        summary = check_sample(DATASET, table, inputs, rows, np.random.default_rng(seed))
         drawn = sorted(np.random.default_rng(seed).permutation(len(games))[:rows].tolist(), key=lambda row: games[row])
         totals = np.cumsum([games[row] for row in drawn])
         assert rolled == drawn[: max(1, (totals <= 64 * rows).sum())]
-        assert said == f"{len(rolled)} of {len(games)} decisions rolled out again"
+        assert summary == f"{len(rolled)} of {len(games)} decisions rolled out again"
     assert check_sample(DATASET, table, inputs, 528, np.random.default_rng(0)).startswith("22 of 22")
 
 
@@ -173,17 +173,17 @@ def test_verify_rolls_out_as_much_as_it_is_asked_for(small_root: Path, monkeypat
         ({"network": "../x"}, "expected the name of a network"),
     ],
 )
-def test_wrong_parameters(changes: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidParameterError, match=message):
         DATASET.check_parameters(replace(SMALL, **changes))
 
 
-def test_a_network_that_is_not_there(warehouse: Warehouse) -> None:
+def test_missing_network_is_refused(warehouse: Warehouse) -> None:
     with pytest.raises(MissingTableError, match="no network/none/r1-00000000 in"):
         warehouse.build(DATASET.name, replace(SMALL, network="none", network_version="r1-00000000"))
 
 
-def test_the_default_recipe() -> None:
+def test_default_parameters_are_valid() -> None:
     parameters = OpeningParameters()
     DATASET.check_parameters(parameters)
     assert (parameters.until, parameters.reply_until, len(FIRST_ROLLS)) == (0.002, 0.005, 15)

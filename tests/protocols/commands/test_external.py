@@ -42,7 +42,7 @@ def test_exchanges_are_printed_and_saved(capsys: pytest.CaptureFixture[str]) -> 
     assert lines[:2] == ["", "money: gnubg 0, root 0"]
     assert lines[2].startswith("  41: ")
     assert lines[3] == "  Error: expected a line that begins with 'board:', got 'nonsense'"
-    assert lines[-1] == "gnubg has gone after 3 questions"
+    assert lines[-1] == "gnubg left after 3 questions"
     assert printed.err == "error: expected gnubg to end its last line, found it gone after 'board:half'\n"
     first, wrong, _ = map(json.loads, record.getvalue().splitlines())
     assert (first["asked"], first["roll"], first["position_id"]) == ("play", "41", "4HPwATDgc/ABMA")
@@ -121,7 +121,7 @@ def test_play_continues_when_saving_fails(tmp_path: Path, capsys: pytest.Capture
             serve(ours, ExternalPlayer(Decisions(LookaheadPlayer(Scrambled()))), 30, None, saver)
     printed = capsys.readouterr()
     assert printed.err.startswith("not saved yet: expected to write ")
-    assert printed.out.endswith("\ngnubg has gone after 3 questions\n")
+    assert printed.out.endswith("\ngnubg left after 3 questions\n")
 
 
 def test_unwritable_save_path_is_refused_at_once(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_command_plays_gnubg(player_root: Path, tmp_path: Path) -> None:
         printed, said = process.communicate(timeout=60)
         assert process.returncode == 0
     rows = [json.loads(line) for line in record.read_text().splitlines()]
-    assert printed.endswith(f"\ngnubg has gone after {len(rows)} questions\n")
+    assert printed.endswith(f"\ngnubg left after {len(rows)} questions\n")
     assert f"saved {saved}" in said.splitlines()  # a line about compilation may follow
     assert {row["asked"] for row in rows} >= {"play", "turn"}
     assert not any(row["reply"].startswith("Error") for row in rows)

@@ -108,7 +108,7 @@ def test_transcript_of_every_command(player_root: Path, player: LookaheadPlayer)
     assert f"\nYou roll {roll}: BOARD\nPosition ID: " in shown
     assert shown.count(f"\nYou roll {roll}: {mine}\n") == 2
     assert shown.count(": undo\n") == 2
-    assert shown.count(": undo\nnothing to take back yet\n") == 1
+    assert shown.count(": undo\nnothing to undo yet\n") == 1
     # the program answers the same play in the same way
     replies = re.findall(r"random-0ply rolls \d\d: .*", shown)
     assert len(replies) == 3
@@ -270,7 +270,7 @@ def test_you_double(player: LookaheadPlayer, capsys: pytest.CaptureFixture[str])
         assert f": {text}\nexpected roll or double, got '{text}'; help lists the commands\n" in shown
     assert "\nEnter to roll, or double: double\nrandom-0ply takes\n" in shown
     assert f"\nYou roll {roll}: double\nno double: the opponent owns the cube\n" in shown
-    assert f"\nYou roll {roll}: undo\nEnter to roll, or double: undo\nnothing to take back yet\n" in shown
+    assert f"\nYou roll {roll}: undo\nEnter to roll, or double: undo\nnothing to undo yet\n" in shown
     assert f": ROLL\nYou roll {roll}: double\nno double: the dice are rolled\n" in shown
     assert shown.endswith("quit\nleft after 1 roll; the same dice again: bgdata play --money --seed 3\n")
     assert [turn.kind for turn in talked.session.record.games[0].turns] == [

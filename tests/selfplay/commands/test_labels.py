@@ -1,4 +1,4 @@
-"""`bgdata label` with every engine: what is built and said, and one line for what it refuses."""
+"""`bgdata label` with every engine: versions, output, and errors in one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SLUG = SAMPLED.replace("/", "-").replace("_", "-")
 TINY = ("--network", "tiny")
 
 
-def test_lookahead(warehouse: Warehouse) -> None:
+def test_lookahead_labels_positions(warehouse: Warehouse) -> None:
     shown = succeeds(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY).splitlines()
     table = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply")
     found = table.manifest.statistics
@@ -38,7 +38,7 @@ def test_lookahead(warehouse: Warehouse) -> None:
 
 
 def test_changed_positions_are_rolled_out(warehouse: Warehouse) -> None:
-    """Labels of labels: those positions where thought is worth its time."""
+    """Labels of labels: rollouts only of positions where looking ahead matters."""
     succeeds(warehouse.root, "label", SAMPLED, "--engine", "lookahead", *TINY, "--least-change", "0.3")
     kept = warehouse.open("lookahead_labels", f"{SLUG}-by-tiny-1ply-change-0-3")
     assert 0 < kept.manifest.rows < 40
@@ -49,14 +49,14 @@ def test_changed_positions_are_rolled_out(warehouse: Warehouse) -> None:
     assert np.array_equal(rolled_out.array("boards"), kept.array("boards"))
 
 
-def test_further_lookahead(warehouse: Warehouse) -> None:
+def test_lookahead_at_2_ply_builds_engine_labels(warehouse: Warehouse) -> None:
     shown = succeeds(warehouse.root, "label", "positions/sample", "--engine", "lookahead", *TINY, "--ply", "2")
     table = warehouse.open("engine_labels", "positions-sample-by-tiny-2ply")
     version = table.array("engine").tobytes().decode()
     assert shown.splitlines() == [str(table.folder), f"2 positions by {version}, 2-ply"]
 
 
-def test_tables(warehouse: Warehouse) -> None:
+def test_tables_label_pairs(warehouse: Warehouse) -> None:
     arguments = ("label", "bearoff_one_sided/6x15", "--engine", "tables", "--pairs", "200", "--seed", "3")
     shown = succeeds(warehouse.root, *arguments).splitlines()
     table = warehouse.open("bearoff_labels", "6x15-200-and-50-of-6x6-seed-3")
@@ -69,13 +69,13 @@ def test_tables(warehouse: Warehouse) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg(warehouse: Warehouse) -> None:
+def test_gnubg_labels_positions(warehouse: Warehouse) -> None:
     shown = succeeds(warehouse.root, "label", "positions/sample", "--engine", "gnubg").splitlines()
     table = warehouse.open("engine_labels", "positions-sample-by-gnubg-0ply")
     assert shown == [str(table.folder), f"2 positions by gnubg {gnubg.gnubg_version()}-external, 0-ply"]
 
 
-def test_a_missing_program_is_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_program_is_refused(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gnubg, "find_gnubg_tool", lambda _: None)
     gnubg.gnubg_version.cache_clear()
     result = run(small_root, "label", "positions/sample", "--engine", "gnubg")
@@ -114,7 +114,7 @@ def test_a_missing_program_is_refused(small_root: Path, monkeypatch: pytest.Monk
         (("bearoff_one_sided/9x15", "--engine", "tables"), "no bearoff_one_sided/9x15 in"),
     ],
 )
-def test_wrong_usage(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_refused(small_root: Path, arguments: tuple[str, ...], message: str) -> None:
     result = run(small_root, "label", *arguments)
     assert re.match(message, error_of(result, result.exit_code))
     assert result.exit_code in (1, 2)

@@ -1,4 +1,4 @@
-"""`bgdata rollout`: what it prints, and one line for what it refuses."""
+"""`bgdata rollout`: its output, and errors in one line."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def player(player_root: Path) -> NetworkPlayer:
     return found
 
 
-def test_a_position(player_root: Path, player: NetworkPlayer) -> None:
+def test_position_is_rolled_out(player_root: Path, player: NetworkPlayer) -> None:
     result = roll_out(START_BOARD[None], player.chooser, 72, 3, HOW)
     shown = succeeds(player_root, "rollout", START_ID, *SHORT, "--seed", "3")
     board, words, ending = shown.split("\n\n")
@@ -82,7 +82,7 @@ def test_a_position(player_root: Path, player: NetworkPlayer) -> None:
     )
 
 
-def test_json(player_root: Path, player: NetworkPlayer) -> None:
+def test_json_row_equals_the_rollout(player_root: Path, player: NetworkPlayer) -> None:
     (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *SHORT, "--format", "json", "--no-luck"))
     result = roll_out(START_BOARD[None], player.chooser, 72, 0, HOW._replace(with_luck=False))
     assert found["position_id"] == START_ID
@@ -92,7 +92,7 @@ def test_json(player_root: Path, player: NetworkPlayer) -> None:
     assert (found["trials"], found["is_reached"], found["player"]) == (72, True, "random")
 
 
-def test_plays(player_root: Path, player: NetworkPlayer) -> None:
+def test_plays_are_ranked(player_root: Path, player: NetworkPlayer) -> None:
     decision = roll_out_decision(START_BOARD, (3, 1), player.chooser, 0, HOW, Window(9.0, 2, 4), Limits(72))
     shown = succeeds(player_root, "rollout", START_ID, "31", *SHORT, "--within", "9", "--plays", "4")
     lines = shown.split("\n\n")[1].splitlines()
@@ -112,7 +112,7 @@ def test_plays(player_root: Path, player: NetworkPlayer) -> None:
     assert {play["roll"] for play in found} == {"31"}
 
 
-def test_a_standard_error_that_cannot_be_reached(player_root: Path) -> None:
+def test_unreached_standard_error_is_reported(player_root: Path) -> None:
     until = ("--until", "0.0001", "--most-trials", "144")
     shown = succeeds(player_root, "rollout", START_ID, *SHORT, *until)
     last = shown.splitlines()[-1]
@@ -125,14 +125,14 @@ def test_a_standard_error_that_cannot_be_reached(player_root: Path) -> None:
     assert "expected" not in succeeds(player_root, "rollout", START_ID, *SHORT, "--until", "3", "--most-trials", "144")
 
 
-def test_the_default_maximum_is_whole_rounds(player_root: Path) -> None:
-    """Whatever --trials says: 46,656 is no multiple of 360."""
+def test_default_maximum_is_a_multiple_of_trials(player_root: Path) -> None:
+    """Also of --trials 360, which does not divide 46,656."""
     few = ("--trials", "360", "--truncate", "1", "--network", "random")
     (found,) = json.loads(succeeds(player_root, "rollout", START_ID, *few, "--until", "3", "--format", "json"))
     assert (found["trials"], found["is_reached"]) == (360, True)
 
 
-def test_exact_positions(player_root: Path) -> None:
+def test_exact_positions_have_no_error(player_root: Path) -> None:
     shown = succeeds(player_root, "rollout", BEAROFF_ID, "--network", "random", "--trials", "72")
     assert "win   67.11 % +/- 0.00" in shown
     assert "cubeless equity +0.3422 +/- 0.0000\n\n72 trials\nby " in shown
@@ -158,12 +158,12 @@ def test_exact_positions(player_root: Path) -> None:
         ((START_ID, "--network", "none"), "no network/none in"),
     ],
 )
-def test_wrong_usage(player_root: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_refused(player_root: Path, arguments: tuple[str, ...], message: str) -> None:
     given = arguments if "--network" in arguments else (*arguments, "--network", "random")
     assert error_of(run(player_root, "rollout", *given), 1 if "none" in arguments else 2).startswith(message)
 
 
-def test_labels(warehouse: Warehouse) -> None:
+def test_label_rolls_out_positions(warehouse: Warehouse) -> None:
     arguments = ("label", "positions/sample", "--network", "tiny", "--trials", "72", "--truncate", "1")
     shown = succeeds(warehouse.root, *arguments).splitlines()
     table = warehouse.open("rollout_labels", "positions-sample-by-tiny-72-seed-0")
@@ -186,8 +186,8 @@ def test_unreached_standard_errors_of_labels_are_reported(warehouse: Warehouse) 
     )
 
 
-def test_a_cube_decision(root: Path, player: NetworkPlayer) -> None:
-    """No double beside double and take, from the same dice."""
+def test_cube_decision_compares_double_and_no_double(root: Path, player: NetworkPlayer) -> None:
+    """Both are rolled out with the same dice."""
     board, money = np.array(Position(ENDING_ID).board, np.int8), Stakes(Money(is_jacoby=False))
     starts = [CubefulStart(board, each, may_double=False) for each in (money, money.after_take())]
     result = roll_out_with_cube(starts, player.chooser, CubeRules(), Limits(72))
@@ -210,8 +210,8 @@ def test_a_cube_decision(root: Path, player: NetworkPlayer) -> None:
     assert ("no double" in owned, "double, take" in owned) == (True, False)
 
 
-def test_how_exact_a_rollout_with_the_cube_is(root: Path) -> None:
-    """`--until` is in points, in a match as well, where a point of normalised equity is a few percent of the match."""
+def test_until_is_in_points_with_the_cube(root: Path) -> None:
+    """In a match too, where a point of normalised equity is a few percent of the match."""
     met = find_met(bgdata.open_warehouse(root), "published-12")
     point = normalised_point(Stakes(MatchScore(11, 11)), CubeRules(met=met))
     assert point < 0.1
@@ -221,14 +221,14 @@ def test_how_exact_a_rollout_with_the_cube_is(root: Path) -> None:
     assert (row["trials"], row["is_reached"]) == (72, True)
     error = row["standard_error"] / point
     assert "expected a standard error" not in succeeds(root, *match, "--until", f"{9 * error}")
-    text = succeeds(root, *match, "--until", f"{2 * row['standard_error']}")  # as many points as that would be mwc
+    text = succeeds(root, *match, "--until", f"{2 * row['standard_error']}")  # in mwc, as if it were points
     assert re.search(r"expected a standard error of at most \S+, got \d\.\d+ after 144 trials; try: --most-tr", text)
     rows = json.loads(succeeds(root, *how, "--cube", "1", "--until", "0.00001", "--format", "json"))
     assert {(row["trials"], row["is_reached"]) for row in rows} == {(144, False)}
 
 
-def test_plays_with_the_cube(root: Path, player: NetworkPlayer) -> None:
-    """The opponent is on roll after a play, and may double; values are those of the player who moves."""
+def test_plays_with_the_cube_are_ranked(root: Path, player: NetworkPlayer) -> None:
+    """The opponent is on roll after a play, and may double. Values are those of the player who moves."""
     stakes, met = Stakes(MatchScore(3, 5)), find_met(bgdata.open_warehouse(root), "published-12")
     how = ("--away", "3-5", "--met", "published-12", "--network", "random", "--trials", "72", "--plays", "2")
     rows = json.loads(succeeds(root, "rollout", ENDING_ID, "21", *how, "--format", "json"))
@@ -267,7 +267,7 @@ ROUNDS = (*KEPT, "--trials", "144", "--until", "0.0001", "--most-trials", "576")
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for rollouts of its own, with the compiled kernels that are there."""
+    """A separate folder of rollouts, with the existing compiled kernels."""
     compiled = kernel_cache.kernel_cache()
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / compiled.name).symlink_to(compiled)
@@ -277,7 +277,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slices of as many blocks as there are threads, at most."""
+    """Limits slices to one block for each thread."""
     monkeypatch.setattr(rollout_command, "LEAST_BLOCKS", 1)
     monkeypatch.setattr(rollout_command, "SLICE_SECONDS", 0.0)
 
@@ -285,7 +285,7 @@ def slices(monkeypatch: pytest.MonkeyPatch) -> None:
 def stopped(
     monkeypatch: pytest.MonkeyPatch, root: Path, arguments: tuple[str, ...], after: int, error: BaseException
 ) -> Result:
-    """Run a rollout that ends in an error after so many slices."""
+    """Run a rollout that fails after `after` slices."""
     left = after
 
     def tell(self: TerminalBars, text: str) -> None:  # noqa: ARG001
@@ -300,7 +300,7 @@ def stopped(
 
 
 def trials_kept(result: Result) -> int:
-    """What a stopped rollout says of itself."""
+    """The number of trials that a stopped rollout reports as kept."""
     kept = r"([\d,]+) trials of this rollout are kept, the same command goes on from there"
     *notes, line = result.stderr.splitlines()
     found = re.fullmatch(f"error: interrupted; {kept}", line)
@@ -312,10 +312,10 @@ def trials_kept(result: Result) -> int:
 
 @pytest.mark.usefixtures("slices")
 @pytest.mark.parametrize("arguments", [POSITION, PLAYS, ROUNDS], ids=["position", "plays", "rounds"])
-def test_a_stopped_rollout_resumes(
+def test_stopped_rollout_resumes(
     player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    """Twice, to exactly the figures of one that was never stopped."""
+    """Twice, with exactly the figures of one that was never stopped."""
     whole = json.loads(succeeds(player_root, "rollout", *arguments))
     assert [*cache.iterdir()] == [] if cache.exists() else True
     kept = 0
@@ -332,7 +332,7 @@ def test_a_stopped_rollout_resumes(
 
 @pytest.mark.usefixtures("slices")
 def test_more_trials_resume_a_stopped_rollout(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials do not depend on how many there are; everything else makes another rollout."""
+    """Trials do not depend on their number; any other option makes another rollout."""
     more = (*KEPT, "--trials", "720", "--seed", "5")
     whole = json.loads(succeeds(player_root, "rollout", *more))
     stopped(monkeypatch, player_root, POSITION, 1, KeyboardInterrupt())
@@ -362,8 +362,8 @@ def test_damaged_parts_are_played_again(
 
 
 @pytest.mark.usefixtures("slices")
-def test_a_killed_rollout_has_saved(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever ends it: parts are written from time to time, here all the time."""
+def test_rollout_saves_at_checkpoints(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here after every slice, so that a killed one is saved too."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     result = stopped(monkeypatch, player_root, POSITION, 2, RuntimeError("killed"))
     assert isinstance(result.exception, RuntimeError)
@@ -372,8 +372,8 @@ def test_a_killed_rollout_has_saved(player_root: Path, cache: Path, monkeypatch:
 
 
 @pytest.mark.usefixtures("slices")
-def test_an_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rollout that only needs to be read off a disk that is full still comes to its end, and claims nothing."""
+def test_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rollout that cannot be saved still ends, and does not claim that trials were kept."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     cache.write_text("a file in its place")
     result = run(player_root, "rollout", *POSITION)
@@ -383,8 +383,8 @@ def test_an_unwritable_cache_is_reported(player_root: Path, cache: Path, monkeyp
     assert result.stderr.splitlines()[-1] == "error: interrupted; nothing was kept"
 
 
-def test_ctrl_c_in_a_real_one(player_root: Path, cache: Path, tmp_path: Path) -> None:
-    """In the middle of kernels, in a folder without a warehouse: what is finished is kept."""
+def test_interrupted_process_keeps_finished_trials(player_root: Path, cache: Path, tmp_path: Path) -> None:
+    """Interrupted inside kernels, in a folder without a warehouse."""
     arguments = (START_ID, "--network", "random", "--no-luck", "--trials", "36000000")
     command = bgdata_command("--warehouse", player_root, "rollout", *arguments)
     with started(command, tmp_path, cwd=tmp_path, env=environ | {"BGDATA_CHECKPOINT_SECONDS": "0"}) as run_:

@@ -1,4 +1,4 @@
-"""`bgdata selfplay` and `rescore`: a corpus, its labels, summaries, and one line for whatever cannot be."""
+"""`bgdata selfplay` and `rescore`: a corpus, its labels, summaries, and errors in one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.command_line import error_of, lacking, run, succeeds
 PUBEVAL = ("selfplay", "--player", "pubeval", "--games", "20", "--seed", "3")
 
 
-def test_a_corpus_and_its_summary(small_root: Path, memory_path: Path) -> None:
+def test_selfplay_builds_a_corpus_and_prints_a_summary(small_root: Path, memory_path: Path) -> None:
     expected = bgdata.open_warehouse(small_root).open(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)).manifest
     result = run(memory_path, *PUBEVAL, "--threads", "1")
     assert result.exit_code == 0, result.output
@@ -34,7 +34,7 @@ def test_a_corpus_and_its_summary(small_root: Path, memory_path: Path) -> None:
     assert ": built " in run(memory_path, *PUBEVAL, "--force").stderr
 
 
-def test_summary() -> None:
+def test_summary_has_shares_points_and_luck() -> None:
     found = {
         "single_share": 0.7, "gammon_share": 0.28, "backgammon_share": 0.02, "turns_per_game": 54.32,
         "points_per_game": -0.0123, "standard_error": 0.02,
@@ -47,7 +47,7 @@ def test_summary() -> None:
     assert summary(1000, {**found, "hedged_standard_error": 0}).endswith("luck-adjusted +0.0010 +/- 0.0000")
 
 
-def test_luck_of_the_network(network_root: Path) -> None:
+def test_luck_option_measures_luck(network_root: Path) -> None:
     out = succeeds(network_root, "selfplay", "--games", "6", "--seed", "4", "--luck")
     folder, _, points = out.splitlines()
     assert Path(folder).parent.name == "network-6-seed-4-luck"
@@ -56,7 +56,7 @@ def test_luck_of_the_network(network_root: Path) -> None:
     assert succeeds(network_root, "query", query, "--format", "csv").split()[1] == "6"
 
 
-def test_in_processes(memory_path: Path) -> None:
+def test_processes_give_the_same_corpus(memory_path: Path) -> None:
     alone = succeeds(memory_path / "alone", *PUBEVAL)
     shared = succeeds(memory_path / "shared", *PUBEVAL, "--executor", "processes:2")
     assert [line.rpartition("/")[2] for line in alone.splitlines()] == [
@@ -81,7 +81,7 @@ def test_invalid_arguments_are_refused(memory_path: Path, options: tuple[str, ..
     assert not list(memory_path.glob("selfplay/*"))
 
 
-def test_without_dask(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_dask_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     message = error_of(run(memory_path, *PUBEVAL, "--executor", "dask://localhost:8786"), 1)
     assert message == f"expected distributed for an executor dask://..., {lacking('dask')}"
@@ -96,14 +96,14 @@ FOUND = {
 
 @pytest.fixture
 def labels_root(small_root: Path, memory_path: Path) -> Path:
-    """A corpus and the tables that its labels need, without labels."""
+    """A warehouse with a corpus and the tables for its labels, without labels."""
     for kind, parameters in LABELS.inputs(LABELS.smallest).values():
         variant = bgdata.all_kinds()[kind].slug(parameters)
         shutil.copytree(small_root / kind / variant, memory_path / kind / variant)
     return memory_path
 
 
-def test_labels_and_removed_variance(small_root: Path, labels_root: Path) -> None:
+def test_rescore_prints_the_removed_variance(small_root: Path, labels_root: Path) -> None:
     expected = bgdata.open_warehouse(small_root).open(LABELS.name, LABELS.slug(LABELS.smallest)).manifest
     result = run(labels_root, "rescore", CORPUS, "--combined", "--threads", "1")
     assert result.exit_code == 0, result.output
@@ -127,13 +127,13 @@ def test_labels_and_removed_variance(small_root: Path, labels_root: Path) -> Non
     assert succeeds(labels_root, "verify").startswith("5 versions: ")
 
 
-def test_the_largest_table_or_the_one_that_is_named(labels_root: Path, small_root: Path) -> None:
+def test_rescore_uses_the_largest_or_the_named_table(labels_root: Path, small_root: Path) -> None:
     shutil.copytree(small_root / "bearoff_two_sided" / "3x3", labels_root / "bearoff_two_sided" / "3x3")
     assert "/pubeval-20-seed-3-6x6/" in succeeds(labels_root, "rescore", CORPUS).splitlines()[0]
     assert "/pubeval-20-seed-3-3x3/" in succeeds(labels_root, "rescore", CORPUS, "--table", "3x3").splitlines()[0]
 
 
-def test_lines_of_a_result() -> None:
+def test_rescored_lines() -> None:
     lines = [
         "1,069 positions of 10,000 games, by bearoff_two_sided/6x9:",
         "75 covered, 666 rescored (62.3 %); the others keep the outcome of their game",
@@ -155,7 +155,7 @@ def test_lines_of_a_result() -> None:
         ("pubeval", "selfplay"),
     ],
 )
-def test_the_command_that_makes_a_corpus(variant: str, command: str) -> None:
+def test_command_for_a_corpus(variant: str, command: str) -> None:
     assert command_for(variant) == command
 
 
@@ -199,7 +199,7 @@ def test_missing_one_sided_tables_are_refused(labels_root: Path) -> None:
     assert error_of(run(labels_root / "none", "rescore", CORPUS), 1).startswith("expected a warehouse in ")
 
 
-def test_a_corpus_cut_in_half(labels_root: Path) -> None:
+def test_truncated_corpus_is_refused(labels_root: Path) -> None:
     (path,) = (labels_root / "selfplay").rglob("turn_boards.npy")
     size = path.stat().st_size
     path.chmod(0o644)
@@ -213,7 +213,7 @@ def test_a_corpus_cut_in_half(labels_root: Path) -> None:
     )
 
 
-def test_a_corpus_of_another_network(labels_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_corpus_of_another_player_version_is_refused(labels_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Warehouse, "find", lambda *_: None)
     message = error_of(run(labels_root, "rescore", CORPUS), 1)
     assert re.fullmatch(

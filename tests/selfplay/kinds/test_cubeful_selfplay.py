@@ -1,4 +1,4 @@
-"""Self-play with the cube as a dataset: rows against the games, files of other programs, and after interruptions."""
+"""Self-play with the cube as a dataset: rows against the games, files of other programs, and interrupted builds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ACTIONS = {0: "play", 1: "double", 2: "take", 3: "pass"}
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of a warehouse with the network that comes with bgdata, small tables, and three corpora."""
+    """A warehouse with the network of the package, small tables, and three corpora."""
     root = tmp_path_factory.mktemp("cubeful") / "warehouse"
     for parameters in (MONEY, MATCH, JACOBY, CUBEFUL, AHEAD):
         bgdata.open_warehouse(root).build(DATASET.name, parameters)
@@ -50,7 +50,7 @@ def table_of(root: Path, parameters: CubefulParameters) -> Table:
 
 
 def games_of(root: Path, parameters: CubefulParameters) -> tuple[CubefulCorpus, str]:
-    """The games themselves, and who plays them."""
+    """The games of a corpus, and the name of their player."""
     found = bgdata.open_warehouse(root).find_inputs(DATASET, parameters)
     assert found
     assert ("met" in found) == bool(parameters.length)
@@ -72,7 +72,7 @@ def shown(root: Path, name: str, parameters: CubefulParameters) -> Iterator[Mapp
 @pytest.mark.parametrize(
     "parameters", [MONEY, MATCH, JACOBY, CUBEFUL, AHEAD], ids=["money", "match", "jacoby", "cubeful", "ahead"]
 )
-def test_rows_are_the_games(root: Path, parameters: CubefulParameters) -> None:
+def test_rows_equal_the_games(root: Path, parameters: CubefulParameters) -> None:
     corpus, name = games_of(root, parameters)
     words = [word.replace(":", " ") for word in parameters.cube.split()]
     match = np.searchsorted(corpus.results.offsets, np.arange(len(corpus.results.games)), side="right") - 1
@@ -98,9 +98,8 @@ def test_rows_are_the_games(root: Path, parameters: CubefulParameters) -> None:
 
 
 @pytest.mark.parametrize("parameters", [MONEY, MATCH, JACOBY, AHEAD], ids=["money", "match", "jacoby", "ahead"])
-def test_files_of_other_programs(root: Path, parameters: CubefulParameters, imports: Imports) -> None:
-    """Written as .mat and read again, every turn and cube action is found legal, and the games are the same, by the
-    same rule."""
+def test_exported_matches_can_be_imported(root: Path, parameters: CubefulParameters, imports: Imports) -> None:
+    """Written as .mat and read again, every turn and cube action is legal, and the games and rules are the same."""
     table, path = table_of(root, parameters), imports.folder / "games.mat"
     write_text(table, "mat", path)
     again = imports.build("matches", [path], name="games")
@@ -108,11 +107,11 @@ def test_files_of_other_programs(root: Path, parameters: CubefulParameters, impo
     assert {match.is_jacoby for match in matches_of(again.arrays())} == {parameters.jacoby}
     for name in ("first_turns", "turn_boards", "turns"):
         assert np.array_equal(table.array(name), again.array(name)), name
-    columns = [1, 2, 3, 4, 6, 7]  # the match is another number, and the Crawford game is not written
+    columns = [1, 2, 3, 4, 6, 7]  # match numbers differ, and the Crawford game is not written
     assert np.array_equal(np.asarray(table.array("games"))[:, columns], np.asarray(again.array("games"))[:, columns])
 
 
-def test_summary(root: Path) -> None:
+def test_summary_equals_the_rows(root: Path) -> None:
     for parameters in (MONEY, MATCH, JACOBY, CUBEFUL):
         table, (row,) = table_of(root, parameters), shown(root, "cube_summary", parameters)
         corpus, _ = games_of(root, parameters)
@@ -134,8 +133,10 @@ def test_summary(root: Path) -> None:
         assert (row["games"], row["doubles"], row["takes"]) == counts
 
 
-def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And when it was interrupted, where finished parts are kept."""
+def test_games_do_not_depend_on_parts_and_threads(
+    root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupted build keeps its finished parts."""
     expected = table_of(root, MATCH).manifest.digest
     monkeypatch.setattr(computing, "SHARD_CUBEFUL_GAMES", 15)  # 3 matches
     play, calls = computing.play_cubeful_shard, []
@@ -156,8 +157,8 @@ def test_the_same_in_parts_and_on_any_threads(root: Path, memory_path: Path, mon
     assert f"going on with cubeful_selfplay/{DATASET.slug(MATCH)}: 2 of 4 parts are there" in notes.texts
 
 
-def test_verification_plays_again(root: Path) -> None:
-    """Matches are played again for all kinds; money games, and games one roll ahead, here."""
+def test_verify_finds_changed_turns(root: Path) -> None:
+    """In money games and games at 1-ply; the tests of all kinds cover matches."""
     for parameters in (MONEY, AHEAD):
         table, found = table_of(root, parameters), inputs_of(bgdata.open_warehouse(root), DATASET, parameters)
         check_sample(DATASET, table, found, 4, np.random.default_rng(0))
@@ -186,13 +187,13 @@ WRONG = [
 
 
 @each(("parameters", "message"), WRONG)
-def test_wrong_parameters(parameters: CubefulParameters, message: str) -> None:
+def test_invalid_parameters_are_refused(parameters: CubefulParameters, message: str) -> None:
     with pytest.raises(InvalidParameterError, match=f"^{message}"):
         DATASET.check_parameters(parameters)
 
 
-def test_recipes_without_a_ply_are_those_of_before() -> None:
-    """Named as they were, and with the same parameters."""
+def test_recipes_without_a_ply_are_unchanged() -> None:
+    """Their names and parameters lack the ply."""
     assert "ply" not in MONEY.to_json()
     assert DATASET.slug(MONEY) == "diverse-19-money-cube-0-2-0-5-20-seed-6"
     assert DATASET.slug(AHEAD) == "diverse-19-1ply-money-cube-cubeful-0-2-0-5-3-seed-6"
@@ -200,8 +201,8 @@ def test_recipes_without_a_ply_are_those_of_before() -> None:
     assert CubefulParameters.from_manifest(AHEAD.to_json()) == AHEAD
 
 
-def test_tables_of_matches() -> None:
-    """The published one as far as it goes; nobody needs one who plays as for money."""
+def test_matches_use_the_published_table_if_long_enough() -> None:
+    """Sides that play as for money need no table."""
     assert "met" not in DATASET.inputs(replace(MATCH, cube="money:0.7"))
     lengths = {length: DATASET.inputs(replace(MATCH, length=length))["met"][1] for length in (12, 13, 25, 40)}
     assert [vars(found)["length"] for found in lengths.values()] == [12, 25, 25, 40]

@@ -1,8 +1,9 @@
-"""What kinds of games, labels and rollouts share: wrong parameters are refused, killed builds go on, and changed values
-are found."""
+"""Shared by kinds of games, labels and rollouts: invalid parameters are refused, killed builds resume, and changed
+values are found."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from importlib import import_module
 from math import nan
@@ -21,7 +22,6 @@ from bgdata.selfplay.kinds.rollout_labels import DATASET, RolloutLabelParameters
 from bgdata.selfplay.kinds.shared.rollouts_compute import open_roller
 from bgdata.selfplay.kinds.training_games import StartShare
 from bgdata.selfplay.rollout import Limits, RolloutSettings, roll_out
-from bgdata.store import job
 from bgdata.store.dataset import Context
 from bgdata.store.parameters import Given, VersionRef
 from bgdata.store.table import Table
@@ -30,6 +30,7 @@ from bgdata.warehouse.commands.export import write_text
 from tests.contract.kinds import small
 from tests.kept import own
 from tests.rechecking import inputs_of
+from tests.store.sharing import Elsewhere, hide_from_workers
 from tests.store.toy import Notes
 from tests.together import each
 
@@ -216,13 +217,13 @@ WRONG: dict[str, Cases] = {
     ("kind", "changes", "message"),
     [(kind, changes, message) for kind, cases in WRONG.items() for changes, message in cases],
 )
-def test_wrong_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: dict[str, Any], message: str) -> None:
     warehouse, declared = bgdata.open_warehouse(memory_path), all_kinds()[kind]
     parameters = replace(declared.smallest, **changes)
 
     def check_and_build() -> None:
         declared.check_parameters(parameters)
-        warehouse.build(kind, parameters)  # which checks types, and versions of players
+        warehouse.build(kind, parameters)  # checks types, and versions of players
 
     with pytest.raises(InvalidParameterError, match=f"^expected {message}"):
         check_and_build()
@@ -230,7 +231,7 @@ def test_wrong_parameters_are_refused(memory_path: Path, kind: str, changes: dic
 
 
 class CutOff(Notes):
-    """Progress that cuts a build off at the first step after a checkpoint."""
+    """Progress that cuts a build off after its second shard."""
 
     def __init__(self, root: Path) -> None:
         super().__init__()
@@ -238,7 +239,7 @@ class CutOff(Notes):
 
     def advance(self, count: int) -> None:
         super().advance(count)
-        if any(self.staging.glob("*/checkpoint-*")):
+        if len(list(self.staging.glob("*/shards/*.npz"))) > 1:
             raise KeyboardInterrupt
 
 
@@ -254,25 +255,28 @@ class CutOff(Notes):
         ("reference_positions", {"STEP": 10}),
         ("reference_scores", {"STEP": 10}),
         ("reference_checks", {"STEP": 2}),
+        ("selfplay_labels", {"SHARD_GAMES": 3}),
     ],
 )
-def test_killed_builds_go_on_to_the_same_values(
-    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, kind: str, step: dict[str, int]
+def test_resumed_builds_have_the_same_values(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, memory_path: Path, kind: str, step: dict[str, int]
 ) -> None:
-    """From the last checkpoint; the values do not depend on how many are computed at a time."""
+    """From their shards, on machines that see nothing of the warehouse; the values do not depend on how many are
+    computed at a time."""
     expected = small(warehouse.root, all_kinds()[kind]).manifest.digest
-    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     for name, size in step.items():
         monkeypatch.setattr(import_module(type(all_kinds()[kind].computation).__module__), name, size)
     parameters, notes = all_kinds()[kind].smallest, Notes()
     with pytest.raises(KeyboardInterrupt):
         warehouse.build(kind, parameters, force=True, progress=CutOff(warehouse.root))
-    assert warehouse.build(kind, parameters, force=True, progress=notes).manifest.digest == expected
-    assert any(" after step 1 of " in text for text in notes.texts)
+    hide_from_workers(monkeypatch, warehouse.root.resolve(), memory_path / "cache")
+    machines = Elsewhere(str(memory_path / "store"))
+    assert warehouse.build(kind, parameters, force=True, progress=notes, executor=machines).manifest.digest == expected
+    assert any(re.search(": 2 of [0-9]+ parts are there", text) for text in notes.texts)
 
 
 @each("kind", ["lookahead_labels", "rollout_labels", "selfplay_labels"])
-def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
+def test_labels_are_exported_as_training_data(small_root: Path, tmp_path: Path, kind: str) -> None:
     table = small(small_root, all_kinds()[kind])
     write_text(table, "gnubg-training", tmp_path / "contact-train-data")
     found = parse_gnubg_training(read_bytes(tmp_path / "contact-train-data"))
@@ -281,7 +285,7 @@ def test_labels_are_written_as_training_data(small_root: Path, tmp_path: Path, k
 
 
 @each("kind", ["lookahead_labels", "rollout_labels"])
-def test_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> None:
+def test_named_version_of_a_network_is_used(warehouse: Warehouse, kind: str) -> None:
     version, smallest = warehouse.open("network", "tiny").folder.name, all_kinds()[kind].smallest
     table = warehouse.build(kind, replace(smallest, network_version=version))
     assert np.array_equal(table.array("chances"), small(warehouse.root, all_kinds()[kind]).array("chances"))
@@ -296,7 +300,7 @@ def small_table(root: Path) -> Table:
     return bgdata.open_warehouse(root).open(DATASET.name, DATASET.slug(SMALL))
 
 
-def test_rows_are_rollouts(small_root: Path) -> None:
+def test_rows_equal_rollouts(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     brain = open_roller(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse)).chooser
     boards = np.asarray(warehouse.open("positions", "sample").array("boards"))
@@ -316,8 +320,8 @@ def test_rows_are_rollouts(small_root: Path) -> None:
     assert len(found) == len(boards) == 2
 
 
-def test_a_source_that_is_cut_off(warehouse: Warehouse) -> None:
-    """It has half of its rows, as a valid array: its size is not that of the manifest."""
+def test_truncated_source_is_refused(warehouse: Warehouse) -> None:
+    """Half of its rows are a valid array of a size that differs from the manifest."""
     folder = warehouse.open("positions", "sample").folder
     boards = np.load(folder / "boards.npy")
     (folder / "boards.npy").unlink()
@@ -327,7 +331,7 @@ def test_a_source_that_is_cut_off(warehouse: Warehouse) -> None:
             warehouse.build(DATASET.name, replace(SMALL, seed=77, source=VersionRef("positions", "sample", version)))
 
 
-def test_statistics(small_root: Path) -> None:
+def test_statistics_equal_the_rows(small_root: Path) -> None:
     table = small_table(small_root)
     found, errors = table.manifest.statistics, table.array("equity_standard_errors")
     assert found["mean_standard_error"] == pytest.approx(errors.mean())
@@ -337,7 +341,7 @@ def test_statistics(small_root: Path) -> None:
     assert found["median_reduction"] > 1
 
 
-def test_the_default_network_comes_with_the_package() -> None:
+def test_default_network_is_part_of_the_package() -> None:
     source = VersionRef("positions", "x")
     assert "network" in DATASET.inputs(RolloutLabelParameters(source=source))
     assert "network" not in DATASET.inputs(RolloutLabelParameters("mine", "r1-00000000", source=source))

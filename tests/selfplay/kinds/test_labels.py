@@ -1,4 +1,4 @@
-"""Labels by a network one roll ahead, by programs and by tables: rows against twins, sources, splits, and damage."""
+"""Labels by a network at 1-ply, by programs and by tables: rows against twins, sources, splits, and damage."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LOOKAHEAD, ENGINE, BEAROFF = LOOKAHEADS.smallest, ENGINES.smallest, BEAROFFS.sma
 CORPUS = f"{SELFPLAY.name}/{SELFPLAY.slug(SELFPLAY.smallest)}"
 
 
-def test_rows_are_positions_of_the_source(small_root: Path) -> None:
+def test_rows_equal_positions_of_the_source(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table, source = small(small_root, LOOKAHEADS), inputs_of(warehouse, LOOKAHEADS, LOOKAHEAD)["source"]
     with warehouse.connect() as connection:
@@ -87,7 +87,7 @@ def test_bearoff_tables_answer_covered_positions(warehouse: Warehouse) -> None:
     assert {source: count for source, count, _ in found}["exact"] == table.manifest.statistics["exact"]
 
 
-def test_positions_that_change_too_little_are_left_out(warehouse: Warehouse) -> None:
+def test_positions_with_small_changes_are_left_out(warehouse: Warehouse) -> None:
     every = small(warehouse.root, LOOKAHEADS)
     is_large = np.abs(every.array("changes")) >= np.float32(0.05)
     assert 5 < is_large.sum() < len(is_large) - 5
@@ -100,7 +100,7 @@ def test_positions_that_change_too_little_are_left_out(warehouse: Warehouse) -> 
     assert none.manifest.rows == 0
 
 
-def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> None:
+def test_corpus_positions_are_distinct_with_games(warehouse: Warehouse) -> None:
     source = warehouse.open(*CORPUS.split("/"))
     places = distinct_places(source, range(position_count(source)))
     boards = source.array("turn_boards")
@@ -115,7 +115,7 @@ def test_a_corpus_has_each_position_once_and_its_games(warehouse: Warehouse) -> 
     assert len(set(places.splits.tolist())) == len(SPLITS)
 
 
-def test_lists_are_split_by_position(warehouse: Warehouse) -> None:
+def test_positions_without_games_are_split_by_position(warehouse: Warehouse) -> None:
     source = warehouse.open("positions", "sample")
     places = distinct_places(source, range(position_count(source)))
     assert places.games.tolist() == places.turns.tolist() == [-1, -1]
@@ -126,14 +126,14 @@ def test_lists_are_split_by_position(warehouse: Warehouse) -> None:
         assert connection.sql(query).fetchall() == [(None, None)] * 2
 
 
-def test_records_of_matches_are_split_by_game(warehouse: Warehouse) -> None:
+def test_match_positions_are_split_by_game(warehouse: Warehouse) -> None:
     source = next(warehouse.versions("matches"))
     places = distinct_places(source, range(position_count(source)))
     assert np.array_equal(places.splits, splits_of_games(0, places.games))
     assert np.array_equal(source.array("turn_boards")[places.rows], places.boards)
 
 
-def test_variants_that_are_no_defaults_bring_their_parameters(warehouse: Warehouse) -> None:
+def test_other_variants_pass_their_parameters(warehouse: Warehouse) -> None:
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
     reference = VersionRef(SAMPLE.name, SAMPLE.slug(parameters))
@@ -152,7 +152,7 @@ def test_variants_that_are_no_defaults_bring_their_parameters(warehouse: Warehou
         assert find_source(warehouse, str(known)) == (known, Given())
 
 
-def test_missing_sources(warehouse: Warehouse) -> None:
+def test_missing_sources_are_refused(warehouse: Warehouse) -> None:
     with pytest.raises(MissingTableError, match="no positions/none in"):
         find_source(warehouse, "positions/none")
     for name in ("positions", "nothing/x", "positions/../x"):
@@ -160,8 +160,8 @@ def test_missing_sources(warehouse: Warehouse) -> None:
             find_source(warehouse, name)
 
 
-def test_a_source_that_no_recipe_leads_to_is_named_by_its_version(warehouse: Warehouse) -> None:
-    """The corpus that it was made from is gone; and older imports are not what their name stands for."""
+def test_source_without_a_recipe_is_named_by_version(warehouse: Warehouse) -> None:
+    """Its corpus is missing; and older imports differ from the current version."""
     parameters = replace(SAMPLE.smallest, most=3)
     source = warehouse.build(SAMPLE.name, parameters)
     for path in (warehouse.root / "selfplay").glob("*/r*"):
@@ -175,8 +175,8 @@ def test_a_source_that_no_recipe_leads_to_is_named_by_its_version(warehouse: War
     assert np.array_equal(table.array("boards"), source.array("boards"))
 
 
-def test_verify_of_a_corpus_and_of_nothing(warehouse: Warehouse) -> None:
-    """Turns are looked at again too; and so is a sample of which no position changes by enough."""
+def test_verify_accepts_turns_and_empty_labels(warehouse: Warehouse) -> None:
+    """Turns are evaluated again too, and so is a sample without any change that is large enough."""
     corpus = replace(LOOKAHEAD, source=VersionRef(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)))
     for parameters in (corpus, *(replace(LOOKAHEAD, least_change=least) for least in (0.05, 2.0))):
         table = warehouse.build(LOOKAHEADS.name, parameters)
@@ -186,7 +186,7 @@ def test_verify_of_a_corpus_and_of_nothing(warehouse: Warehouse) -> None:
         assert "positions" in said
 
 
-def test_verify_misses_rows(warehouse: Warehouse) -> None:
+def test_verify_finds_missing_rows(warehouse: Warehouse) -> None:
     table = small(warehouse.root, LOOKAHEADS)
     rows = np.load(table.folder / "rows.npy")
     rows[5] = rows[4]
@@ -197,8 +197,8 @@ def test_verify_misses_rows(warehouse: Warehouse) -> None:
         )
 
 
-def test_feed_gives_the_rows_of_a_split(warehouse: Warehouse) -> None:
-    """A feed gives the rows of a split: those of the games of the corpus, or by position where there are none."""
+def test_feed_reads_the_rows_of_a_split(warehouse: Warehouse) -> None:
+    """By the games of the corpus, or by position without games."""
     of_list = warehouse.build(LOOKAHEADS.name, replace(LOOKAHEAD, source=VersionRef("positions", "sample")))
     for table in (small(warehouse.root, LOOKAHEADS), of_list, small(warehouse.root, BEAROFFS)):
         name = "/".join(table.folder.parts[-3:-1])
@@ -214,7 +214,7 @@ PROGRAM = EngineParameters(SAMPLED, "gnubg", 1, "9.9")
 
 
 class Program:
-    """Somebody who answers by the number of checkers on the points, and counts what he is asked."""
+    """A program that answers by the number of checkers on the points, and counts questions."""
 
     label, version = "program", "9.9"
     accuracy: Mapping[AnswerSource, str] = {}
@@ -228,20 +228,20 @@ class Program:
 
 
 def answers(boards: Boards) -> Chances:
-    """Chances a little out of order: what rounding does."""
+    """Chances slightly out of order, as after rounding."""
     win = (1 + np.abs(boards).sum(axis=1) % 7).astype(np.float32) / 8
     return np.stack([win, win + np.float32(1e-7), win / 2, 1 - win + np.float32(1e-7), win * 0], axis=1)
 
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
-    """In the place of every program that is installed."""
+    """Replaces every installed program."""
     found = Program()
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda *_, **__: found)
     return found
 
 
-def test_answers_of_a_program(warehouse: Warehouse, program: Program) -> None:
+def test_program_answers_become_labels(warehouse: Warehouse, program: Program) -> None:
     table, source = warehouse.build(ENGINES.name, PROGRAM), warehouse.open(SAMPLED.kind, SAMPLED.variant)
     assert program.asked == [len(source.array("boards"))]
     assert table.folder.parent.name == SAMPLED.title.replace("/", "-").replace("_", "-") + "-by-gnubg-1ply"
@@ -261,7 +261,9 @@ def test_answers_of_a_program(warehouse: Warehouse, program: Program) -> None:
     assert [row[2] for row in rows] == win.tolist()
 
 
-def test_verify_asks_a_program_again(warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_evaluates_by_the_program_again(
+    warehouse: Warehouse, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table, inputs = warehouse.build(ENGINES.name, PROGRAM), inputs_of(warehouse, ENGINES, PROGRAM)
     table.folder.chmod(0o755)
     check_sample(ENGINES, table, inputs, 500, np.random.default_rng(0))
@@ -271,7 +273,7 @@ def test_verify_asks_a_program_again(warehouse: Warehouse, program: Program, mon
     np.save(own(table.folder / "chances.npy"), wrong)
     with pytest.raises(CheckFailedError, match=r"expected chances of .* in row \d+ of engine_labels/"):
         check_sample(ENGINES, Table(table.folder), inputs, 10, np.random.default_rng(0))
-    monkeypatch.setattr(program, "version", "10")  # nobody is left who could tell
+    monkeypatch.setattr(program, "version", "10")  # no program can check the labels
     with pytest.raises(
         CheckSkippedError, match=r"the engine cannot be asked: expected version 10 of gnubg, as it plays here"
     ):
@@ -288,8 +290,8 @@ def test_other_version_of_a_program_is_refused(warehouse: Warehouse, program: Pr
     assert program.asked == []
 
 
-def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
-    """At ply 1 as `lookahead_labels` have it, on any number of threads."""
+def test_network_is_an_engine(warehouse: Warehouse) -> None:
+    """At 1-ply it equals `lookahead_labels`, on any number of threads."""
     parameters = replace(ENGINE, source=SAMPLED, ply=1)
     table = warehouse.build(ENGINES.name, parameters)
     expected = small(warehouse.root, LOOKAHEADS)
@@ -302,7 +304,7 @@ def test_a_network_is_an_engine_too(warehouse: Warehouse) -> None:
 
 
 @needs_gnubg_tool("gnubg")
-def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
+def test_gnubg_labels_positions(small_root: Path, memory_path: Path) -> None:
     source = bgdata.open_warehouse(small_root).open("positions", "sample").array("boards")
     parameters = EngineParameters(VersionRef("positions", "sample"), "gnubg", 0, f"{gnubg_version()}-external")
     context = Context(parameters, {}, Warehouse(memory_path, {}))
@@ -310,14 +312,14 @@ def test_gnubg_answers(small_root: Path, memory_path: Path) -> None:
     assert found[source.tolist().index(list(START.board)), 0] == pytest.approx(0.52, abs=0.01)
 
 
-def test_bgsage_answers() -> None:
-    """As gnubg does, within what two networks differ by, where both are installed."""
+def test_bgsage_agrees_with_gnubg() -> None:
+    """Within the difference of two networks, where both are installed."""
     try:
         bgsage, gnubg = open_named_player("bgsage"), open_named_player("gnubg")
     except UnknownPlayerError as error:
         pytest.skip(str(error))
     opened = [legal_plays(START, roll)[0].next_position.board for roll in ("31", "65", "66", "21")]
-    boards = np.array([START.board, *opened], np.int8)  # the opponent on roll: of another shape than their flips
+    boards = np.array([START.board, *opened], np.int8)  # the opponent on roll: not symmetric
     found, expected = (player.evaluate_many(boards) for player in (bgsage, gnubg))  # type: ignore[attr-defined]
     assert found.chances == pytest.approx(expected.chances, abs=0.06)
     assert (found.sources == AnswerSource.PROGRAM).all()
@@ -330,7 +332,7 @@ def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:
     return {rolls: chance for rolls, chance in enumerate(table.probe_chances(layout).tolist()) if chance}
 
 
-def test_chances_are_those_of_the_tables(small_root: Path) -> None:
+def test_chances_equal_the_tables(small_root: Path) -> None:
     inputs = inputs_of(bgdata.open_warehouse(small_root), BEAROFFS, BEAROFF)
     one_sided, gammon = RaceTable(inputs["one_sided"]), RaceTable(inputs["gammon"])
     exact, table = TwoSidedTable(inputs["two_sided"]), small(small_root, BEAROFFS)
@@ -353,8 +355,8 @@ def test_chances_are_those_of_the_tables(small_root: Path) -> None:
     assert found["with_gammons"] == table.array("chances")[:, [1, 3]].any(axis=1).sum()
 
 
-def test_rows(small_root: Path) -> None:
-    """Every layout once on roll, then pairs of the two-sided table."""
+def test_bearoff_rows_are_all_layouts_and_then_pairs(small_root: Path) -> None:
+    """Every layout is on roll once; exact pairs follow."""
     table = small(small_root, BEAROFFS)
     with bgdata.open_warehouse(small_root).connect() as connection:
         rows = connection.sql(
@@ -370,20 +372,20 @@ def test_rows(small_root: Path) -> None:
     assert [row[4] for row in rows] == [SPLITS[split] for split in splits_of_hashes(position_hashes(boards))]
 
 
-def test_without_a_two_sided_table(warehouse: Warehouse) -> None:
+def test_labels_without_a_two_sided_table(warehouse: Warehouse) -> None:
     table = warehouse.build(BEAROFFS.name, replace(BEAROFF, table_points=0, table_checkers=0, pairs=50))
     assert table.folder.parent.name == "3x15-50-seed-1"
     assert (table.manifest.rows, table.manifest.statistics["exact"]) == (50, 0)
 
 
-def test_verify_sums_in_another_way(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_recomputes_combined_chances(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bgdata.selfplay.kinds.labels_compute.win_chance", lambda *_: 0.5)
     table = small(warehouse.root, BEAROFFS)
     with pytest.raises(CheckFailedError, match=r"expected a win chance of 0\.500000 in row \d+ of bearoff_labels/"):
         check_sample(BEAROFFS, table, inputs_of(warehouse, BEAROFFS, BEAROFF), 200, np.random.default_rng(0))
 
 
-def test_verify_counts(warehouse: Warehouse) -> None:
+def test_verify_finds_missing_pairs(warehouse: Warehouse) -> None:
     table = small(warehouse.root, BEAROFFS)
     np.save(own(table.folder / "boards.npy"), np.load(table.folder / "boards.npy")[:-1])
     with pytest.raises(CheckFailedError, match=r"expected \d+ pairs in bearoff_labels/.*, found \d+"):

@@ -22,10 +22,11 @@ from bgdata.game.position import Position
 from bgdata.selfplay.kinds.lookahead_labels import LookaheadParameters
 from bgdata.selfplay.kinds.play_sample import DATASET as PLAYS
 from bgdata.selfplay.kinds.position_sample import DATASET as POSITIONS
-from bgdata.selfplay.kinds.shared import games_compute
-from bgdata.selfplay.kinds.shared.games_compute import board_hashes, sample_rows
+from bgdata.selfplay.kinds.shared.games_compute import board_hashes, hashed_rows, lowest_of
 from bgdata.selfplay.splits import SPLITS, splits_of_games
+from bgdata.store.arrays import Array
 from bgdata.store.parameters import VersionRef
+from bgdata.store.shards import ranges
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
 from tests.contract.kinds import small
@@ -39,7 +40,7 @@ def random_games() -> GamePositions:
     return random_game_positions(30, seed=4)
 
 
-def test_rows_are_positions_of_the_corpus(small_root: Path) -> None:
+def test_rows_equal_positions_of_the_corpus(small_root: Path) -> None:
     table = small(small_root, POSITIONS)
     assert table.folder.parent.name == "pubeval-20-seed-3-most-40"
     with bgdata.open_warehouse(small_root).connect() as connection:
@@ -62,9 +63,16 @@ def test_rows_are_positions_of_the_corpus(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
-def test_each_position_once_and_first(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+def test_sample_has_first_rows_with_lowest_hashes(at_once: int) -> None:
     """By plain Python: the lowest hashes of each class, each where the position comes first."""
-    monkeypatch.setattr(games_compute, "SAMPLED_AT_ONCE", at_once)
+
+    def sampled(boards: Array, classes: Array, most: int) -> list[int]:
+        parts = ranges(len(boards), at_once)
+        shards = (
+            hashed_rows(boards[part.start : part.stop], classes[part.start : part.stop], part.start) for part in parts
+        )
+        return lowest_of(shards, most).tolist()
+
     seen: dict[tuple[int, ...], int] = {}
     classes = position_classes(random_games().boards).astype(np.uint8)
     for row, board in enumerate(random_games().boards.tolist()):
@@ -76,17 +84,17 @@ def test_each_position_once_and_first(monkeypatch: pytest.MonkeyPatch, at_once: 
         for wanted in ({10}, {9}, {4, 6, 8}):
             boards = [board for board, row in seen.items() if classes[row] in wanted]
             expected += [seen[board] for board in sorted(boards, key=hashes.__getitem__)[:most]]
-        assert sample_rows(random_games().boards, classes, most).tolist() == sorted(expected)
-    assert sample_rows(random_games().boards[:0], classes[:0], 5).tolist() == []
+        assert sampled(random_games().boards, classes, most) == sorted(expected)
+    assert sampled(random_games().boards[:0], classes[:0], 5) == []
 
 
-def test_hashes_are_spread() -> None:
+def test_hashes_are_uniform() -> None:
     distinct = np.unique(random_games().boards, axis=0)
     tops = board_hashes(distinct) >> np.uint64(62)
     assert np.bincount(tops.astype(np.int64), minlength=4) == pytest.approx(len(distinct) / 4, rel=0.15)
 
 
-def test_splits_of_the_twin() -> None:
+def test_splits_equal_the_twin() -> None:
     """Tenths of a hash of (seed, game) in plain integers."""
     for seed in (0, 3, (1 << 63) - 1):
         games = [*range(300), 1 << 40]
@@ -98,13 +106,13 @@ def test_splits_of_the_twin() -> None:
 
 
 def mixed(bits: int) -> int:
-    """The last steps of splitmix64 alone."""
+    """The last steps of splitmix64."""
     bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB & MASK
     return bits ^ (bits >> 31)
 
 
-def test_positions_are_exported(small_root: Path, tmp_path: Path) -> None:
+def test_positions_can_be_exported(small_root: Path, tmp_path: Path) -> None:
     write_text(small(small_root, POSITIONS), "position-list", tmp_path / "list")
     expected = [Position(board).id for board in small(small_root, POSITIONS).array("boards").tolist()]
     assert [line for line in (tmp_path / "list").read_text().split() if len(line) == 14] == expected
@@ -122,8 +130,8 @@ def network(root: Path) -> NetworkPlayer:
     return MappedNetwork(warehouse.open("network", "tiny"), BearoffEvaluator(*tables))
 
 
-def test_rows_are_the_best_plays_of_their_turns(small_root: Path) -> None:
-    """By plain Python from the corpus: all plays of the roll, the opponent on roll, best first, within the window."""
+def test_rows_equal_the_best_plays_of_turns(small_root: Path) -> None:
+    """Against plain Python: all plays of the roll, the opponent on roll, best first, within the window."""
     table, player = small(small_root, PLAYS), network(small_root)
     corpus = bgdata.open_warehouse(small_root).open("selfplay", "pubeval-20-seed-3")
     boards, ranks, losses, games, turns = (
@@ -149,7 +157,7 @@ def test_rows_are_the_best_plays_of_their_turns(small_root: Path) -> None:
     assert table.manifest.statistics["turns"] == ranks.count(1) > 40
 
 
-def test_some_classes_only(warehouse: Warehouse) -> None:
+def test_sample_of_some_classes(warehouse: Warehouse) -> None:
     parameters = SMALL.with_texts({"classes": "contact crashed"})
     table, whole = warehouse.build(PLAYS.name, parameters), small(warehouse.root, PLAYS)
     assert table.folder.parent.name.startswith("contact-crashed-of-pubeval-20-seed-3-most-20-")
@@ -162,7 +170,7 @@ def test_some_classes_only(warehouse: Warehouse) -> None:
 
 
 def test_classes_without_turns_are_refused(warehouse: Warehouse) -> None:
-    """In the one game of this seed nobody is crashed."""
+    """The one game of this seed has no crashed positions."""
     changes = {"player": "pubeval", "version": "2", "games": 1, "seed": 2, "classes": ("crashed",)}
     parameters = PLAYS.smallest.with_changes(changes)
     with pytest.raises(
@@ -171,7 +179,7 @@ def test_classes_without_turns_are_refused(warehouse: Warehouse) -> None:
         warehouse.build(PLAYS.name, parameters)
 
 
-def test_sql_shows_the_same(small_root: Path) -> None:
+def test_sql_shows_the_arrays(small_root: Path) -> None:
     with bgdata.open_warehouse(small_root).connect() as connection:
         found = connection.sql("select board, class, rank, split from play_sample order by game, turn, rank").fetchall()
         apart = connection.sql(
@@ -182,7 +190,7 @@ def test_sql_shows_the_same(small_root: Path) -> None:
     assert apart == [(0,)]
 
 
-def test_they_can_be_labelled(warehouse: Warehouse) -> None:
+def test_samples_can_be_labelled(warehouse: Warehouse) -> None:
     parameters = LookaheadParameters("tiny", "", 3, 3, VersionRef(PLAYS.name, PLAYS.slug(SMALL)))
     labels = warehouse.build("lookahead_labels", parameters)
     distinct = np.unique(np.asarray(small(warehouse.root, PLAYS).array("boards")), axis=0)

@@ -1,4 +1,4 @@
-"""Self-play as a dataset: rows against the games themselves, the same from any executor and after any interruption."""
+"""Self-play as a dataset: rows against the games, the same from any executor and after any interruption."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bgdata.selfplay.kinds import selfplay_compute as selfplay
 from bgdata.selfplay.kinds.selfplay import DATASET, TABLES, SelfPlayParameters
 from bgdata.selfplay.kinds.selfplay_compute import play_shard, play_texts
 from bgdata.store.executors import open_executor
-from bgdata.store.job import Work
+from bgdata.store.shards import Work
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.export import write_text
@@ -44,7 +44,7 @@ RANDOM = SelfPlayParameters("random", "1", 5, 9)
 
 
 def rows(table: Table, name: str) -> list[Row]:
-    """The rows of `games` or `turns` that SQL shows."""
+    """The rows of `games` or `turns` in SQL."""
     where = f"where dataset = 'selfplay' and variant = '{table.folder.parent.name}' order by all"
     return shown(table.folder.parents[2], f"from {name} {where}")
 
@@ -61,7 +61,7 @@ def few_at_a_time(monkeypatch: pytest.MonkeyPatch, games: int) -> None:
 
 @pytest.fixture(scope="module")
 def lucky(network_root: Path) -> tuple[Table, Corpus]:
-    """A corpus with luck of the network that comes with bgdata, and the games that it is of."""
+    """A corpus with luck of the network of the package, and its games."""
     warehouse = bgdata.open_warehouse(network_root)
     found = warehouse.find_inputs(DATASET, LUCKY)
     assert found
@@ -103,13 +103,13 @@ def check_turn(row: Row, corpus: Corpus, game: int, number: int, turn: int) -> N
         assert row[column] == (None if np.isnan(values[turn]) else float(values[turn]))
 
 
-def test_rows_of_pubeval(small_root: Path) -> None:
+def test_rows_equal_games_of_pubeval(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.folder.parent.name == "pubeval-20-seed-3"
     check_rows(table, self_play(PubEval().chooser, 20, 3), "pubeval 2")
 
 
-def test_rows_with_luck(lucky: tuple[Table, Corpus]) -> None:
+def test_rows_equal_games_with_luck(lucky: tuple[Table, Corpus]) -> None:
     table, corpus = lucky
     assert table.folder.parent.name == "network-6-seed-4-luck"
     assert set(table.manifest.inputs) == {"network", "two_sided", "one_sided", "gammon"}
@@ -121,10 +121,10 @@ def test_rows_with_luck(lucky: tuple[Table, Corpus]) -> None:
 
 
 @pytest.mark.parametrize("name", ["pubeval", "random"])
-def test_luck_of_players_without_networks(
+def test_network_measures_luck_of_other_players(
     network_root: Path, memory_path: Path, lucky: tuple[Table, Corpus], name: str
 ) -> None:
-    """The network that comes with bgdata says what their rolls are worth; the games are theirs."""
+    """The network of the package measures their rolls, and does not change their games."""
     shutil.copytree(network_root, memory_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
     warehouse = bgdata.open_warehouse(memory_path)
     player = open_named_player(name, 0, warehouse)
@@ -142,21 +142,21 @@ def test_luck_of_players_without_networks(
     check_sample(DATASET, table, found, 3, np.random.default_rng(0))
 
 
-def test_rows_in_several_groups(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_groups_do_not_change_rows(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(DATASET), "row_group_rows", 7)
     table = bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, games=9))
     check_rows(table, self_play(PubEval().chooser, 9, 3), "pubeval 2")
 
 
 def shown(root: Path, query: str) -> list[Row]:
-    """What SQL answers."""
+    """The rows of a query."""
     with bgdata.open_warehouse(root).connect() as connection:
         found = connection.sql(query)
         return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 
-def test_summary(lucky: tuple[Table, Corpus], network_root: Path) -> None:
-    """Of the manifest and of SQL, against plain sums."""
+def test_summary_equals_plain_sums(lucky: tuple[Table, Corpus], network_root: Path) -> None:
+    """In the manifest and in SQL."""
     table, corpus = lucky
     (summary,) = shown(network_root, "from selfplay_summary where variant = 'network-6-seed-4-luck'")
     outcomes = corpus.outcomes.astype(np.float64)
@@ -182,7 +182,7 @@ def test_summary(lucky: tuple[Table, Corpus], network_root: Path) -> None:
         assert abs(row["luck_of_player_0"]) > 0.01
 
 
-def test_openings(lucky: tuple[Table, Corpus], network_root: Path) -> None:
+def test_opening_plays_count_openings(lucky: tuple[Table, Corpus], network_root: Path) -> None:
     table, corpus = lucky
     plays = shown(network_root, "from opening_plays where dataset = 'selfplay'")
     assert sum(row["games"] for row in plays) == 6
@@ -204,7 +204,7 @@ def test_openings(lucky: tuple[Table, Corpus], network_root: Path) -> None:
         assert sum(row["share"] for row in plays if row["roll"] == roll) == pytest.approx(1)
 
 
-def test_the_same_from_a_cluster(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_gives_the_same_digest(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
     expected = digest(memory_path / "whole", SMALL)
     few_at_a_time(monkeypatch, 3)
@@ -214,13 +214,13 @@ def test_the_same_from_a_cluster(memory_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def play_slowly(root: Path, games: int) -> None:
-    """In another process: one game at a time."""
+    """Build in another process, one game at a time."""
     selfplay.SHARD_GAMES = {False: 1, True: 1}
     bgdata.open_warehouse(root).build(DATASET.name, replace(SMALL, games=games), progress=Slow())
 
 
 class Slow(Notes):
-    """Every part takes its time."""
+    """Pauses after every part."""
 
     def advance(self, count: int) -> None:
         super().advance(count)
@@ -231,8 +231,8 @@ def parts(root: Path) -> list[Path]:
     return sorted((root / ".staging").glob("*/shards/0*.npz"))
 
 
-def test_killed_and_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was finished is kept but for a part that was damaged since, which is said in one line."""
+def test_killed_build_resumes_without_damaged_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finished parts are kept; a part damaged since is reported in one line."""
     few_at_a_time(monkeypatch, 1)
     expected = digest(tmp_path / "whole", replace(SMALL, games=60))
     root, moments = tmp_path / "killed", random.Random(8)
@@ -263,8 +263,8 @@ def wait_for_parts(root: Path, count: int, is_running: Callable[[], bool]) -> No
         time.sleep(0.001)
 
 
-def test_the_network_of_the_package_is_an_input() -> None:
-    """So that its digest is part of the recipe, with that of the tables that it plays by."""
+def test_network_of_the_package_is_an_input() -> None:
+    """So the recipe contains its digest and those of its tables."""
     inputs = DATASET.inputs(SelfPlayParameters())
     assert set(inputs) == {"network", "two_sided", "one_sided", "gammon"}
     for name, parameters in inputs.values():
@@ -274,7 +274,7 @@ def test_the_network_of_the_package_is_an_input() -> None:
     assert [DATASET.slug(parameters) for parameters in DATASET.defaults][:1] == ["network-10000-seed-1"]
 
 
-def test_exported_games_are_imported_again(small_root: Path, memory_path: Path) -> None:
+def test_exported_games_can_be_imported(small_root: Path, memory_path: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     imports = Imports(memory_path)
     path = imports.folder / "again.mat"
@@ -295,16 +295,16 @@ def test_exported_games_are_imported_again(small_root: Path, memory_path: Path) 
     assert again.manifest.rows == 20
 
 
-def test_texts_of_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_plays_are_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = self_play(RandomPlayer().chooser, 4, 2)
     moves = np.concatenate([play_shard(settings(), 0, 4)["turn_moves"]] * 3)
     calls: list[int] = []
 
-    def counted(play: Play) -> str:
+    def count_calls(play: Play) -> str:
         calls.append(1)
         return format_play(play)
 
-    monkeypatch.setattr(selfplay, "format_play", counted)
+    monkeypatch.setattr(selfplay, "format_play", count_calls)
     texts = play_texts(moves).to_pylist()
     assert len(texts) == 3 * len(corpus.boards)
     assert len(calls) == len(set(map(str, moves.tolist()))) < len(texts) / 3
@@ -315,15 +315,15 @@ def settings(**changes: str | int) -> dict[str, str | int]:
     return {"player": "random", "seed": 2, "luck": 0, **changes}
 
 
-def test_workers_with_other_kernels_play_nothing() -> None:
+def test_workers_with_other_kernels_are_refused() -> None:
     with pytest.raises(
         WorkerError, match=r"expected a worker with the kernels 0123, found .*; install the same bgdata"
     ):
         Work(f"{selfplay.__name__}:play_shard", settings(), "0123").compute(0, 1)
 
 
-def test_networks_by_name(warehouse: Warehouse) -> None:
-    """They play by the best tables of the warehouse, which are part of their version."""
+def test_named_networks_use_the_best_tables(warehouse: Warehouse) -> None:
+    """The tables are part of their version."""
     version = open_named_player("network/tiny", 0, warehouse).version
     parameters = SelfPlayParameters("network/tiny", version, 2, 5, True)
     table = warehouse.build(DATASET.name, parameters)
@@ -334,12 +334,12 @@ def test_networks_by_name(warehouse: Warehouse) -> None:
         warehouse.build(DATASET.name, replace(parameters, version="0123"))
 
 
-def test_missing_network(memory_path: Path) -> None:
+def test_missing_network_is_refused(memory_path: Path) -> None:
     with pytest.raises(MissingTableError, match="no network/x in"):
         bgdata.open_warehouse(memory_path).build(DATASET.name, replace(SMALL, player="network/x"))
 
 
-def test_games_of_another_version_are_not_played_again(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_skips_games_of_another_version(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     played = warehouse.open(DATASET.name, DATASET.slug(SMALL))
     table = Corrupted(played, "dice", np.array(played.array("dice")) + 1)
     monkeypatch.setattr(PubEval, "version", "3")

@@ -42,7 +42,7 @@ def small(root: Path) -> Table:
 
 
 def games_of(corpus: Table) -> list[tuple[slice, list[Board], float]]:
-    """Rows of each game, its boards, and the points of who was on roll at its last turn."""
+    """The rows of each game, its boards, and the points of the player on roll at its last turn."""
     first_turns, games = corpus.array("first_turns").tolist(), []
     for game, (begin, end) in enumerate(pairwise(first_turns)):
         last = (int(corpus.array("begins")[game]) + end - begin - 1) % 2
@@ -51,7 +51,7 @@ def games_of(corpus: Table) -> list[tuple[slice, list[Board], float]]:
     return games
 
 
-def test_rows_are_turns_of_the_corpus(small_root: Path) -> None:
+def test_rows_equal_turns_of_the_corpus(small_root: Path) -> None:
     table = small(small_root)
     assert table.folder.parent.name == "pubeval-20-seed-3-6x6-combined-6"
     with bgdata.open_warehouse(small_root).connect() as connection:
@@ -73,7 +73,7 @@ def test_rows_are_turns_of_the_corpus(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("parameters", [SMALL, EXACT])
-def test_labels_of_the_twin(small_root: Path, memory_path: Path, parameters: SelfPlayLabelParameters) -> None:
+def test_labels_equal_the_twin(small_root: Path, memory_path: Path, parameters: SelfPlayLabelParameters) -> None:
     table = bgdata.open_warehouse(memory_path).build(DATASET.name, parameters)
     inputs = inputs_of(bgdata.open_warehouse(memory_path), DATASET, parameters)
     bearoff = BearoffEvaluator(**{role: found for role, found in inputs.items() if role != "games"})
@@ -101,10 +101,10 @@ def test_labels_of_the_twin(small_root: Path, memory_path: Path, parameters: Sel
     assert seen == ({"outcome", "exact", "combined"} if parameters == SMALL else {"outcome", "exact"})
 
 
-def test_labels_less_luck(network_root: Path) -> None:
-    """Of the network's games: those of the twin, as good on average as the labels, and less noisy."""
+def test_luck_adjusted_labels_equal_the_twin(network_root: Path) -> None:
+    """They have the mean of the labels and less noise."""
     warehouse = bgdata.open_warehouse(network_root)
-    games = replace(LUCKY, games=16)  # that some of them come to the table
+    games = replace(LUCKY, games=16)  # some of them reach the table
     parameters = SelfPlayLabelParameters(**vars(games), points=6, checkers=6)
     table = warehouse.build(DATASET.name, parameters)
     corpus = inputs_of(bgdata.open_warehouse(network_root), DATASET, parameters)["games"]
@@ -126,8 +126,8 @@ def test_labels_less_luck(network_root: Path) -> None:
     )
 
 
-def test_summary_is_what_the_manifest_states(small_root: Path) -> None:
-    """From the rows themselves, and class by class in SQL."""
+def test_summary_equals_the_manifest(small_root: Path) -> None:
+    """From the rows, and for each class in SQL."""
     table = small(small_root)
     found = table.manifest.statistics
     outcomes = table.array("outcomes").astype(np.float64)
@@ -169,7 +169,7 @@ def test_summary_is_what_the_manifest_states(small_root: Path) -> None:
         ("lucks", lambda values: values[1:]),
     ],
 )
-def test_corpora_that_do_not_fit(small_root: Path, name: str, change: Any) -> None:
+def test_inconsistent_corpus_is_refused(small_root: Path, name: str, change: Any) -> None:
     corpus = inputs_of(bgdata.open_warehouse(small_root), DATASET, SMALL)["games"]
     check_corpus(corpus)
     changed = Corrupted(corpus, name, change(np.array(corpus.array(name))))
@@ -177,8 +177,8 @@ def test_corpora_that_do_not_fit(small_root: Path, name: str, change: Any) -> No
         check_corpus(changed)
 
 
-def test_figures_by_hand() -> None:
-    """Two positions, the second solved with an equity of -0.5 to its player, who then won."""
+def test_rescoring_figures_of_two_positions() -> None:
+    """The second is solved with an equity of -0.5 for its player, who then won."""
     chances = np.array([[0.75, 0, 0, 0, 0], [0.25, 0, 0, 0, 0]], np.float32)
     found = rescoring_figures(np.array([-1.0, 1.0]), chances, np.array([1, 0]))
     assert found == {
@@ -190,22 +190,22 @@ def test_figures_by_hand() -> None:
     assert "mean_square_change_covered" not in plain
 
 
-def test_luck_adjusted_equities_by_hand() -> None:
-    """Two games: one that its loser lost by bad luck in the last roll but one, one that a table covers in between."""
+def test_luck_adjusted_equities_of_two_games() -> None:
+    """One was lost by bad luck at the last roll but one; a table covers the other from the middle."""
     chances = np.zeros((5, 5), np.float32)
     chances[2:, 0] = 0.5, 0.5, 0.25
     labels = Labels(np.array([-2, 2, -1, 1, -1], np.int8), chances, np.array([-1, -1, 3, 3, 4]))
     lucks = np.array([-1.5, 0.25, 0.125, 9, 9], np.float32)
-    # the second player won a gammon with a lucky roll of 0.25; the first had lost 1.5 by his own roll
+    # the second player won a gammon with a lucky roll of 0.25; the first had lost 1.5 by a roll of its own
     assert luck_adjusted_equities(labels, np.array([0, 2, 5]), lucks).tolist() == [
         -1.75 + 1.5, 1.75,
-        -0.0 - 0.125, 0, -0.5,  # what comes after a position that is covered is no luck of the label's
+        -0.0 - 0.125, 0, -0.5,  # luck after a covered position does not count
     ]  # fmt: skip
     assert np.isnan(luck_adjusted_equities(labels, np.array([0, 2, 5]), np.full(5, np.nan, np.float32))).all()
 
 
-def test_luck_adjusted_equities_of_the_twin() -> None:
-    """Games of all lengths, some covered from somewhere on, some here and there, some never."""
+def test_luck_adjusted_equities_equal_the_twin() -> None:
+    """In games of all lengths: covered from some turn on, here and there, or never."""
     generator = np.random.default_rng(8)
     lengths = generator.integers(1, 60, 200)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -232,7 +232,7 @@ def test_luck_adjusted_equities_of_the_twin() -> None:
     assert np.array_equal(luck_adjusted_equities(part, offsets[7:10] - offsets[7], lucks[some]), found[some])
 
 
-def test_the_defaults_are_of_the_default_corpora_by_a_default_table() -> None:
+def test_defaults_use_default_corpora_and_tables() -> None:
     kinds = bgdata.all_kinds()
     assert [DATASET.inputs(each)["games"][1] for each in DATASET.defaults] == list(SELFPLAY.defaults)
     assert DATASET.inputs(SelfPlayLabelParameters())["two_sided"][1] in kinds["bearoff_two_sided"].defaults

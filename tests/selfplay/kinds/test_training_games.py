@@ -1,4 +1,4 @@
-"""Games to learn from, as a dataset; the contract tests build it."""
+"""Training games as a dataset; the contract tests build it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bgdata.store.verify import verify
 from bgdata.warehouse import Warehouse
 
 
-def test_starts_are_written_as_they_are_read() -> None:
+def test_start_shares_round_trip() -> None:
     for text in ("back-game:3", "opening:0.5"):
         assert str(StartShare.parse(text)) == text
     assert StartShare.parse("blitz") == StartShare("blitz", 1.0)
 
 
-def test_games_that_begin_where_there_was_doubt(warehouse: Warehouse) -> None:
-    """At positions of the training split that 0-ply and 1-ply disagreed about most; the same when verified."""
+def test_doubtful_games_begin_where_plies_disagree(warehouse: Warehouse) -> None:
+    """At the training positions with the largest difference between 0-ply and 1-ply, also when verified."""
     earlier = warehouse.open(DATASET.name, DATASET.slug(DATASET.smallest))
     place = VersionRef(DATASET.name, *earlier.folder.parts[-2:])
     starts = (StartShare("doubtful"), StartShare("opening"))

@@ -21,7 +21,7 @@ def group(change: str) -> Corruption:
 
 
 def endgames(table: str, limit: int, columns: list[str]) -> dict[str, list[Corruption]]:
-    """Damage that every table of few checkers anywhere is checked for."""
+    """Corruptions of tables of contact endgames, by check."""
     name = {1: "a_point", 3: "three_points"}[limit]
     return {
         f"{table}__equities_within_{name}": [
@@ -235,7 +235,7 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
             "update bearoff_two_sided set opponent_index = 8 where on_roll_index = 5 and opponent_index in (6, 10)",
             {"on_roll_index": 5, "pairs": 20},
         ),
-        # all pairs of one position missing or under another number: every position has a wrong number of others
+        # all pairs of one position missing or renumbered: every position has a wrong number of pairs
         Corruption("delete from bearoff_two_sided where on_roll_index = 5", {"on_roll_index": 4, "pairs": 20}, rows=19),
         Corruption(
             "update bearoff_two_sided set on_roll_index = -1 where on_roll_index = 5",

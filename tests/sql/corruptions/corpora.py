@@ -6,7 +6,7 @@ from tests.sql.corruptions.corruption import Corruption, changed
 
 
 def first_play(change: str, rank: int) -> Corruption:
-    """A changed value in the first play of this rank, with none after it where ranks end there."""
+    """A changed value in the first play of this rank."""
     row = f"(select (game, turn, rank) from play_sample where rank = {rank} order by game, turn limit 1)"
     return Corruption(f"update play_sample set {change} where (game, turn, rank) = {row}", {"rank": rank})
 

@@ -1,4 +1,4 @@
-"""Damage to tables, which a check must find."""
+"""The type of corruptions, which a check must find."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Corruption(NamedTuple):
-    """Damage to a table, the row that the check must return (its key, or what tells of it), and how many it returns."""
+    """Damage to a table, values of the row that the check must return, and the number of returned rows."""
 
     damage: str
     row: dict[str, object]

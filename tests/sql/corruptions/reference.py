@@ -1,4 +1,4 @@
-"""Damage to reference positions, and to what players say of them."""
+"""Damage to reference positions, and to players' values of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Pages of learning curves: well-formed, whole in themselves, with every number, lineage and a true command line."""
+"""Pages of learning curves: well-formed, self-contained, with every number, the lineage and a command line that
+works."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run, succeeds
 
-ALONE = {"meta", "path", "rect", "use"}  # elements that hold nothing
+ALONE = {"meta", "path", "rect", "use"}  # empty elements
 SMALL = ("--epochs", "1", "--batch-size", "32", "--hidden", "12", "--test-games", "4")
 
 
 class Page(HTMLParser):
-    """Elements of a page that is well-formed, and what its tables and headings say."""
+    """The elements of a well-formed page, and the text of its tables and headings."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -64,7 +65,7 @@ class Page(HTMLParser):
 
 
 def page_of(root: Path, folder: Path, *arguments: str) -> Page:
-    """The page that the command writes, which needs nothing else."""
+    """The page that the command writes, checked to load nothing."""
     path = folder / "curve.html"
     assert run(root, "train", "plot", *arguments, "-o", path).stderr == f"wrote {path}\n"
     page = Page(path.read_text(encoding="utf-8"))
@@ -85,14 +86,14 @@ def number_of(text: str) -> float:
     return float(text.replace(",", ""))
 
 
-def test_colours_are_all_defined(small_root: Path, tmp_path: Path) -> None:
+def test_all_colours_are_defined(small_root: Path, tmp_path: Path) -> None:
     text = page_of(small_root, tmp_path, "tiny-supervised").text
     light, _, dark = text.partition("</style>")[0].partition("@media")
     used = set(re.findall(r"var\((--[a-z]+)\)", text))
     assert used == set(re.findall(r"(--[a-z]+):", light)) == set(re.findall(r"(--[a-z]+):", dark.partition("} }")[0]))
 
 
-def test_a_network_that_learned_by_self_play(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+def test_page_of_a_network_from_self_play(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
     page = page_of(small_root, tmp_path, "tiny")
     table = warehouse.open("network", "tiny")
     assert len(page.pictures()) == 3
@@ -113,7 +114,7 @@ def test_a_network_that_learned_by_self_play(small_root: Path, tmp_path: Path, w
     assert "Labels" not in page.sections
 
 
-def test_a_network_that_learned_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
+def test_page_of_a_network_from_labels(small_root: Path, tmp_path: Path, warehouse: Warehouse) -> None:
     page = page_of(small_root, tmp_path, "tiny-supervised")
     table = warehouse.open(SUPERVISED.name, "tiny-supervised")
     start, labels = warehouse.open("network", "tiny"), next(warehouse.versions("selfplay_labels"))
@@ -130,8 +131,8 @@ def test_a_network_that_learned_from_labels(small_root: Path, tmp_path: Path, wa
     ]
 
 
-def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
-    """A network from a network from labels: all are named, and the command line finds the same version built."""
+def test_page_has_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
+    """For a network that started from a network from labels; the command line finds the same version built."""
     one = ("--start", "network/tiny", "--labels", "selfplay_labels")
     succeeds(warehouse.root, "train", "sl", "one", *one, *SMALL, "--average-decay", "0.5", "--no-guard")
     two = ("--start", "network/one", "--labels", "selfplay_labels:2", "--labels", "bearoff_labels")
@@ -163,7 +164,7 @@ def test_lineage_and_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
     assert page.sections["Lineage"][2:] == [[tables["one"].name, "not in this warehouse", "", ""]]
 
 
-def test_command_lines_of_self_play(warehouse: Warehouse) -> None:
+def test_command_line_of_a_network_from_self_play(warehouse: Warehouse) -> None:
     manifest = warehouse.open("network", "tiny").manifest
     again = run(warehouse.root, *shlex.split(recipe_command(manifest))[1:])
     assert f"already built ({manifest.version})" in again.stderr
@@ -177,7 +178,7 @@ def test_command_lines_of_self_play(warehouse: Warehouse) -> None:
     assert words[-1] == "--no-tables"
 
 
-def test_the_one_that_comes_with_bgdata(tmp_path: Path) -> None:
+def test_page_of_the_network_of_the_package(tmp_path: Path) -> None:
     page = page_of(tmp_path / "none", tmp_path)
     assert len(page.pictures()) == 6
     assert not (tmp_path / "none").exists()

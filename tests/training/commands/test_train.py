@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import bgdata
-from bgdata.cli.recipes import SL_RECIPE, TD_RECIPE
+from bgdata.cli.recipes import NEWEST, SL_RECIPE, TD_RECIPE
 from bgdata.evaluation.answers import evaluations
 from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.networks.inference import SIZES
@@ -36,7 +36,7 @@ from tests.command_line import error_of, lacking, run, succeeds
 from tests.random_games import random_game_positions
 from tests.store import processes
 
-# parameters that follow from what the warehouse holds
+# parameters that follow from the warehouse
 CHOSEN = {"name", "start", "labels", "guard", "features", "platform"}
 TINY = [
     *("train", "td", "tiny", "--games", "400", "--round-games", "100", "--row-games", "200", "--test-games", "20"),
@@ -55,8 +55,8 @@ def test_every_parameter_is_an_option_with_its_default(
     command: click.Command, recipe: Any, helps: dict[str, str], chosen: set[str], others: set[str]
 ) -> None:
     options = {option.name: option for option in command.params if isinstance(option, click.Option)}
-    defaults = {field.name: field.default for field in fields(recipe)}
-    assert set(helps) == set(defaults) - chosen
+    defaults = {field.name: field.default for field in fields(recipe)} | {"feed_format": NEWEST["feed_format"]}
+    assert set(helps) == {field.name for field in fields(recipe)} - chosen
     assert set(options) - {"warehouse"} == {*helps, *others, "threads", "force", "form"}
     for name, text in helps.items():
         assert options[name].default == defaults[name]
@@ -66,7 +66,7 @@ def test_every_parameter_is_an_option_with_its_default(
     assert argument.default == recipe.name
 
 
-def test_it_trains_and_says_how_well(small_root: Path, memory_path: Path) -> None:
+def test_td_trains_and_prints_results(small_root: Path, memory_path: Path) -> None:
     expected = bgdata.open_warehouse(small_root).open("network", "tiny")
     result = run(memory_path, *TINY, "--threads", "1")
     assert result.exit_code == 0
@@ -83,15 +83,15 @@ def test_it_trains_and_says_how_well(small_root: Path, memory_path: Path) -> Non
     assert "network/tiny: built " in run(memory_path, *TINY, "--force").stderr
 
 
-def test_without_tables(memory_path: Path) -> None:
+def test_td_without_tables(memory_path: Path) -> None:
     succeeds(memory_path, *TINY, "--no-tables")
     warehouse = bgdata.open_warehouse(memory_path)
     assert set(warehouse.open("network", "tiny").manifest.inputs) == {"two_sided"}
     assert warehouse.variants("bearoff_one_sided") == []
 
 
-def test_on_from_other_networks(warehouse: Warehouse) -> None:
-    """Wider ones: hardly changed they answer as the start does, and the version says where it came from."""
+def test_td_starts_from_other_networks(warehouse: Warehouse) -> None:
+    """Wider networks change little at first, and the version names its start."""
     changes = ["--start", "network/tiny", "--hidden", "12", "--learning-rate", "1e-9", "--final-learning-rate", "1e-9"]
     succeeds(warehouse.root, "train", "td", "wide", *TINY[3:], *changes)
     wide, tiny = (warehouse.open("network", name) for name in ("wide", "tiny"))
@@ -103,11 +103,11 @@ def test_on_from_other_networks(warehouse: Warehouse) -> None:
     assert len(np.unique(answers[0][:, 0])) > 100
 
 
-def test_a_start_of_another_shape_is_refused(warehouse: Warehouse) -> None:
+def test_start_of_another_shape_is_refused(warehouse: Warehouse) -> None:
     def refused(*arguments: str) -> str:
         result = run(warehouse.root, "train", "td", "other", "--race-hidden", "8-4", *arguments)
         assert result.exit_code == 2
-        return result.stderr.splitlines()[-1].removeprefix("error: ")  # after lines on tables that it needs
+        return result.stderr.splitlines()[-1].removeprefix("error: ")  # after lines about the tables it needs
 
     assert refused("--start", "network/tiny", "--hidden", "4").startswith(
         "expected at least the 8 hidden units of the contact network to start from, got 4"
@@ -121,8 +121,8 @@ def test_a_start_of_another_shape_is_refused(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.slow
-def test_interrupted(small_root: Path, memory_path: Path) -> None:
-    """Ctrl-C: one line, exit code 130; the same command goes on to the same network."""
+def test_interrupted_training_resumes(small_root: Path, memory_path: Path) -> None:
+    """Ctrl-C prints one line and exits with 130; the same command then gives the same network."""
     warehouse = bgdata.open_warehouse(memory_path)
     process = subprocess.Popen(
         processes.bgdata_command("--warehouse", memory_path, *TINY),
@@ -130,7 +130,7 @@ def test_interrupted(small_root: Path, memory_path: Path) -> None:
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in what a shell runs in background
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in background jobs of a shell
     )
     while not list(warehouse.staging.glob("network-*/checkpoint-*")):
         assert process.poll() is None, "ended without a checkpoint"
@@ -157,7 +157,7 @@ def test_interrupted(small_root: Path, memory_path: Path) -> None:
         (["No Name"], "expected a name of small letters, digits and -, got 'No Name'"),
     ],
 )
-def test_wrong_recipes(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_invalid_recipes_are_refused(tmp_path: Path, arguments: list[str], message: str) -> None:
     assert error_of(run(tmp_path / "none", "train", "td", *arguments), 2) == message
     assert list(tmp_path.iterdir()) == []
 
@@ -165,13 +165,13 @@ def test_wrong_recipes(tmp_path: Path, arguments: list[str], message: str) -> No
 # ----------------------------------------------------------------- pictures
 
 
-def test_plot(small_root: Path, tmp_path: Path) -> None:
+def test_plot_writes_a_picture(small_root: Path, tmp_path: Path) -> None:
     path = tmp_path / "curve.png"
     assert run(small_root, "train", "plot", "tiny", "-o", path).stderr == f"wrote {path}\n"
     assert path.read_bytes().startswith(b"\x89PNG\r\n")
     assert path.stat().st_size > 20_000
     before = path.read_bytes()
-    succeeds(tmp_path / "none", "train", "plot", "-o", path)  # the one that comes with bgdata
+    succeeds(tmp_path / "none", "train", "plot", "-o", path)  # the network of the package
     assert path.read_bytes() != before
     message = "invalid value for '-o' / '--output': expected a file in a folder that is there, got "
     assert error_of(run(small_root, "train", "plot", "-o", tmp_path / "none" / "x.png"), 2).startswith(message)
@@ -191,7 +191,7 @@ def reference(table: Table) -> dict[str, str]:
     return vars(VersionRef.parse(table.name))
 
 
-def test_it_trains_from_labels_and_says_how_well(warehouse: Warehouse) -> None:
+def test_sl_trains_and_prints_results(warehouse: Warehouse) -> None:
     result = run(warehouse.root, *TINY_LABELS, "--labels", "selfplay_labels")
     assert result.exit_code == 0, result.stderr
     table = warehouse.open(SUPERVISED.name, "mine")
@@ -214,8 +214,8 @@ def test_it_trains_from_labels_and_says_how_well(warehouse: Warehouse) -> None:
     assert "network/mine" in succeeds(warehouse.root, *games)
 
 
-def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: Path) -> None:
-    """Those of all classes, imported before; then a wider network from two kinds of labels, starting from the first."""
+def test_sl_trains_from_gnubg_training_files(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Imported files of all classes; then a wider network from two kinds of labels, which starts from the first."""
     labels = next(warehouse.versions("selfplay_labels"))
     classes, boards, chances = (np.asarray(labels.array(name)) for name in ("classes", "boards", "chances"))
     for name, numbers in (("contact", (10,)), ("crashed", (9,)), ("race", (4, 6, 8))):
@@ -235,7 +235,7 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
     wide = warehouse.open(SUPERVISED.name, "wide")
     assert wide.manifest.parameters["start"] == reference(table)
     assert wide.array("shapes")[2, 5] == 20
-    assert float(wide.array("curve")[0, 2, 3]) < float(table.array("curve")[0, 2, 3])  # it goes on where that one was
+    assert float(wide.array("curve")[0, 2, 3]) < float(table.array("curve")[0, 2, 3])  # it starts from the first
 
 
 @pytest.mark.parametrize(
@@ -250,16 +250,21 @@ def test_gnubg_training_files_with_one_command(warehouse: Warehouse, tmp_path: P
         (["--labels", "selfplay_labels", "--start", "network/none"], 1, "no network/none in "),
         (["--labels", "selfplay_labels", "--device", "cuda"], 2, "expected the trainer torch for the device cuda, got"),
         (["tiny", "--labels", "selfplay_labels"], 2, "expected a name that no network has that learned by self-play"),
+        (
+            ["diverse-19", "--labels", "selfplay_labels"],
+            2,
+            "expected a name that no network has that comes with bgdata",
+        ),
     ],
 )
-def test_wrong_labels_are_refused(warehouse: Warehouse, arguments: list[str], code: int, message: str) -> None:
-    name = [] if arguments[0] == "tiny" else ["other"]
+def test_invalid_labels_are_refused(warehouse: Warehouse, arguments: list[str], code: int, message: str) -> None:
+    name = [] if arguments[0] in ("tiny", "diverse-19") else ["other"]
     assert error_of(run(warehouse.root, "train", "sl", *name, *arguments), code).startswith(message)
     assert warehouse.variants(SUPERVISED.name) == ["tiny-supervised"]
 
 
-def test_pytorch_does_what_kernels_do(warehouse: Warehouse) -> None:
-    """Another version of the same name, whose recipe says what it was computed on; again, it is there."""
+def test_sl_trains_by_pytorch(warehouse: Warehouse) -> None:
+    """Another version of the same name, whose recipe has the platform; the same command finds it built."""
     pytest.importorskip("torch", reason="PyTorch is an extra")
     from bgdata.training.supervised.torch_trainer import platform_name
 
@@ -273,7 +278,7 @@ def test_pytorch_does_what_kernels_do(warehouse: Warehouse) -> None:
     assert f"supervised_network/mine: already built ({table.folder.name})" in again.stderr
 
 
-def test_a_missing_gpu_is_refused(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_gpu_is_refused(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is an extra")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     result = run(warehouse.root, *TINY_LABELS, "--labels", "selfplay_labels", "--trainer", "torch", "--device", "cuda")
@@ -281,7 +286,7 @@ def test_a_missing_gpu_is_refused(warehouse: Warehouse, monkeypatch: pytest.Monk
     assert warehouse.variants(SUPERVISED.name) == ["tiny-supervised"]
 
 
-def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pytorch_is_refused(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
     result = run(warehouse.root, *TINY_LABELS, "--labels", "selfplay_labels", "--trainer", "torch")
@@ -289,7 +294,7 @@ def test_without_pytorch(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) 
     assert warehouse.variants(SUPERVISED.name) == ["tiny-supervised"]
 
 
-def test_plot_of_labels(small_root: Path, tmp_path: Path) -> None:
+def test_plot_of_a_network_from_labels(small_root: Path, tmp_path: Path) -> None:
     path = tmp_path / "curve.png"
     assert run(small_root, "train", "plot", "tiny-supervised", "-o", path).stderr == f"wrote {path}\n"
     assert path.read_bytes().startswith(b"\x89PNG\r\n")
@@ -299,10 +304,10 @@ def test_plot_of_labels(small_root: Path, tmp_path: Path) -> None:
 TURNS = ("train", "turn-input", "--games", "5", "--units", "4", "--row-games", "2")
 
 
-def test_a_line_for_each_row(small_root: Path) -> None:
-    folder, said, head, *rows = succeeds(small_root, *TURNS).splitlines()
+def test_turn_input_prints_a_line_for_each_row(small_root: Path) -> None:
+    folder, message, head, *rows = succeeds(small_root, *TURNS).splitlines()
     assert re.search(r"turn_input/5-units-4-rate-0-1-seed-1/r1-[0-9a-f]{8}$", folder)
-    assert said == "chances at the start with the dice, in %: to win, to win a gammon, to lose a gammon"
+    assert message == "chances at the start with the dice, in %: to win, to win a gammon, to lose a gammon"
     assert re.split("  +", head.strip()) == ["games", "dice kept", "dice passed", "no input"]
     query = "select games, arm, win, win_gammon, lose_gammon from turn_input order by games, arm"
     figures = json.loads(succeeds(small_root, "query", query, "--format", "json"))
@@ -313,7 +318,7 @@ def test_a_line_for_each_row(small_root: Path) -> None:
     ]
 
 
-def test_data_are_those_of_the_table(small_root: Path) -> None:
+def test_turn_input_data_equal_the_table(small_root: Path) -> None:
     rows = json.loads(succeeds(small_root, *TURNS, "--format", "json"))
     query = "select * exclude (variant) from turn_input order by arm, games"
     assert rows == json.loads(succeeds(small_root, "query", query, "--format", "json"))
@@ -329,6 +334,6 @@ def test_picture_of_turn_input(small_root: Path, tmp_path: Path) -> None:
     assert pictures[0].read_bytes() == pictures[1].read_bytes()
 
 
-def test_wrong_numbers_of_turn_input(tmp_path: Path) -> None:
-    said = error_of(run(tmp_path, "train", "turn-input", "--games", "0"), 2)
-    assert said == "expected 1 to 2^31 - 1 games, got 0"
+def test_invalid_numbers_of_turn_input_are_refused(tmp_path: Path) -> None:
+    message = error_of(run(tmp_path, "train", "turn-input", "--games", "0"), 2)
+    assert message == "expected 1 to 2^31 - 1 games, got 0"

@@ -17,19 +17,23 @@ import bgdata
 from bgdata.errors import MissingTableError, UsageError
 from bgdata.evaluation.networks.input_sets import InputSet
 from bgdata.evaluation.networks.inputs import encode
+from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.game.position_hash import position_hashes
 from bgdata.kernel import threads
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
-from bgdata.training.feed.feed import Feed, FeedRecipe, listed_rows
+from bgdata.training.feed.feed import FORMAT, Feed, FeedRecipe, listed_rows, parse_place
 from bgdata.training.feed.rows import Batch
+from bgdata.training.feed.stream import spread_order
 from bgdata.warehouse import Warehouse
 from tests.training.labels import (
     CONTACT,
     LABELS,
     label_boards,
+    labelled,
     rows_of,
     sample_boards,
+    sample_chances,
     small_blocks,
     split_by,
     write_benchmark,
@@ -37,7 +41,10 @@ from tests.training.labels import (
     write_version,
 )
 
-GOLDEN_ROWS = [252, 467, 4749, 4775, 263, 860, 4761, 970]
+GOLDEN_ROWS = {
+    1: [252, 467, 4749, 4775, 263, 860, 4761, 970],
+    2: [2946, 2049, 4525, 3283, 2959, 166, 3265, 369],
+}  # by format
 
 
 def assert_equal(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
@@ -85,7 +92,7 @@ def test_batches_hold_what_their_rows_say(labels: Warehouse) -> None:
 def test_rows_are_shuffled_across_blocks(labels: Warehouse) -> None:
     """A batch is from all blocks of the pool, and pools are of blocks from anywhere."""
     rows = [batch.rows for batch in small_blocks(labels)]
-    assert len(np.unique(rows[0] // 100)) == 3
+    assert len(np.unique(rows[0] // 100)) >= 3
     pools = [frozenset((batch // 100).tolist()) for batch in rows]
     assert any(max(pool) - min(pool) > 3 for pool in pools)
     assert abs(np.corrcoef(np.arange(64), rows[0])[0, 1]) < 0.5
@@ -105,8 +112,11 @@ def test_batches_follow_from_the_seed_and_the_epoch(labels: Warehouse) -> None:
 def test_the_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
     """Whoever changes the order on purpose raises the format of recipes."""
     feed = small_blocks(labels, {CONTACT: 2, LABELS: 1}, seed=3)
-    assert feed.batch(1, 2).rows[:8].tolist() == GOLDEN_ROWS
-    assert FeedRecipe.from_record(feed.recipe.record()).format == 1
+    for number, rows in GOLDEN_ROWS.items():
+        ordered = Feed(labels, replace(feed.recipe, format=number))
+        assert ordered.batch(1, 2).rows[:8].tolist() == rows
+        assert FeedRecipe.from_record(ordered.recipe.record()).format == number
+    assert feed.recipe.format == FORMAT == max(GOLDEN_ROWS)
 
 
 def test_nothing_depends_on_the_order_of_names(labels: Warehouse, labels_root: Path) -> None:
@@ -238,8 +248,8 @@ def test_the_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path
 def test_invalid_record_of_rows_is_refused(labels: Warehouse) -> None:
     feed = labels.batches(CONTACT)
     seen = feed.seen(feed.batch(0, 0))
-    for wrong in ({}, {**seen, "feed": {}}, {**seen, "feed": {**seen["feed"], "format": 2}}):
-        with pytest.raises(UsageError, match=r"expected (a|the) record"):
+    for wrong in ({}, {**seen, "feed": {}}, {**seen, "feed": {**seen["feed"], "format": 3}}):
+        with pytest.raises(UsageError, match=r"expected (a|the) record|expected a feed of format 1 or 2, got format 3"):
             list(listed_rows(labels, wrong))
 
 
@@ -325,3 +335,213 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
     (tmp_path / sample).rename(tmp_path / "away")
     with pytest.raises(MissingTableError, match=r"whose games split rollout_labels/some/r1-.*, found no such version"):
         labels.batches(LABELS)
+
+
+# how even batches are
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """Versions of unequal size, 8 % and 2 % among them, each with its classes one after another, in games of 50 rows
+    that have nearly the same chances."""
+    root, boards = tmp_path_factory.mktemp("mixed"), np.tile(label_boards(), (20, 1))
+    classes = position_classes(boards)
+    for name, count in (("large", 45_000), ("medium", 45_000), ("some", 8_000), ("small", 2_000)):
+        rows = np.random.default_rng(count).choice(len(boards), count)
+        rows = rows[np.argsort(classes[rows], kind="stable")]
+        games = np.arange(count) // 50
+        chances = sample_chances(int(games[-1]) + 1)[np.random.default_rng(1).permutation(games[-1] + 1)][games]
+        write_labels(root, f"gnubg_training/{name}", boards[rows], chances)
+    return bgdata.open_warehouse(root)
+
+
+def pooled(warehouse: Warehouse, order: int = FORMAT) -> Feed:
+    """A feed of all versions that has a tenth of the rows in memory."""
+    recipe = warehouse.batches("gnubg_training", batch_size=512).recipe
+    block_rows, pool_blocks = {1: (2000, 4), 2: (10, 800)}[order]
+    return Feed(warehouse, replace(recipe, block_rows=block_rows, pool_blocks=pool_blocks, format=order))
+
+
+def deviation(feed: Feed, column: str) -> float:
+    """How far the shares in batches are from those of batches that are drawn from all rows: the standardised
+    chi-squared of all full batches, about 0 with a spread of 1 for such."""
+    batches = list(feed)[:-1]
+    values = np.unique(np.concatenate([getattr(batch, column) for batch in batches]))
+    counts = np.array([[(getattr(batch, column) == value).sum() for value in values] for batch in batches])
+    expected = counts.sum(axis=0) / len(batches)
+    left = 1 - feed.recipe.batch_size / feed.row_count  # they are drawn without putting back
+    freedom = (len(batches) - 1) * (len(values) - 1)
+    return float((((counts - expected) ** 2 / expected).sum() / left - freedom) / (2 * freedom) ** 0.5)
+
+
+@pytest.mark.parametrize("column", ["versions", "classes"])
+def test_shares_in_batches_are_those_of_batches_drawn_from_all_rows(mixed: Warehouse, column: str) -> None:
+    assert abs(deviation(pooled(mixed), column)) < 4
+    assert deviation(pooled(mixed, 1), column) > 100  # whole blocks in random order
+
+
+def test_neighbours_in_a_batch_have_nothing_in_common(mixed: Warehouse) -> None:
+    batches = list(pooled(mixed))
+    same = [
+        (batch.rows[1:] // 50 == batch.rows[:-1] // 50) & (batch.versions[1:] == batch.versions[:-1])
+        for batch in batches
+    ]
+    assert np.concatenate(same).mean() < 0.01  # of one game
+    for column in ("versions", "classes", "targets"):
+        values = [getattr(batch, column).reshape(len(batch.rows), -1)[:, 0].astype(float) for batch in batches]
+        first, second = (np.concatenate([each[part] for each in values]) for part in (slice(-1), slice(1, None)))
+        assert abs(np.corrcoef(first, second)[0, 1]) < 0.01
+
+
+def test_every_pool_has_its_share_of_each_version(mixed: Warehouse) -> None:
+    feed = pooled(mixed)
+    (stream,) = feed._streams
+    stream.read(0, 0, 1)
+    pools = [[part for lane in stream._lanes for part in lane.parts(number)] for number in range(len(stream._ends))]
+    assert len(pools) == 10
+    for number, version in enumerate(feed.versions):
+        taken = [sum(part.taken for part in parts if part.version == number) for parts in pools]
+        assert max(taken) - min(taken) <= 1, version
+    whole = sorted((part.version, part.block, part.skipped, part.taken) for parts in pools for part in parts)
+    assert sum(taken for *_, taken in whole) == feed.row_count
+
+
+def test_each_part_of_an_order_has_one_of_every_window() -> None:
+    for count, pools in ((100, 10), (7, 3), (5, 1), (3, 8), (0, 2), (103, 10)):
+        order = spread_order((1, 2), count, pools)
+        assert sorted(order.tolist()) == list(range(count))
+        first = 0
+        for number in range(pools):
+            part = order[first : first + len(range(number, count, pools))]
+            assert (part // pools).tolist() == list(range(len(part)))
+            first += len(part)
+    assert spread_order((1,), 100, 10).tolist() != spread_order((2,), 100, 10).tolist()
+
+
+# several processes that learn together
+
+
+@pytest.mark.parametrize("kind", [CONTACT, {CONTACT: 2.0, LABELS: 1.0}])
+@pytest.mark.parametrize("uneven", ["drop", "fill"])
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+def test_every_rank_has_as_many_batches_of_full_size(labels: Warehouse, kind: Any, uneven: str, ranks: int) -> None:
+    feed = small_blocks(labels, kind, batch_size=100, epochs=2)
+    whole = [len(batch.rows) for batch in feed]
+    shared = [list(feed.share(rank, ranks, uneven)) for rank in range(ranks)]
+    steps = len(feed) / ranks
+    expected = 2 * (int(steps) if uneven == "drop" else -int(-steps // 1))
+    assert {len(batches) for batches in shared} == {expected}
+    assert {len(feed.share(rank, ranks, uneven)) for rank in range(ranks)} == {expected // 2}
+    assert {len(batch.rows) for batches in shared for batch in batches} == {100}
+    in_turn = [batch for step in zip(*shared, strict=True) for batch in step]
+    for epoch in (0, 1):
+        of_epoch = [batch for batch in in_turn if batch.epoch == epoch]
+        full = [batch for batch in feed if batch.epoch == epoch and len(batch.rows) == 100]
+        assert_rows(of_epoch[: len(full)], full[: len(of_epoch)])
+        if uneven == "fill":
+            everything = {(v, r) for b in feed for v, r in zip(b.versions.tolist(), b.rows.tolist(), strict=True)}
+            found = {(v, r) for b in of_epoch for v, r in zip(b.versions.tolist(), b.rows.tolist(), strict=True)}
+            assert found == everything
+    assert whole
+
+
+def assert_rows(found: Iterable[Batch], expected: Iterable[Batch]) -> None:
+    """The same rows of the same versions."""
+    for one, other in zip(found, expected, strict=True):
+        assert np.array_equal(one.rows, other.rows)
+        assert np.array_equal(one.versions, other.versions)
+
+
+@pytest.mark.parametrize("uneven", ["drop", "fill"])
+@pytest.mark.parametrize("saved_by", [0, 1, 2])
+def test_a_state_of_any_rank_is_one_of_all_ranks(labels: Warehouse, uneven: str, saved_by: int) -> None:
+    feed = small_blocks(labels, batch_size=100, epochs=2)
+    shared = [list(feed.share(rank, 3, uneven)) for rank in range(3)]
+    for step in (0, 3, len(feed.share(0, 3, uneven)) - 1, len(shared[0]) - 2):
+        state = json.loads(json.dumps(feed.state_after(shared[saved_by][step])))  # of the feed that is not shared, too
+        assert state == feed.share(saved_by, 3, uneven).state_after(shared[saved_by][step])
+        rest = Feed(labels, feed.recipe, begin=parse_place(feed.recipe, state), epochs=2)
+        for rank in range(3):
+            assert_equal(rest.share(rank, 3, uneven), shared[rank][step + 1 :])
+
+
+def test_another_number_of_ranks_goes_on_from_a_state(labels: Warehouse) -> None:
+    """With none of the batches that were seen, and all of those that were not, but for what is dropped."""
+    feed = small_blocks(labels, batch_size=100)
+    whole = [batch for batch in feed if len(batch.rows) == 100]
+    second = list(feed.share(1, 2))[4]
+    state = feed.state_after(second)
+    assert (state["epoch"], state["batch"]) == (0, 10)
+    for ranks in (1, 3, 4):
+        rest = Feed(labels, feed.recipe, begin=parse_place(feed.recipe, state))
+        parts = [list(rest.share(rank, ranks)) for rank in range(ranks)]
+        in_turn = [batch for step in zip(*parts, strict=True) for batch in step]
+        assert_rows([batch for batch in in_turn if len(batch.rows) == 100], whole[10 : 10 + len(in_turn)])
+        assert len(in_turn) > len(whole) - 10 - ranks
+
+
+def test_workers_of_a_rank_share_its_batches_out(labels: Warehouse) -> None:
+    part = small_blocks(labels, epochs=2).share(1, 3)
+    whole = list(part)
+    shared = [list(part.part(first, 4)) for first in range(4)]
+    assert_equal([shared[n % 4][n // 4] for n in range(len(whole))], whole)
+
+
+@pytest.mark.parametrize("uneven", ["drop", "fill"])
+def test_rows_of_all_ranks_are_listed_again(labels: Warehouse, uneven: str) -> None:
+    feed = small_blocks(labels, {CONTACT: 2, LABELS: 1}, batch_size=100, epochs=2)
+    shared = [list(feed.share(rank, 3, uneven)) for rank in range(3)]
+    last = len(feed.share(0, 3, uneven)) + 1
+    seen = json.loads(json.dumps(feed.share(2, 3, uneven).seen(shared[2][last])))
+    listed = list(listed_rows(labels, seen))
+    in_turn = [batch for step in zip(*shared, strict=True) for batch in step][: 3 * (last + 1)]
+    assert len(listed) == len(in_turn)
+    for found, batch in zip(listed, in_turn, strict=True):
+        for number, name in enumerate(feed.versions):
+            assert np.array_equal(found[name], batch.rows[batch.versions == number])
+
+
+def test_ranks_that_cannot_be_are_refused(labels: Warehouse) -> None:
+    feed = small_blocks(labels)
+    for rank, ranks in ((2, 2), (-1, 2), (0, 0), (5, 1)):
+        with pytest.raises(UsageError, match=f"expected a rank from 0 to ranks - 1, got rank {rank} of {ranks}$"):
+            feed.share(rank, ranks)
+    with pytest.raises(UsageError, match="expected uneven drop or fill, got stretch"):
+        feed.share(0, 2, "stretch")
+    large = labels.batches(CONTACT, batch_size=10_000)
+    with pytest.raises(UsageError, match=r"a full batch for each of 2 ranks .* of 10000; try: uneven='fill'"):
+        large.share(0, 2)
+    assert [len(batch.rows) for batch in large.share(1, 2, "fill")] == [10_000]
+    assert "rank 1 of 2" in repr(feed.share(1, 2))
+
+
+def test_a_state_of_another_format_is_refused(labels: Warehouse) -> None:
+    feed = labels.batches(CONTACT)
+    state = feed.state_after(feed.batch(0, 0))
+    old = {**state, "feed": {**state["feed"], "format": 1, "block_rows": 245_760, "pool_blocks": 4}}
+    expected = "expected the state of a feed of format 2, got format 1, whose .*; try: begin an epoch without a state"
+    with pytest.raises(UsageError, match=expected):
+        labels.batches(CONTACT, state=old)
+
+
+# what is said of the rows
+
+
+def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
+    corpus = {"player": "network/some", "version": "1", "games": 20, "seed": 5}
+    first = write_version(tmp_path, "selfplay_labels/one", labelled(50), recipe=corpus)
+    second = write_version(tmp_path, "selfplay_labels/other", labelled(90), recipe={**corpus, "games": 90})
+    sample = write_version(tmp_path, "position_sample/some", labelled(60), recipe={**corpus, "most": 60})
+    labels = bgdata.open_warehouse(tmp_path)
+    source = f"position_sample/some@{labels.open_reference(sample).manifest.digest}"
+    third = write_version(tmp_path, LABELS, labelled(70), source=source)
+    said = "are of the same games: games of network/some 1 with the seed 5"
+    assert labels.batches("selfplay_labels").notes == (f"{first} and {second} {said}",)
+    assert labels.batches({"selfplay_labels/one": 1, LABELS: 1}).notes == (f"{third} and {first} {said}",)
+    write_version(tmp_path, "selfplay_labels/other", labelled(91), recipe={**corpus, "seed": 6})
+    write_version(tmp_path, "selfplay_labels/again", labelled(92), recipe={**corpus, "player": "pubeval"})
+    assert labels.batches("selfplay_labels").notes == ()
+
+
+def test_what_is_of_no_games_is_not_named(labels: Warehouse) -> None:
+    assert labels.batches({CONTACT: 1, LABELS: 1}).notes == ()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +65,10 @@ def test_workers_give_the_same_batches_in_the_same_order(feed: Feed) -> None:
 
 def test_ranks_share_the_batches_out(feed: Feed) -> None:
     pytest.importorskip("torch")
-    expected = list(feed)
     for rank in range(3):
-        assert_equal(feed.torch(rank, 3), expected[rank::3])
+        assert_equal(feed.torch(rank, 3), feed.share(rank, 3))
+        assert_equal(feed.torch(rank, 3, "fill"), feed.share(rank, 3, "fill"))
+        assert_equal(feed.share(rank, 3).torch(), feed.share(rank, 3))
     with pytest.raises(UsageError, match="expected a rank from 0 to ranks - 1, got rank 3 of 3"):
         feed.torch(3, 3)
 
@@ -77,3 +81,68 @@ def test_a_run_goes_on_from_a_batch_of_tensors(feed: Feed, tmp_path: Path) -> No
         "gnubg_training", seed=1, batch_size=100, features="tesauro-196", epochs=2, state=state
     )
     assert_equal(batches[5:], rest)
+
+
+OPTIONS: dict[str, Any] = {"seed": 1, "batch_size": 95, "features": "tesauro-196", "epochs": 2}
+
+
+def learn(rank: int, folder: str, state: dict[str, Any] | None, uneven: str, workers: int) -> None:
+    """A process of two that learn together: it adds up what both have seen after every step, as gradients are, and
+    saves its rows and its states."""
+    from torch import distributed
+    from torch.utils.data import DataLoader
+
+    meeting = f"file://{folder}/meeting-{state is None}"
+    distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=2, timeout=timedelta(seconds=120))
+    feed = bgdata.open_warehouse(Path(folder, "warehouse")).batches("gnubg_training", **OPTIONS, state=state)
+    context = "spawn" if workers else None
+    batches = DataLoader(
+        feed.torch(rank, 2, uneven), batch_size=None, num_workers=workers, multiprocessing_context=context
+    )
+    seen, states, sums = [], [], []
+    for batch in batches:
+        total = batch.rows.sum()
+        distributed.all_reduce(total)  # waits for the other process: one with more batches would wait for ever
+        sums.append(int(total))
+        seen.append(batch.rows.tolist())
+        states.append(feed.state_after(batch))
+    distributed.barrier()
+    distributed.destroy_process_group()
+    found = {"seen": seen, "states": states, "sums": sums}
+    Path(folder, f"rank-{rank}-{state is None}.json").write_text(json.dumps(found))
+
+
+def both(folder: Path, state: dict[str, Any] | None, uneven: str, workers: int) -> list[dict[str, Any]]:
+    """What both processes saved."""
+    spawned = multiprocessing.get_context("spawn")
+    ranks = [spawned.Process(target=learn, args=(rank, str(folder), state, uneven, workers)) for rank in (0, 1)]
+    for process in ranks:
+        process.start()
+    for process in ranks:
+        process.join(300)
+    assert [process.exitcode for process in ranks] == [0, 0]
+    return [json.loads((folder / f"rank-{rank}-{state is None}.json").read_text()) for rank in (0, 1)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("uneven", "workers"), [("drop", 0), ("fill", 0), ("drop", 2)])
+def test_two_processes_learn_together(tmp_path: Path, uneven: str, workers: int) -> None:
+    """By gloo: as many batches each, all rows of an epoch but for what is dropped, and one state for both."""
+    pytest.importorskip("torch.distributed")
+    write_labels(tmp_path / "warehouse", "gnubg_training/contact", sample_boards(20))
+    feed = bgdata.open_warehouse(tmp_path / "warehouse").batches("gnubg_training", **OPTIONS)
+    assert len(feed) % 2 == 1  # which two ranks had hung on
+    first, second = both(tmp_path, None, uneven, workers)
+    steps = len(feed) // 2 if uneven == "drop" else -(-len(feed) // 2)
+    assert len(first["seen"]) == len(second["seen"]) == 2 * steps
+    assert {len(rows) for found in (first, second) for rows in found["seen"]} == {95}
+    assert first["sums"] == second["sums"]
+    assert first["sums"] == [sum(a) + sum(b) for a, b in zip(first["seen"], second["seen"], strict=True)]
+    in_turn = [rows for step in zip(first["seen"], second["seen"], strict=True) for rows in step][: 2 * steps]
+    full = [batch.rows.tolist() for batch in feed if batch.epoch == 0 and len(batch.rows) == 95]
+    assert in_turn[: len(full)] == full[: len(in_turn)]
+    assert first["states"] == second["states"]
+    again = both(tmp_path, second["states"][2], uneven, 0)
+    for found, whole in zip(again, (first, second), strict=True):
+        assert found["seen"] == whole["seen"][3:]
+        assert found["states"] == whole["states"][3:]

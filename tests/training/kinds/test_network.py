@@ -1,4 +1,4 @@
-"""Networks as a dataset: the same digest everywhere, also after a kill, and a sample that notices damage."""
+"""Networks as a dataset: the same digest everywhere, also after a kill, and a verification that finds damage."""
 
 from __future__ import annotations
 
@@ -48,12 +48,14 @@ def opened(root: Path) -> tuple[Table, dict[str, Table]]:
     return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
 
 
-def test_digest(small_root: Path) -> None:
-    """Whatever changes it changes every network: then raise the revision."""
+def test_digest_is_unchanged(small_root: Path) -> None:
+    """It changes if any network changes: then raise the revision."""
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 
-def test_digest_on_one_thread_and_after_a_kill(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digest_is_the_same_on_one_thread_and_after_a_kill(
+    untrained: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     with threads(1):
         with pytest.raises(KeyboardInterrupt):
@@ -65,7 +67,7 @@ def test_digest_on_one_thread_and_after_a_kill(untrained: Warehouse, monkeypatch
 
 
 class Killer(Silence):
-    """Stops a build when the report of its first `rounds` rounds has been saved, and keeps what is said."""
+    """Stops a build when the report of its first `rounds` rounds is saved, and records notes."""
 
     def __init__(self, rounds: int) -> None:
         self.left, self.notes = rounds, list[str]()
@@ -80,8 +82,8 @@ class Killer(Silence):
         self.notes.append(text)
 
 
-def test_a_run_of_another_recipe_is_not_gone_on_with(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when both are called the same: each gives its own network."""
+def test_run_of_another_recipe_starts_anew(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even under the same name, each recipe gives its own network."""
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     other, progress = TINY.with_changes({"seed": 2}), Killer(rounds=99)
     with pytest.raises(KeyboardInterrupt):
@@ -92,7 +94,7 @@ def test_a_run_of_another_recipe_is_not_gone_on_with(untrained: Warehouse, monke
     assert [note for note in progress.notes if note.startswith("going on")] == []
 
 
-def test_curve_is_shown_as_it_is(small_root: Path) -> None:
+def test_rows_equal_the_curve(small_root: Path) -> None:
     table, _ = opened(small_root)
     with duckdb.connect() as connection:
         rows = connection.sql(f"from '{table.parquet}'")
@@ -104,7 +106,7 @@ def test_curve_is_shown_as_it_is(small_root: Path) -> None:
     assert table.manifest.rows == 2
 
 
-def test_networks_are_as_the_parameters_say(small_root: Path) -> None:
+def test_networks_have_the_sizes_of_the_parameters(small_root: Path) -> None:
     table, _ = opened(small_root)
     networks = open_networks(table)
     assert networks.shapes.tolist() == [
@@ -116,7 +118,7 @@ def test_networks_are_as_the_parameters_say(small_root: Path) -> None:
     assert all(values.any() for values in np.split(np.asarray(networks.weights), [2100, 4220]))  # all have learned
 
 
-def test_rows_and_rounds() -> None:
+def test_rows_and_rounds_cover_all_games() -> None:
     def rows(games: int, batch: int, row_games: int) -> tuple[int, int, int]:
         parameters = NetworkParameters(games=games, round_games=batch, row_games=row_games)
         DATASET.check_parameters(parameters)
@@ -129,7 +131,7 @@ def test_rows_and_rounds() -> None:
     assert rows(50, 100, 20_000) == (1, 200, 1)
 
 
-def test_estimate(small_root: Path) -> None:
+def test_estimate_is_above_the_real_size(small_root: Path) -> None:
     estimate, manifest = DATASET.estimate(TINY), opened(small_root)[0].manifest
     assert estimate.rows == manifest.rows
     longest = NetworkParameters(games=1 << 30, round_games=1, row_games=1)
@@ -145,7 +147,7 @@ def test_inputs_depend_on_the_tables() -> None:
     assert DATASET.inputs(TINY)["gammon"] == ("bearoff_gammon", RaceParameters(6))
 
 
-def test_sample(small_root: Path) -> None:
+def test_verify_plays_test_games_again(small_root: Path) -> None:
     for rows in (1, 1000):
         check_sample(DATASET, *opened(small_root), rows, np.random.default_rng(0))
 
@@ -182,7 +184,7 @@ def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, m
     assert table.name in str(error.value)
 
 
-def test_a_sample_of_the_test_games_has_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_test_games_have_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "LEAST_GAMES", 10)
     table, inputs = opened(small_root)
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
@@ -193,7 +195,7 @@ def test_a_sample_of_the_test_games_has_a_margin(small_root: Path, monkeypatch: 
         check_sample(DATASET, corrupted(table, "curve", (1, 5), 1.0), inputs, 1, np.random.default_rng(0))
 
 
-def test_networks_that_are_none_are_refused(small_root: Path) -> None:
+def test_invalid_networks_are_refused(small_root: Path) -> None:
     table, inputs = opened(small_root)
     with pytest.raises(
         CorruptFileError, match=r"expected networks that bgdata can read in .*: 260 of input set 9; try: bgdata verify"
@@ -219,15 +221,17 @@ def test_networks_that_are_none_are_refused(small_root: Path) -> None:
         ({"name": 201 * "n"}, InvalidNameError, "expected a variant named by .* at most 200 of them, got 'nnn.*"),
     ],
 )
-def test_wrong_parameters(memory_path: Path, change: dict[str, Any], error: type[BgdataError], message: str) -> None:
+def test_invalid_parameters_are_refused(
+    memory_path: Path, change: dict[str, Any], error: type[BgdataError], message: str
+) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises(error, match=f"^{message}$"):
         warehouse.build(DATASET.name, TINY.with_changes(change))
     assert not warehouse.root.exists()
 
 
-def test_rates_that_are_too_high_build_nothing(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(NetworkParameters, "rate_after", lambda *_: 1e38)
+def test_too_high_rate_builds_nothing(untrained: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NetworkParameters, "learning_rate_at", lambda *_: 1e38)
     with pytest.raises(
         CheckFailedError, match="expected finite weights after 0 games, found others; try a learning rate"
     ):
@@ -235,8 +239,8 @@ def test_rates_that_are_too_high_build_nothing(untrained: Warehouse, monkeypatch
     assert list(untrained.versions(DATASET.name)) == []
 
 
-def test_a_start_that_is_not_built_is_the_one_that_comes_with_the_package(tmp_path: Path) -> None:
-    """So that a copy of a shipped network is proven in a warehouse without its ancestors."""
+def test_unbuilt_start_comes_from_the_package(tmp_path: Path) -> None:
+    """So a copy of a shipped network can be verified in a warehouse without the networks it started from."""
     warehouse = bgdata.open_warehouse(tmp_path)
     table = find_network("network", warehouse)
     kind, variant, version = table.manifest.dataset, *table.folder.parts[-2:]

@@ -1,4 +1,4 @@
-"""Networks that learned from labels: the same digest everywhere and after a kill, the best epoch, and wrong inputs."""
+"""Networks trained from labels: the same digest everywhere and after a kill, the best epoch, and invalid inputs."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def opened(root: Path) -> tuple[Table, dict[str, Table]]:
     return warehouse.open(DATASET.name, DATASET.slug(TINY)), warehouse.find_inputs(DATASET, TINY) or {}
 
 
-def test_digest(small_root: Path) -> None:
-    """Whatever changes it changes every taught network: then raise the revision."""
+def test_digest_is_unchanged(small_root: Path) -> None:
+    """It changes if any supervised network changes: then raise the revision."""
     assert opened(small_root)[0].manifest.digest == DIGEST
 
 
 @pytest.mark.parametrize("schedule", ["smoothstep", "cycles"])
-def test_digest_on_one_thread_and_after_a_kill(
+def test_digest_is_the_same_on_one_thread_and_after_a_kill(
     untaught: Warehouse, monkeypatch: pytest.MonkeyPatch, schedule: str
 ) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
@@ -80,7 +80,7 @@ def test_digest_on_one_thread_and_after_a_kill(
     assert untaught.build(DATASET.name, recipe.with_changes({"seed": 9})).manifest.digest != expected
 
 
-def test_a_run_of_another_recipe_is_not_gone_on_with(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_of_another_recipe_starts_anew(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     progress = Killer(epochs=99)
     with pytest.raises(KeyboardInterrupt):
@@ -90,8 +90,22 @@ def test_a_run_of_another_recipe_is_not_gone_on_with(untaught: Warehouse, monkey
     assert [note for note in progress.notes if note.startswith("going on")] == []
 
 
+def test_labels_of_the_same_games_are_named(untaught: Warehouse) -> None:
+    table, progress = next(untaught.versions("selfplay_labels")), Killer(epochs=99)
+    again = table.folder.parents[1] / "again" / table.folder.name
+    shutil.copytree(table.folder, again)
+    replace(table.manifest, variant="again").save(again)
+    other = f"selfplay_labels/again/{again.name}"
+    found = untaught.build(
+        DATASET.name, changed({"labels": f"{table.name}+{other}", "feed_format": 2, "epochs": 1}), progress=progress
+    )
+    player = "games of pubeval 2 with the seed 3"
+    assert f"{other} and {table.name} are of the same games: {player}" in progress.notes
+    assert found.manifest.parameters["feed_format"] == 2
+
+
 def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
-    """At a rate that ruins: the errors of what was kept are the lowest, those of a player who is asked again."""
+    """At a rate that is too high: the kept weights have the lowest errors, also when a player evaluates again."""
     table = untaught.build(DATASET.name, TINY.with_changes({"learning_rate": 0.1, "schedule": "constant", "epochs": 4}))
     curve = np.asarray(table.array("curve"))
     kept = [best_epoch(curve, which) for which in range(3)]
@@ -106,7 +120,7 @@ def test_each_network_keeps_its_best_epoch(untaught: Warehouse) -> None:
         assert table.manifest.statistics[f"{name}_epoch"] == kept[which]
 
 
-def test_curve_is_shown_as_it_is(small_root: Path) -> None:
+def test_rows_equal_the_curve(small_root: Path) -> None:
     table, _ = opened(small_root)
     with duckdb.connect() as connection:
         found = connection.sql(f"from '{table.parquet}'").fetchall()
@@ -119,7 +133,7 @@ def test_curve_is_shown_as_it_is(small_root: Path) -> None:
     assert (curve[2, :, 3] < curve[0, :, 3]).all()  # it has learned
 
 
-def test_it_plays_by_name(small_root: Path) -> None:
+def test_network_plays_by_name(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     table, _ = opened(small_root)
     assert find_network("network/tiny-supervised", warehouse).folder == table.folder
@@ -133,7 +147,7 @@ def test_it_plays_by_name(small_root: Path) -> None:
         find_network("network/tiny-supervised", warehouse, "r1-00000000")
 
 
-def test_sample(small_root: Path) -> None:
+def test_verify_plays_test_games_again(small_root: Path) -> None:
     for rows in (1, 1000):
         check_sample(DATASET, *opened(small_root), rows, np.random.default_rng(0))
 
@@ -149,8 +163,8 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
 
 
-def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
-    """Versions that are named are no inputs, and give the same network; a source of several versions is one."""
+def test_named_versions_give_the_same_network(untaught: Warehouse) -> None:
+    """Named versions are not inputs; a source of several versions is one source."""
     names = {kind: "/".join(next(untaught.versions(kind)).folder.parts[-3:]) for kind in ("network", "selfplay_labels")}
     changes = {
         "start": names["network"],
@@ -166,8 +180,8 @@ def test_pinned_versions_and_weights(untaught: Warehouse) -> None:
     assert (str(two), str(one), one.weight) == ("a/b+a/c:2", "d/e:1", 1.0)
 
 
-def test_a_sample_where_the_start_is_gone(untaught: Warehouse) -> None:
-    """Ancestors that are named need not be kept: what is left out is said, and the rest is checked all the same."""
+def test_verify_without_the_start_checks_the_rest(untaught: Warehouse) -> None:
+    """Named versions need not be kept; the report says that the start was not checked."""
     start = next(untaught.versions("network"))
     name = "/".join(start.folder.parts[-3:])
     table = untaught.build(DATASET.name, TINY.with_texts({"start": name}))
@@ -185,8 +199,8 @@ def test_a_sample_where_the_start_is_gone(untaught: Warehouse) -> None:
         check_sample(DATASET, Corrupted(table, "tests", read_only(tests)), inputs, 1, np.random.default_rng(0))
 
 
-def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
-    """gnubg's training files hold one class: the other networks stay as they are, and that is said."""
+def test_labels_of_one_class_train_one_network(untaught: Warehouse, memory_path: Path) -> None:
+    """gnubg's training files have one class each: the other networks are unchanged, and a note says so."""
     labels = next(untaught.versions("selfplay_labels"))
 
     rows = np.asarray(labels.array("classes")) == 10
@@ -208,7 +222,7 @@ def test_one_class_learns_alone(untaught: Warehouse, memory_path: Path) -> None:
     assert "race_cross_entropy" not in statistics
 
 
-def test_new_networks_of_rectified_units(untaught: Warehouse) -> None:
+def test_new_networks_with_rectified_units_learn(untaught: Warehouse) -> None:
     new = {"hidden": "12-6", "crashed_hidden": "9-6", "race_hidden": "8-4", "activation": "rectified"}
     first = untaught.build(
         DATASET.name,
@@ -218,8 +232,8 @@ def test_new_networks_of_rectified_units(untaught: Warehouse) -> None:
     assert open_networks(first).shapes[:, ACTIVATION].tolist() == [1, 1, 1]
 
 
-def test_networks_that_get_more_inputs(untaught: Warehouse) -> None:
-    """Those of 196 inputs get 64 others, learn, and play by them."""
+def test_networks_learn_with_added_inputs(untaught: Warehouse) -> None:
+    """Networks of 196 inputs get 64 more, learn, and play."""
     new = {"hidden": "8", "crashed_hidden": "6", "race_hidden": "4"}
     few = replace(TINY, name="few", start=None, inputs="tesauro-196", features=(), **new)  # type: ignore[arg-type]
     start = untaught.build(DATASET.name, few)
@@ -230,8 +244,7 @@ def test_networks_that_get_more_inputs(untaught: Warehouse) -> None:
     assert weights[196:].any()
 
 
-def test_labels_twice() -> None:
-    """One of the weights would be forgotten."""
+def test_labels_given_twice_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match=r"^expected labels once, "):
         CONTACT_PARTS.check_parameters(replace(CONTACT_PARTS.smallest, labels=2 * CONTACT_PARTS.smallest.labels))
 
@@ -270,9 +283,10 @@ def test_labels_twice() -> None:
         ),
         ({"activation": "rectified"}, "expected --start new for activation rectified, got network/tiny"),
         ({"inputs": "tesauro-198"}, "expected --start new for inputs tesauro-198, got network/tiny"),
+        ({"feed_format": 3}, "expected feed_format from 1 to 2, got 3"),
     ],
 )
-def test_wrong_parameters(memory_path: Path, change: dict[str, Any], message: str) -> None:
+def test_invalid_parameters_are_refused(memory_path: Path, change: dict[str, Any], message: str) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "warehouse")
     with pytest.raises((InvalidParameterError, InvalidNameError, UnknownInputSetError)) as error:
         warehouse.build(DATASET.name, changed(change))
@@ -281,19 +295,19 @@ def test_wrong_parameters(memory_path: Path, change: dict[str, Any], message: st
 
 
 def changed(change: dict[str, Any]) -> SupervisedParameters:
-    """The smallest recipe with some parameters changed, texts as users write them."""
+    """The smallest recipe with some parameters changed, given as text."""
     texts = {name: value for name, value in change.items() if isinstance(value, str)}
     return TINY.with_changes(change).with_texts(texts)
 
 
-def refused(warehouse: Warehouse, error: type[BgdataError], message: str, **change: Any) -> None:
-    """A build that fails with this message, and leaves nothing."""
+def check_refused(warehouse: Warehouse, error: type[BgdataError], message: str, **change: Any) -> None:
+    """Check that a build fails with this message, and leaves nothing."""
     with pytest.raises(error, match=message):
         warehouse.build(DATASET.name, changed(change))
     assert list(warehouse.versions(DATASET.name)) == []
 
 
-def test_targets_that_are_no_chances(untaught: Warehouse) -> None:
+def test_invalid_targets_are_refused(untaught: Warehouse) -> None:
     path = next(untaught.versions("selfplay_labels")).folder / "chances.npy"
     values, size = np.load(path), path.stat().st_size
     path.chmod(0o644)
@@ -302,37 +316,39 @@ def test_targets_that_are_no_chances(untaught: Warehouse) -> None:
         corrupted[row] = chances
         np.save(path, corrupted)
         assert path.stat().st_size == size
-        refused(untaught, CheckFailedError, f"expected five chances from 0 to 1, .* in row {row} of selfplay_labels/")
+        check_refused(
+            untaught, CheckFailedError, f"expected five chances from 0 to 1, .* in row {row} of selfplay_labels/"
+        )
 
 
-def test_features_of_another_revision(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_features_of_another_revision_are_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(InputSet, "revision", 2)
     message = "expected networks with the inputs race@1 contact@1 contact@1, got race@2 contact@2 contact@2"
-    refused(untaught, UsageError, message, features="race@1 contact@1 contact@1")
+    check_refused(untaught, UsageError, message, features="race@1 contact@1 contact@1")
 
 
-def test_an_empty_split(untaught: Warehouse, memory_path: Path) -> None:
+def test_empty_split_is_refused(untaught: Warehouse, memory_path: Path) -> None:
     """The sample file has a single position."""
     kind = bgdata.all_kinds()["gnubg_training"]
     untaught.build(kind.name, kind.smallest, files=kind.computation.write_sample(memory_path))  # type: ignore[attr-defined]
-    refused(
+    check_refused(
         untaught, UsageError, "^expected rows in the split .*, found none", labels="gnubg_training/contact-train-data"
     )
 
 
-def test_versions_that_are_gone(untaught: Warehouse) -> None:
+def test_missing_versions_are_refused(untaught: Warehouse) -> None:
     for change in ({"labels": "selfplay_labels/x/r1-01234567"}, {"start": "network/tiny/r1-01234567"}):
-        refused(untaught, MissingTableError, "no .*/r1-01234567 in ", **change)
+        check_refused(untaught, MissingTableError, "no .*/r1-01234567 in ", **change)
 
 
-def test_narrower_layers(untaught: Warehouse) -> None:
+def test_narrower_layers_are_refused(untaught: Warehouse) -> None:
     message = "expected at least the 8 hidden units of the contact network to start from, got 7"
-    refused(untaught, InvalidParameterError, message, hidden="7")
+    check_refused(untaught, InvalidParameterError, message, hidden="7")
 
 
-def test_a_rate_that_is_too_high(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SupervisedParameters, "rate_after", lambda *_: float("nan"))
-    refused(
+def test_too_high_rate_is_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SupervisedParameters, "learning_rate_at", lambda *_: float("nan"))
+    check_refused(
         untaught, CheckFailedError, "expected finite weights after epoch 1, found others; try a learning rate below"
     )
 
@@ -344,18 +360,18 @@ RECIPES: dict[str, dict[str, Any]] = {
     "torch": TORCH,
     "torch-averages": {"trainer": "torch", "average_decay": 0.9, "optimizer": "sgd", "learning_rate": 0.1},
 }
-CROSS_ENTROPY = 0.003  # nats that two ways of summing may end apart, of 1.3 to 1.8
-SHARE = 0.1  # of what is learned, likewise
+CROSS_ENTROPY = 0.003  # nats that two orders of sums may differ, of 1.3 to 1.8
+SHARE = 0.1  # of the improvement that two orders of sums may differ
 
 
 def need_torch(change: dict[str, Any]) -> None:
-    """Skip the test where PyTorch is needed and missing."""
+    """Skip the test if it needs PyTorch and it is missing."""
     if change.get("trainer") == "torch":
         pytest.importorskip("torch", reason="PyTorch is an extra")
 
 
 @pytest.mark.parametrize("change", RECIPES.values(), ids=list(RECIPES))
-def test_digest_of_other_trainers_on_one_thread_and_after_a_kill(
+def test_other_trainers_have_the_same_digest_on_one_thread_and_after_a_kill(
     untaught: Warehouse, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
     need_torch(change)
@@ -392,8 +408,8 @@ def test_pytorch_learns_as_well_as_kernels(untaught: Warehouse, loss: str, avera
 
 
 def test_averages_are_tested_and_kept(untaught: Warehouse) -> None:
-    """At a rate that throws the weights for contact about, their averages do better; those that keep next to nothing
-    are the weights. The player has what was tested."""
+    """At a rate where contact weights oscillate, their averages do better; averages that keep next to nothing equal the
+    weights. The player has the tested averages."""
     labels = {source.name: source.weight for source in LONGER.labels}
     last = {}
     for average in (0.0, 1e-9, 0.9):
@@ -411,20 +427,24 @@ def test_averages_are_tested_and_kept(untaught: Warehouse) -> None:
     assert last[1e-9] == pytest.approx(last[0.0], abs=1e-3)
 
 
-def test_without_pytorch(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pytorch_is_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "bgdata.training.supervised.torch_trainer", raising=False)
-    refused(untaught, MissingExtraError, "^expected torch for the trainer torch, found none; try: ", **TORCH)
+    check_refused(untaught, MissingExtraError, "^expected torch for the trainer torch, found none; try: ", **TORCH)
 
 
-def test_another_platform_and_no_gpu(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_platform_and_a_missing_gpu_are_refused(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is an extra")
-    refused(untaught, UsageError, "^expected PyTorch 1.0 AVX, as the recipe says, found ", platform="1.0 AVX", **TORCH)
+    check_refused(
+        untaught, UsageError, "^expected PyTorch 1.0 AVX, as the recipe says, found ", platform="1.0 AVX", **TORCH
+    )
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    refused(untaught, UsageError, "^expected a GPU for the device cuda, .*; try: --device cpu$", device="cuda", **TORCH)
+    check_refused(
+        untaught, UsageError, "^expected a GPU for the device cuda, .*; try: --device cpu$", device="cuda", **TORCH
+    )
 
 
 def test_a_rate_that_is_too_high_for_pytorch(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="PyTorch is an extra")
-    monkeypatch.setattr(type(LONGER), "rate_after", lambda *_: float("nan"))
-    refused(untaught, CheckFailedError, "^expected finite weights after epoch 1, found others; ", **TORCH)
+    monkeypatch.setattr(type(LONGER), "learning_rate_at", lambda *_: float("nan"))
+    check_refused(untaught, CheckFailedError, "^expected finite weights after epoch 1, found others; ", **TORCH)

@@ -1,4 +1,4 @@
-"""Whose turn it is as a dataset: the same digest everywhere, also after a kill, and its rows."""
+"""The turn as an input, as a dataset: the same digest everywhere, also after a kill, and its rows."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SMALL = DATASET.smallest
 DIGEST = "cbdc62c7e031e9813076845f70ccc4416d85625954858f705fdd9d8807e12d2b"  # of SMALL, on any machine
 
 
-def test_digest(small_root: Path) -> None:
-    """Whatever changes it changes every table: then raise the revision."""
+def test_digest_is_unchanged(small_root: Path) -> None:
+    """It changes if any table changes: then raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.manifest.digest == DIGEST
 
 
-def test_digest_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digest_is_the_same_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     warehouse, notes = bgdata.open_warehouse(memory_path), ReportKiller(99)
     with threads(1):
@@ -38,8 +38,8 @@ def test_digest_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: p
     assert f"going on with turn_input/{DATASET.slug(SMALL)} after step 1 of 3" in notes.notes
 
 
-def test_rows_are_what_the_networks_say(small_root: Path) -> None:
-    """The last one follows fewer games."""
+def test_rows_equal_the_networks(small_root: Path) -> None:
+    """The last row has fewer games."""
     with bgdata.open_warehouse(small_root).connect() as connection:
         names = ", ".join(column.name for column in FIGURES)
         rows = connection.sql(f"select arm, games, {names} from turn_input order by games, arm").fetchall()
@@ -55,10 +55,10 @@ def test_rows_are_what_the_networks_say(small_root: Path) -> None:
     assert rows == expected
 
 
-def test_a_damaged_row_is_found_among_those_trained_again(small_root: Path) -> None:
+def test_verify_finds_a_damaged_row(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
-    said = "the first 2 of 3 rows of every arm, trained again"
-    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == said
+    summary = "the first 2 of 3 rows of every arm, trained again"
+    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == summary
     curve = np.array(table.array("curve"))
     curve[1, 1, 0] += 1e-6
     bad = Corrupted(table, "curve", curve)
@@ -69,7 +69,7 @@ def test_a_damaged_row_is_found_among_those_trained_again(small_root: Path) -> N
         check_sample(DATASET, bad, {}, 2, np.random.default_rng(0))
 
 
-def test_names_and_rows() -> None:
+def test_variants_and_rows_of_parameters() -> None:
     assert DATASET.slug(TurnInputParameters()) == "20000-units-40-rate-0-1-seed-1"
     assert games_of(replace(SMALL, games=7, row_games=3)) == [3, 6, 7]
     assert games_of(replace(SMALL, games=7, row_games=1000)) == [7]
@@ -91,7 +91,7 @@ def test_names_and_rows() -> None:
         ({"seed": -1}, "expected a seed from 0 to 2^63 - 1, got -1"),
     ],
 )
-def test_parameters_that_cannot_be(changes: dict[str, float], error: str) -> None:
+def test_invalid_parameters_are_refused(changes: dict[str, float], error: str) -> None:
     with pytest.raises(InvalidParameterError) as caught:
         DATASET.check_parameters(SMALL.with_changes(changes))
     assert str(caught.value) == error

@@ -21,7 +21,7 @@ from tests.reference.supervised import cross_entropy
 
 
 class Files(NamedTuple):
-    """A feed of one class after the other, a batch each."""
+    """A feed with one batch of each class, one class after the other."""
 
     batches: list[Batch]
 
@@ -48,8 +48,7 @@ class Batch(NamedTuple):
     classes: NDArray[np.uint8]
 
 
-def test_examples_of_each_network() -> None:
-    """Whatever comes first: a class whose file comes later is not taken for one without positions."""
+def test_first_examples_include_later_classes() -> None:
     order = (
         PositionClass.RACE,
         PositionClass.CONTACT,
@@ -70,23 +69,23 @@ def test_examples_of_each_network() -> None:
     assert counts(3, 1, of_each=True) == [10, 0, 10]  # there is no crashed position
 
 
-def test_logarithms() -> None:
+def test_natural_logarithms_are_accurate() -> None:
     values = np.concatenate([np.random.default_rng(1).random(5000), 2.0 ** np.arange(-40, 3), [0.70710678118, 1.0]])
     assert natural_logarithms(values).tolist() == pytest.approx([log(value) for value in values], rel=1e-14, abs=1e-16)
 
 
-def test_cross_entropies() -> None:
+def test_cross_entropies_equal_plain_python() -> None:
     boards = random_game_positions(40, seed=3).boards
     generator = np.random.default_rng(2)
     chances, targets = generator.random((2, len(boards), 5), np.float32)
-    chances[::7] = np.round(chances[::7])  # certain, and often wrong
+    chances[::7] = np.round(chances[::7])  # chances of 0 and 1, often wrong
     expected = [cross_entropy(*rows) for rows in zip(boards.tolist(), chances.tolist(), targets.tolist(), strict=True)]
     assert cross_entropies(boards, chances, targets).tolist() == pytest.approx(expected, rel=1e-6)
     assert max(expected) > 20
 
 
 @pytest.mark.parametrize("input_set", list(InputSet))
-def test_rows_of_floats(input_set: InputSet) -> None:
+def test_dense_inputs_equal_the_input_set(input_set: InputSet) -> None:
     boards = random_game_positions(40, seed=12).boards
     assert len(boards) > 2000
     found = np.full((len(boards), input_count(input_set)), np.nan, np.float32)

@@ -1,4 +1,4 @@
-"""Parts of the contact positions: k-means against a slow twin in fractions, and what each network learns from."""
+"""Parts of the contact positions: k-means against a slow twin in fractions, and the examples of each network."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from bgdata.training.supervised.parts import (
     Scheme,
     arms_of,
     errors_of,
+    integer_inputs,
     k_means,
     nearest,
     new_part_networks,
     part_equities,
     part_examples,
     rounded_parts,
-    whole_inputs,
 )
 from tests.training.labels import sample_boards
 
@@ -64,7 +64,8 @@ class Labels:
 
 @pytest.fixture(scope="module")
 def labels() -> Labels:
-    """Contact and crashed positions: who has fewer pips wins more often, and a quarter of the wins are gammons."""
+    """Contact and crashed positions where the side with fewer pips wins more often, and a quarter of wins are
+    gammons."""
     boards = sample_boards(60)
     classes = position_classes(boards)
     is_contact = (classes == PositionClass.CONTACT) | (classes == PositionClass.CRASHED)
@@ -76,7 +77,7 @@ def labels() -> Labels:
 
 
 def test_inputs_are_whole_numbers(labels: Labels) -> None:
-    values = whole_inputs(labels.boards)
+    values = integer_inputs(labels.boards)
     assert values.shape == (len(labels.boards), input_count(INPUTS))
     assert (values == np.rint(values)).all()
     assert values.max() < 1 << 15
@@ -84,7 +85,7 @@ def test_inputs_are_whole_numbers(labels: Labels) -> None:
 
 def test_nearest_centre_is_exact(labels: Labels) -> None:
     """Of equal distances the first centre counts."""
-    values = whole_inputs(labels.boards[:40])
+    values = integer_inputs(labels.boards[:40])
     centres = np.stack([values[3], values[11], values[3], values[20]])
     for row, part in enumerate(nearest(values, centres).tolist()):
         distances = [
@@ -93,8 +94,8 @@ def test_nearest_centre_is_exact(labels: Labels) -> None:
         assert distances.index(min(distances)) == part
 
 
-def test_k_means_finds_what_is_apart() -> None:
-    """Three heaps of rows, and each centre is the rounded mean of its heap."""
+def test_k_means_finds_separate_clusters() -> None:
+    """Each centre is the rounded mean of one of three clusters."""
     draw = np.random.default_rng(SEED)
     heaps = [draw.integers(-3, 4, (50, 5)) + place for place in (0, 500, -900)]
     values = np.concatenate(heaps).astype(np.float64)
@@ -104,16 +105,15 @@ def test_k_means_finds_what_is_apart() -> None:
     assert len(np.unique(nearest(values, centres))) == 3
 
 
-def test_k_means_with_fewer_rows_than_parts() -> None:
-    """Parts that stay empty do no harm."""
+def test_k_means_allows_empty_parts() -> None:
     values = np.array([[0.0, 0.0], [8.0, 8.0]])
     assert nearest(values, k_means(values, 4, SEED)).tolist() == nearest(values, k_means(values, 4, SEED)).tolist()
     assert len(set(nearest(values, k_means(values, 4, SEED)).tolist())) == 2
 
 
-def test_k_means_lessens_the_distances(labels: Labels) -> None:
-    """More parts are nearer to their positions, and no position is nearer to another centre."""
-    values = whole_inputs(labels.boards)
+def test_k_means_reduces_distances(labels: Labels) -> None:
+    """More parts are nearer to their positions, and each position is in the nearest part."""
+    values = integer_inputs(labels.boards)
     sums = []
     for count in (1, 2, 4, 8):
         centres = k_means(values, count, SEED)
@@ -124,8 +124,8 @@ def test_k_means_lessens_the_distances(labels: Labels) -> None:
     assert sums[-1] < 0.8 * sums[0]
 
 
-def test_parts_by_hand(labels: Labels) -> None:
-    boards, values = labels.boards, whole_inputs(labels.boards)
+def test_parts_by_hand_follow_themes(labels: Labels) -> None:
+    boards, values = labels.boards, integer_inputs(labels.boards)
     one, classes, themes, *_ = arms_of((2,), Examples(labels.boards, labels.targets), SEED)
     assert (one.size, classes.size, themes.size) == (1, 2, 12)
     assert not one.parts(boards, values).any()
@@ -145,23 +145,23 @@ def test_every_position_is_in_one_part_of_each_arm(labels: Labels) -> None:
 
 
 def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
-    """A part without positions keeps its weights, the others change; on many threads as on one."""
+    """A part without positions keeps its weights, the others change, on any number of threads."""
     examples = Examples(labels.boards, labels.targets)
-    far = np.full((1, input_count(INPUTS)), 3000.0)  # a centre that is nearest to nothing
-    near = whole_inputs(labels.boards[:1])
+    far = np.full((1, input_count(INPUTS)), 3000.0)  # a centre without positions
+    near = integer_inputs(labels.boards[:1])
     arms = [Arm(Scheme.ONE, 1, near[:0]), Arm(Scheme.K_MEANS, 2, np.concatenate([near, far]))]
     found = []
     for executor in (InProcess(), ThreadPoolExecutor(2)):
         networks = new_part_networks(arms, 4, SEED)
         before = networks.weights.copy().reshape(3, -1)
-        assert (before == before[0]).all()  # all begin alike
+        assert (before == before[0]).all()  # equal first weights
         run = PartsRun(SupervisedRecipe(epochs=2, learning_rate=0.01), arms, networks)
         with executor:
             for epoch in range(2):
                 run.learn_epoch(labels, epoch, 1, executor)
         after = networks.weights.reshape(3, -1)
         assert run.learned.tolist() == [2 * len(labels.boards), 2 * len(labels.boards), 0]
-        assert np.array_equal(after[0], after[1])  # both learned from everything
+        assert np.array_equal(after[0], after[1])  # both learned from all positions
         assert np.array_equal(after[2], before[2])
         assert not np.array_equal(after[0], before[0])
         found.append(after.copy())
@@ -179,19 +179,19 @@ def test_networks_learn_from_their_part_alone(labels: Labels) -> None:
     assert np.array_equal(found[0], found[1])
 
 
-def test_equities_are_those_of_the_part(labels: Labels) -> None:
-    """Two networks that differ: each position has the equity of its own."""
+def test_equities_are_by_the_network_of_the_part(labels: Labels) -> None:
+    """Two different networks."""
     arms = [Arm(Scheme.CLASSES, 2, np.empty((0, input_count(INPUTS))))]
     networks = new_part_networks(arms, 4, SEED)
     networks.weights[len(networks.weights) // 2 :] *= -2
     rounded, boards = rounded_parts(networks), labels.boards
-    parts = arms[0].parts(boards, whole_inputs(boards))
+    parts = arms[0].parts(boards, integer_inputs(boards))
     each = [part_equities(rounded, 0, np.full(len(boards), part), boards) for part in (0, 1)]
     assert np.array_equal(part_equities(rounded, 0, parts, boards), np.where(parts == 0, *each))
     assert not np.array_equal(each[0], each[1])
 
 
-def test_errors() -> None:
+def test_errors_equal_plain_sums() -> None:
     equities, expected = np.array([1, 0, -1, 2], np.float32), np.array([0, 0, 0, 0], np.float32)
     apart = np.arange(4)
     errors = errors_of(equities, expected, apart)

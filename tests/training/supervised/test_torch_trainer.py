@@ -1,4 +1,4 @@
-"""Trainers in PyTorch: on any number of threads and after a kill the same, and on one platform alone."""
+"""Trainers in PyTorch: the same result on any number of threads and after a kill, on one platform."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ pytestmark = WITH_TORCH
 
 
 def torch() -> Any:
-    """The package, which takes long to import."""
+    """PyTorch, which takes long to import."""
     return import_module("torch")
 
 
 def results(device: str, counts: tuple[int, ...]) -> list[list[bytes]]:
-    """All numbers after a run on each number of threads, of kernels and of PyTorch."""
+    """All numbers after a run by kernels and by PyTorch, for each number of threads."""
     recipe = SupervisedRecipe(trainer="torch", batch_size=64, learning_rate=0.01, average_decay=0.9, device=device)
     found, before = [], torch().get_num_threads()
     for count in counts:
@@ -39,13 +39,13 @@ def results(device: str, counts: tuple[int, ...]) -> list[list[bytes]]:
     return found
 
 
-def test_any_number_of_threads() -> None:
+def test_results_do_not_depend_on_threads() -> None:
     first, *others = results("cpu", (1, 2, 2))
     assert others == [first, first]
     assert first[0] != random_floats(2).weights.tobytes()
 
 
-def test_a_gpu_learns_twice_the_same_and_what_the_processor_does() -> None:
+def test_gpu_results_are_reproducible_and_near_the_processor() -> None:
     if not torch().cuda.is_available():
         pytest.skip("no GPU that PyTorch can use")
     first, second = results("cuda", (1, 2))
@@ -54,8 +54,8 @@ def test_a_gpu_learns_twice_the_same_and_what_the_processor_does() -> None:
     assert np.abs(found - expected).max() <= 0.01
 
 
-def test_a_trainer_continues_from_its_arrays() -> None:
-    """Another trainer with the same arrays learns what the first would have."""
+def test_trainer_continues_from_its_arrays() -> None:
+    """Another trainer with the same arrays gives the same result as the first."""
     given = examples(2, 200)
     parts = [Examples(given.boards[part], given.targets[part]) for part in (slice(0, 120), slice(120, 200))]
     numbers = []
@@ -76,7 +76,7 @@ def test_a_trainer_continues_from_its_arrays() -> None:
     assert numbers[0] == numbers[1]
 
 
-def test_settings_hold_while_learning_alone() -> None:
+def test_settings_change_only_while_training() -> None:
     from bgdata.training.supervised.torch_trainer import TorchTrainer
 
     def now() -> tuple[object, ...]:
@@ -92,7 +92,7 @@ def test_settings_hold_while_learning_alone() -> None:
     assert now() == before
 
 
-def test_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_platform_must_match_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
     from bgdata.training.supervised.torch_trainer import platform_name
 
     name = platform_name("cpu")

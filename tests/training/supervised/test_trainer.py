@@ -1,4 +1,4 @@
-"""Trainers against dense NumPy in double precision, whose slopes are those of finite differences; and any threads."""
+"""Trainers against dense NumPy in double precision, whose gradients are checked by finite differences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.reference.supervised import gradients, matrices, total_loss, trained,
 from tests.together import each
 
 WITH_TORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is an extra")
-# how far sums may be off, as a share of the largest change: kernels have a fraction for the logistic function
+# allowed errors of sums as a share of the largest change: kernels approximate the logistic function
 each_trainer = pytest.mark.parametrize(
     ("trainer", "tolerance"), [("kernels", 0.02), pytest.param("torch", 0.001, marks=WITH_TORCH)]
 )
@@ -63,7 +63,7 @@ def learn(
     *parts: Examples,
     averages: FloatNetworks | None = None,
 ) -> NetworkTrainer:
-    """Let one network learn some examples after others, at the rate of the recipe."""
+    """Train one network on these examples, one after the other, at the rate of the recipe."""
     trainer = open_trainers(networks, recipe, averages)[which]
     trainer.load()
     with trainer.settings():
@@ -75,8 +75,8 @@ def learn(
 
 @pytest.mark.parametrize("input_set", list(InputSet))
 @pytest.mark.parametrize("batch", [7, 64])
-def test_sparse_inputs(input_set: InputSet, batch: int) -> None:
-    """Put back together, by position and by input, they are the inputs of the input set, to the last bit."""
+def test_sparse_inputs_equal_the_input_set(input_set: InputSet, batch: int) -> None:
+    """To the last bit, by position and by input."""
     boards = np.ascontiguousarray(sample_boards()[:200])
     expected = encode(input_set, boards) / np.float32(64)
     found = []
@@ -99,14 +99,14 @@ def test_sparse_inputs(input_set: InputSet, batch: int) -> None:
 
 
 def full_house() -> Boards:
-    """A position with as many inputs as there can be: checkers on as many points as possible."""
+    """A position with the most inputs: checkers on as many points as possible."""
     board = np.zeros((1, 26), np.int8)
     board[0, 1:16], board[0, 24:15:-1], board[0, 0] = 1, -1, 6
     return board
 
 
 @pytest.mark.parametrize("input_set", list(InputSet))
-def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
+def test_sparse_inputs_have_room_for_the_fullest_board(input_set: InputSet) -> None:
     sparse = sparse_inputs(input_set, input_count(input_set), full_house()[:0], 1)
     room = sparse.columns.shape[1]
     assert (encode(input_set, np.concatenate([full_house(), sample_boards()])) != 0).sum(axis=1).max() <= room
@@ -115,7 +115,7 @@ def test_there_is_room_for_the_fullest_board(input_set: InputSet) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("number", [0, 1, 3])  # also two and three hidden layers
-def test_the_slopes_of_the_twin_are_those_of_finite_differences(number: int, squared: bool) -> None:
+def test_gradients_of_the_twin_equal_finite_differences(number: int, squared: bool) -> None:
     which = 2
     layers, given = unpacked(random_floats(number, size=3), which), examples(which, 5)
     boards, targets = given.boards.tolist(), given.targets.tolist()
@@ -136,17 +136,17 @@ def test_the_slopes_of_the_twin_are_those_of_finite_differences(number: int, squ
                     moved.later[layer - 1][index[1]][index[0]] += change
                 losses.append(total_loss(moved, boards, targets, squared))
             expected = (losses[1] - losses[0]) / 2e-4
-            assert slope[index] == pytest.approx(expected, rel=5e-3, abs=2e-4)  # squashing is a fraction there
+            assert slope[index] == pytest.approx(
+                expected, rel=5e-3, abs=2e-4
+            )  # the logistic function is approximated there
 
 
 @each_trainer
 @each("optimizer", ["sgd", "adam"])
 @each("loss", ["cross-entropy", "squared"])
 @each("number", [0, 1, 2, 3, 4])
-def test_batches_are_learned_as_by_dense_arrays(
-    trainer: str, tolerance: float, number: int, loss: str, optimizer: str
-) -> None:
-    """By one network, and no other changes."""
+def test_batches_equal_dense_arrays(trainer: str, tolerance: float, number: int, loss: str, optimizer: str) -> None:
+    """Only one network changes."""
     is_adam = optimizer == "adam"
     recipe = SupervisedRecipe(
         trainer=trainer, batch_size=9, optimizer=optimizer, loss=loss, learning_rate=0.001 if is_adam else 0.05
@@ -163,7 +163,7 @@ def test_batches_are_learned_as_by_dense_arrays(
         for start, number_found, number_wanted in zip(old, found, wanted, strict=True):
             largest = np.abs(number_wanted - start).max()
             assert largest > 1e-5
-            # Adam divides by the root of a mean square, which is steep where slopes are next to nothing
+            # Adam divides by the root of a mean square, which is steep for gradients near 0
             is_steep = np.abs(number_found - number_wanted) > tolerance * largest + 1e-6
             assert is_steep.mean() <= (0.01 if is_adam else 0)
         for other in {0, 1, 2} - {which}:
@@ -171,8 +171,8 @@ def test_batches_are_learned_as_by_dense_arrays(
 
 
 @each_trainer
-def test_weights_stay_in_the_range_of_a_player(trainer: str, tolerance: float) -> None:  # noqa: ARG001
-    """And some are at its end."""
+def test_weights_are_limited_to_the_range_of_players(trainer: str, tolerance: float) -> None:  # noqa: ARG001
+    """Some weights are at the limit."""
     networks, given = random_floats(0), examples(2, 40)
     certain = Examples(given.boards, (given.targets > 0.5).astype(np.float32))
     recipe = SupervisedRecipe(trainer=trainer, batch_size=4, optimizer="sgd", learning_rate=10.0)
@@ -186,8 +186,8 @@ def test_weights_stay_in_the_range_of_a_player(trainer: str, tolerance: float) -
 
 @each_trainer
 @each("keep", [0.5, 0.7, 0.9])
-def test_averages_of_weights(trainer: str, tolerance: float, keep: float) -> None:
-    """Six batches: the plain mean of the first two or all of them, and no other weights than without averages."""
+def test_averages_equal_plain_means_at_first(trainer: str, tolerance: float, keep: float) -> None:
+    """Six batches: the plain mean of the first two or of all; averages change no weights."""
     recipe = SupervisedRecipe(trainer=trainer, batch_size=7, optimizer="sgd", learning_rate=0.05, average_decay=keep)
     for which in range(3):
         before, networks, averages, plain = (random_floats(1, size=3) for _ in range(4))
@@ -207,8 +207,8 @@ def test_averages_of_weights(trainer: str, tolerance: float, keep: float) -> Non
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_any_number_of_threads(optimizer: str) -> None:
-    """The same to the last bit, what Adam remembers too; units beyond a block."""
+def test_results_do_not_depend_on_threads(optimizer: str) -> None:
+    """To the last bit, the state of Adam included, with more units than a block has."""
     recipe = SupervisedRecipe(batch_size=16, optimizer=optimizer, learning_rate=0.01)
     results = []
     for count in (1, 2):

@@ -1,4 +1,4 @@
-"""`bgdata list`, `explain` and `build`."""
+"""Tests of `bgdata list`, `explain` and `build`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.together import each
 pytestmark = pytest.mark.catalog
 
 
-def test_list(small_root: Path, tmp_path: Path) -> None:
+def test_list_shows_versions(small_root: Path, tmp_path: Path) -> None:
     shown = succeeds(small_root, "list")
     for table in bgdata.open_warehouse(small_root).versions():
         assert re.search(rf"{table.manifest.variant} +{table.folder.name} +{table.manifest.rows:,} rows", shown)
@@ -34,7 +34,7 @@ def test_list(small_root: Path, tmp_path: Path) -> None:
 
 
 @each("kind", bgdata.all_kinds)
-def test_explain(tmp_path: Path, kind: Dataset[Any]) -> None:
+def test_explain_shows_every_kind(tmp_path: Path, kind: Dataset[Any]) -> None:
     chosen = kind.smallest if kind in SIZED or not kind.defaults else kind.defaults[0]
     sizes = sizes_of(kind) if kind in SIZED else []
     options = [text for size in sizes for text in (f"--{size}", str(getattr(chosen, size)))]
@@ -53,7 +53,7 @@ def test_explain(tmp_path: Path, kind: Dataset[Any]) -> None:
             assert f"{wanted[0]} with {text}" in shown
 
 
-def test_build(tmp_path: Path) -> None:
+def test_second_build_finds_the_version(tmp_path: Path) -> None:
     root = tmp_path / "w"
     arguments = ("build", "bearoff_gammon", "--points", "2", "--threads", "1")
     result = run(root, *arguments)
@@ -67,7 +67,7 @@ def test_build(tmp_path: Path) -> None:
     assert table.manifest.created > created
 
 
-def test_build_on_another_disk(tmp_path: Path) -> None:
+def test_build_in_another_directory_is_linked(tmp_path: Path) -> None:
     root, disk = tmp_path / "w", tmp_path / "disk"
     disk.mkdir()
     arguments = ("build", "bearoff_gammon", "--points", "2", "--directory", disk)
@@ -100,7 +100,7 @@ def test_build_on_another_disk(tmp_path: Path) -> None:
         (["bearoff_gammon", "--directory", "w"], "expected a folder outside the warehouse w, got w"),
     ],
 )
-def test_arguments_that_contradict_are_refused(
+def test_contradicting_arguments_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -112,7 +112,7 @@ def test_arguments_that_contradict_are_refused(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_defaults")
-def test_build_of_the_default_warehouse(small_root: Path, memory_path: Path) -> None:
+def test_default_build_builds_all_default_variants(small_root: Path, memory_path: Path) -> None:
     succeeds(memory_path, "build")
     small = bgdata.open_warehouse(small_root)
     expected = {small.open(*title).name for kind in COMPUTED for title in titles_of(kind, kind.smallest)}
@@ -127,15 +127,16 @@ def names(root: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("one_more")
-def test_a_default_build_leaves_out_what_all_builds(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list names it, and the catalog is written once for all."""
+def test_default_build_leaves_out_larger_variants(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message names them, and the catalog is written once."""
     written, line = [], "    2x15     is not built; try: bgdata build bearoff_gammon\n"
     result = run(memory_path, "build")
     assert (result.exit_code, result.stdout) == (0, "")
     assert re.fullmatch(rf"bearoff_gammon/1x15: built .*\n{MISSING}", result.stderr)
     assert names(memory_path) == ["bearoff_gammon/1x15"]
     assert line in succeeds(memory_path, "list")
-    monkeypatch.setattr(catalog, "write_catalog", lambda warehouse: written.append(len(list(warehouse.versions()))))
+    counted = lambda warehouse, **_: written.append(len(list(warehouse.versions())))  # noqa: E731
+    monkeypatch.setattr(catalog, "refresh_catalog", counted)
     result = run(memory_path, "build", "--all")
     assert written == [2]
     assert line not in succeeds(memory_path, "list")
@@ -145,13 +146,13 @@ def test_a_default_build_leaves_out_what_all_builds(memory_path: Path, monkeypat
 
 
 @pytest.mark.usefixtures("one_more")
-def test_a_kind_that_is_named_is_built_whole(memory_path: Path) -> None:
+def test_build_of_a_kind_includes_larger_variants(memory_path: Path) -> None:
     assert MISSING not in run(memory_path, "build", "bearoff_gammon").stderr
     assert names(memory_path) == ["bearoff_gammon/1x15", "bearoff_gammon/2x15"]
 
 
 def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str, str]]:
-    """(kind, variant) of a recipe and of all that it is made from."""
+    """(kind, variant) of a recipe and of all its inputs."""
     yield kind.name, kind.slug(parameters)
     for needed in kind.inputs(parameters).values():
         assert not isinstance(needed, VersionRef)
@@ -160,20 +161,20 @@ def titles_of(kind: Dataset[Any], parameters: Parameters) -> Iterator[tuple[str,
 
 
 @each("name", lambda: [kind.name for kind in bgdata.all_kinds().values() if not kind.defaults])
-def test_kinds_that_are_not_built_by_themselves(tmp_path: Path, name: str) -> None:
+def test_build_of_kinds_made_by_other_commands_is_refused(tmp_path: Path, name: str) -> None:
     message = error_of(run(tmp_path, "build", name), 2)
     assert re.match(rf"expected a kind that is computed by itself, got {name}; (try|see): bgdata", message)
 
 
 @pytest.mark.parametrize("command", ["build", "rebuild", "verify"])
-def test_an_empty_kind_is_refused(small_root: Path, tmp_path: Path, command: str) -> None:
-    """As a script asks whose variable is not set."""
+def test_empty_kind_is_refused(small_root: Path, tmp_path: Path, command: str) -> None:
+    """For example from an unset variable of a script."""
     root = small_root if command == "verify" else tmp_path
     assert error_of(run(root, command, ""), 2).startswith("expected a kind of dataset, got ''")
 
 
 @pytest.mark.parametrize(("answer", "options", "is_built"), [("n", [], False), ("y", [], True), ("", ["--yes"], True)])
-def test_large_builds_are_asked_about(
+def test_large_builds_ask_first(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, options: list[str], is_built: bool
 ) -> None:
     monkeypatch.setattr(build, "LARGE_BYTES", 0)
@@ -185,8 +186,8 @@ def test_large_builds_are_asked_about(
     assert (memory_path / "w").exists() == is_built
 
 
-def test_notes_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a table that is the input of many."""
+def test_notes_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Even for an input of many tables."""
     for _ in range(2):
         with progress_bars() as progress:
             for text in ("one: already built", "two: built", "one: already built"):
@@ -194,7 +195,7 @@ def test_notes_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().err == "one: already built\ntwo: built\n"
 
 
-def test_large_builds_say_what_they_need(tmp_path: Path) -> None:
+def test_large_builds_report_their_size(tmp_path: Path) -> None:
     result = run(tmp_path, "build", "bearoff_two_sided", "--points", "18", "--checkers", "15", "--yes")
     assert result.exit_code == 1
     said = (

@@ -16,7 +16,7 @@ from tests.command_line import error_of, run, succeeds
 
 
 @pytest.mark.usefixtures("small_defaults")
-def test_diff_with_a_lock_of_what_is_not_built(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_diff_with_lock_reports_missing_variants(warehouse: Warehouse, tmp_path: Path) -> None:
     succeeds(warehouse.root, "lock")
     (tmp_path / "empty").mkdir()
     warehouse.lock.rename(tmp_path / "empty" / "warehouse.lock")
@@ -24,7 +24,7 @@ def test_diff_with_a_lock_of_what_is_not_built(warehouse: Warehouse, tmp_path: P
     assert (result.exit_code, result.stdout.count("not built")) == (1, len(COMPUTED))
 
 
-def test_diff_of_tables(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_diff_of_tables_counts_changed_rows(warehouse: Warehouse, tmp_path: Path) -> None:
     version = warehouse.open("bearoff_two_sided", "3x3").folder.name
     shown = succeeds(warehouse.root, "diff", "bearoff_two_sided/3x3", f"bearoff_two_sided/3x3/{version}")
     assert shown.count("0 of 400 rows changed") == 4
@@ -35,8 +35,8 @@ def test_diff_of_tables(warehouse: Warehouse, tmp_path: Path) -> None:
     assert float(largest) < 2e-4
 
 
-def test_diff_of_side_tables(memory_path: Path) -> None:
-    """Two imports of the same rows, of which one had bad lines too."""
+def test_diff_compares_side_tables(memory_path: Path) -> None:
+    """Two imports of the same rows, one of them with bad lines."""
     root, names = memory_path / "warehouse", []
     for folder, more in (("one", ""), ("two", "nonsense\n")):
         path = memory_path / folder / "mine.txt"
@@ -57,7 +57,7 @@ def test_diff_of_side_tables(memory_path: Path) -> None:
     assert "quarantine" in succeeds(root, "diff", after, after)
 
 
-def test_diff_of_tables_without_a_common_row(memory_path: Path) -> None:
+def test_diff_of_tables_without_common_rows_is_refused(memory_path: Path) -> None:
     for name in ("one", "two"):
         (memory_path / f"{name}.txt").write_text("4HPwATDgc/ABMA\n")
         succeeds(memory_path / "warehouse", "import", "positions", memory_path / f"{name}.txt")
@@ -65,19 +65,19 @@ def test_diff_of_tables_without_a_common_row(memory_path: Path) -> None:
     assert message == "expected two tables with rows in common, got positions/one and positions/two"
 
 
-def test_diff_of_tables_of_other_points(warehouse: Warehouse, tmp_path: Path) -> None:
-    """The same index is another layout in each."""
+def test_diff_of_tables_of_other_points_is_refused(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Equal indexes mean different layouts."""
     succeeds(warehouse.root, "build", "bearoff_two_sided", "--points", "2", "--checkers", "3")
     succeeds(warehouse.root, "export", "gnubg-bd", "--two-sided", "2x3", "-o", tmp_path / "x.bd")
     for other in ("bearoff_two_sided/2x3", tmp_path / "x.bd"):
         message = error_of(run(warehouse.root, "diff", "bearoff_two_sided/3x3", other), 2)
         assert message == "expected two tables of the same points, got 3 and 2"
-    for tables in (("bearoff_two_sided/3x3", ""), ("", "bearoff_two_sided/3x3")):  # of a variable that is not set
+    for tables in (("bearoff_two_sided/3x3", ""), ("", "bearoff_two_sided/3x3")):  # as from an unset variable
         message = error_of(run(warehouse.root, "diff", *tables), 2)
         assert message == "expected KIND/VARIANT, KIND/VARIANT/VERSION or a .bd file, got ''"
 
 
-def test_diff_of_tables_with_other_rows(warehouse: Warehouse) -> None:
+def test_diff_counts_rows_of_one_side(warehouse: Warehouse) -> None:
     succeeds(warehouse.root, "build", "bearoff_two_sided", "--points", "3", "--checkers", "4")
     small, large = "bearoff_two_sided/3x3", "bearoff_two_sided/3x4"
     for before, after, only in ((small, large, (0, 825)), (large, small, (825, 0))):

@@ -25,7 +25,7 @@ from tests.together import each
         (["--one-sided", "2", "-n"], 40 + 136 * 16),
     ],
 )
-def test_export_gnubg(tmp_path: Path, options: list[str], size: int) -> None:
+def test_gnubg_file_has_size_and_hash(tmp_path: Path, options: list[str], size: int) -> None:
     path = tmp_path / "x.bd"
     shown = succeeds(tmp_path, "export", "gnubg-bd", *options, "--threads", "1", "-o", path)
     assert path.stat().st_size == size
@@ -33,9 +33,9 @@ def test_export_gnubg(tmp_path: Path, options: list[str], size: int) -> None:
 
 
 @each("form", ["csv", "json", "parquet"])
-def test_export_of_a_table(small_root: Path, tmp_path: Path, form: str) -> None:
+def test_table_is_exported_with_sql_columns(small_root: Path, tmp_path: Path, form: str) -> None:
     path = tmp_path / f"x.{form}"
-    options = ["--format", form] if form == "json" else []  # else by the ending
+    options = ["--format", form] if form == "json" else []  # otherwise by the ending
     assert succeeds(small_root, "export", "table", "bearoff_error/3x3", *options, "-o", path) == ""
     kind = bgdata.all_kinds()["bearoff_error"]
     names = ["variant", *(column.name for column in kind.columns)]
@@ -48,8 +48,8 @@ def test_export_of_a_table(small_root: Path, tmp_path: Path, form: str) -> None:
         assert [list(row) for row in json.loads(path.read_text())] == [names] * 361
 
 
-def test_export_of_letters(small_root: Path, tmp_path: Path) -> None:
-    """The pairs of a table by its SQL columns, which spell layouts out as numbers of checkers."""
+def test_letters_equal_the_rows_of_sql(small_root: Path, tmp_path: Path) -> None:
+    """SQL has layouts as numbers of checkers."""
     path = tmp_path / "x.csv.gz"
     shown = succeeds(small_root, "export", "letters", "bearoff_two_sided/3x3", "-o", path)
     assert shown == f"wrote {path}: {path.stat().st_size:,} bytes\n"
@@ -75,7 +75,7 @@ def test_export_of_letters(small_root: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "y").exists()
 
 
-def test_export_of_parquet_in_parts(small_root: Path, tmp_path: Path) -> None:
+def test_parquet_parts_are_written_once(small_root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     table = bgdata.open_warehouse(small_root).open("bearoff_two_sided", "3x3")
     for written in (4, 0):
@@ -88,7 +88,7 @@ def test_export_of_parquet_in_parts(small_root: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_large_tables_are_in_no_single_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_of_large_tables_in_one_file_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bgdata.bearoff.kinds import bearoff_two_sided
 
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)

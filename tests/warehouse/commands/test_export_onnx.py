@@ -1,4 +1,4 @@
-"""`bgdata export onnx`, and ONNX files where commands take players."""
+"""Tests of `bgdata export onnx`, and of ONNX files as players."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _extra() -> None:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with network/random and no table; only to be read."""
+    """A read-only warehouse with network/random and without tables."""
     folder = tmp_path_factory.mktemp("onnx") / "warehouse"
     write_network(folder, "random", random_networks(7))
     return folder
@@ -34,35 +34,35 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def file(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """network/random as a file."""
+    """network/random as an ONNX file."""
     path = tmp_path_factory.mktemp("files") / "random-7.onnx"
     succeeds(root, "export", "onnx", "random", "-o", path)
     return path
 
 
-def said(path: Path) -> dict[str, str]:
-    """The metadata of a file."""
+def file_metadata(path: Path) -> dict[str, str]:
+    """The metadata of an ONNX file."""
     import onnx
 
     return {each.key: each.value for each in onnx.load(path).metadata_props}
 
 
-def test_export(root: Path, tmp_path: Path) -> None:
+def test_network_is_exported(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.onnx"
     for arguments, name in ((["random"], "random"), ([], DEFAULT_NETWORK)):
-        shown = succeeds(root, "export", "onnx", *arguments, "-o", path)  # the second writes over the first
+        shown = succeeds(root, "export", "onnx", *arguments, "-o", path)  # the second overwrites the first
         size, digest = path.stat().st_size, sha256(path.read_bytes()).hexdigest()
         assert shown == f"wrote {path}: {size:,} bytes, SHA-256 {digest}\n"
-        assert said(path)["name"] == name
+        assert file_metadata(path)["name"] == name
     (version,) = (root / "network" / "random").glob("r1-*")
     succeeds(root, "export", "onnx", f"random/{version.name}", "--output", path)
-    assert said(path)["version"] == f"network/random/{version.name}"
+    assert file_metadata(path)["version"] == f"network/random/{version.name}"
     assert OnnxEvaluator(path).version == sha256(path.read_bytes()).hexdigest()
     assert [each.name for each in tmp_path.iterdir()] == ["x.onnx"]
 
 
 def test_missing_and_damaged_networks_are_not_exported(root: Path, tmp_path: Path) -> None:
-    """One has another shape. Nothing is written."""
+    """No file is written."""
     kept = tmp_path / "kept.onnx"
     kept.write_text("kept")
     for name, code, message in (
@@ -92,7 +92,7 @@ def test_missing_and_damaged_networks_are_not_exported(root: Path, tmp_path: Pat
         ("torch", "torch_program", "expected torch to write a program of it"),
     ],
 )
-def test_without_the_extra(
+def test_missing_extra_is_named(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, module: str, message: str
 ) -> None:
     monkeypatch.setitem(sys.modules, form, None)
@@ -103,7 +103,7 @@ def test_without_the_extra(
     assert path.read_text() == "kept"
 
 
-def test_a_file_evaluates_as_the_network(root: Path, file: Path) -> None:
+def test_onnx_file_evaluates_like_the_network(root: Path, file: Path) -> None:
     for command in (["eval", "start"], ["hint", "start", "31"], ["hint", "start", "31", "--ply", "1"]):
         by_file, by_network = (
             json.loads(succeeds(root, *command, "--network", network, "--format", "json"))
@@ -111,7 +111,7 @@ def test_a_file_evaluates_as_the_network(root: Path, file: Path) -> None:
         )
         numbers = [name for name, value in by_network[0].items() if isinstance(value, float)]
         assert len(numbers) >= 5
-        if "--ply" not in command:  # networks look ahead at likely plays only, files at all
+        if "--ply" not in command:  # networks look ahead at likely plays only, files at all plays
             assert [[row[name] for name in numbers] for row in by_file] == [
                 [row[name] for name in numbers] for row in by_network
             ]
@@ -119,9 +119,8 @@ def test_a_file_evaluates_as_the_network(root: Path, file: Path) -> None:
         assert {row["accuracy"] for row in by_file} == {f"random-7.onnx, SHA-256 {OnnxEvaluator(file).version[:8]}"}
 
 
-def test_a_file_plays_games(root: Path, tmp_path: Path) -> None:
-    """Against itself and what it was made from: each sequence of dice is played from both sides, so that nobody
-    wins."""
+def test_onnx_file_plays_like_the_network(root: Path, tmp_path: Path) -> None:
+    """Against itself and its network the result is 0, as each sequence of dice is played from both sides."""
     path, other = tmp_path / "x.onnx", tmp_path / "warehouse"
     succeeds(root, "export", "onnx", "-o", path)
     write_network(other, "random", random_networks(7))
@@ -132,7 +131,7 @@ def test_a_file_plays_games(root: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_is_scored_and_compared(warehouse: Warehouse, file: Path) -> None:
+def test_onnx_file_is_scored_and_compared(warehouse: Warehouse, file: Path) -> None:
     root, name = warehouse.root, str(file)
     shown = json.loads(succeeds(root, "compare", f"{name}:0", "--split", "validation", "--format", "json"))
     assert {row["player"] for row in shown} == {name}
@@ -143,7 +142,7 @@ def test_a_file_is_scored_and_compared(warehouse: Warehouse, file: Path) -> None
     assert "onnx-random-7-0ply" in warehouse.variants("scores")
 
 
-def test_a_file_plays(root: Path, file: Path) -> None:
+def test_onnx_file_plays_in_the_terminal(root: Path, file: Path) -> None:
     shown = succeeds(root, "play", "--network", file, "--watch", file, "--seed", "3")
     assert "random-7-0ply" in shown
 

@@ -1,4 +1,4 @@
-"""`bgdata export text`: what was imported comes out byte for byte, in the formats that can hold it."""
+"""Tests of `bgdata export text`: imported files are reproduced byte for byte."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def export(imports: Imports, table: str, form: str, name: str = "out") -> bytes:
 
 
 @each("form", list(FORMATS))
-def test_byte_for_byte(memory_path: Path, form: str) -> None:
+def test_imported_file_is_exported_byte_for_byte(memory_path: Path, form: str) -> None:
     imports = Imports(memory_path)
     kind, text = SAMPLES[form]
     assert imports.text(kind, text).manifest.statistics["lines_quarantined"] == 0
@@ -67,8 +67,8 @@ def test_byte_for_byte(memory_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["gnubg-training", "bgsage-rollouts", "position-list"])
-def test_several_files_come_out_as_one(imports: Imports, form: str) -> None:
-    """Rows of the second file that have no comment of their own included."""
+def test_several_files_are_exported_as_one(imports: Imports, form: str) -> None:
+    """Including rows of the second file without a comment."""
     kind, text = SAMPLES[form]
     second = text.removeprefix(TRAINING.splitlines(keepends=True)[0])
     files = [imports.file("contact-1", text.removesuffix(b"# the end\n")), imports.file("contact-2", second)]
@@ -76,7 +76,7 @@ def test_several_files_come_out_as_one(imports: Imports, form: str) -> None:
     assert export(imports, f"{kind}/contact", form) == text.removesuffix(b"# the end\n") + second
 
 
-def test_quarantined_lines_do_not_come_out(imports: Imports) -> None:
+def test_quarantined_lines_are_not_exported(imports: Imports) -> None:
     for form, (kind, text) in SAMPLES.items():
         corrupted = text + b"nonsense\n" if form != "mat" else text.replace(b"Wins 8 points\n", b"Wins 8 pints\n", 1)
         assert imports.text(kind, corrupted).manifest.statistics["lines_quarantined"] > 0
@@ -88,7 +88,7 @@ def test_quarantined_lines_do_not_come_out(imports: Imports) -> None:
 
 
 @pytest.mark.parametrize("class_", ["contact", "race", "crashed"])
-def test_the_published_benchmark_rows(imports: Imports, class_: str) -> None:
+def test_published_benchmark_rows_are_exported(imports: Imports, class_: str) -> None:
     rows = samples.shared_file("gnubg", "benchmark_samples.bm").read_bytes().splitlines(keepends=True)
     text = b"".join(row.split(b" ", 2)[2] for row in rows if row.startswith(class_.encode()))
     table = imports.text("gnubg_benchmark", text, f"{class_}.bm")
@@ -97,22 +97,22 @@ def test_the_published_benchmark_rows(imports: Imports, class_: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["contact", "race"])
-def test_the_published_positions(imports: Imports, name: str) -> None:
+def test_published_positions_are_exported(imports: Imports, name: str) -> None:
     path = samples.shared_file("wildbg", f"{name}.csv")
     table = imports.build("positions", [path])
     assert (table.manifest.rows, table.manifest.statistics["lines_quarantined"]) == (1000, 0)
     assert export(imports, f"positions/{name}", "position-list") == path.read_bytes()
 
 
-def test_from_one_format_to_another_and_back(imports: Imports) -> None:
-    """Five decimals survive: gnubg's training data as wildbg's, and the other way round."""
+def test_conversion_to_another_format_and_back(imports: Imports) -> None:
+    """gnubg's and wildbg's training data keep five decimals."""
     plain = b"".join(line for line in TRAINING.splitlines(keepends=True) if not line.startswith(b"#"))
     imports.text("gnubg_training", plain)
     csv = export(imports, "gnubg_training/contact", "wildbg-csv")
     assert csv.splitlines()[1] == b"2K6JAyDYbgcDEA,0.61959,0.24388,0.00981,0.08774,0.00183"
     imports.text("wildbg_training", csv)
     assert export(imports, "wildbg_training/contact", "gnubg-training") == plain
-    # after the play and for the other player, as bgsage has them, and before the roll again
+    # to bgsage's values, after the play and for the other player, and back
     rollouts = export(imports, "gnubg_training/contact", "bgsage-rollouts")
     board, chances = rollouts.splitlines()[1].split()[:26], rollouts.splitlines()[1].split()[26:]
     assert board == START.split()
@@ -152,7 +152,7 @@ def test_formats_without_their_arrays_are_refused(imports: Imports, kind: str) -
             assert not path.exists()
 
 
-def test_tables_that_no_format_holds_or_that_are_missing_are_refused(small_root: Path, tmp_path: Path) -> None:
+def test_tables_without_a_format_and_missing_ones_are_refused(small_root: Path, tmp_path: Path) -> None:
     for title in ("bearoff_gammon/3x15", "benchmark_scores/pubeval-0ply-imported-contact"):
         for form in FORMATS:
             result = run(small_root, "export", "text", title, "--format", form, "-o", tmp_path / "x")

@@ -1,4 +1,4 @@
-"""The plan of what comes with the package: it can be run from beginning to end, resumes, and says what it lacks."""
+"""Tests of the plan that makes the package's versions again: order, resuming and errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plan_of(path: Path, text: str = TINY) -> Path:
     return path / "plan.toml"
 
 
-def test_the_plan_makes_every_network_up_to_those_with_a_gpu_among_their_ancestors(tmp_path: Path) -> None:
+def test_plan_makes_every_network_without_a_gpu(tmp_path: Path) -> None:
     parts = read_plan()
     names = [part.name for part in parts]
     assert names[:2] == ["contact-160", "contact-320"]
@@ -63,8 +63,8 @@ def test_the_plan_makes_every_network_up_to_those_with_a_gpu_among_their_ancesto
     }
 
 
-def test_parts_run_in_order_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part that failed is run again, and those before it are not; what is deleted is made again."""
+def test_parts_run_once_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only failed parts and those with deleted versions are run again."""
     warehouse, parts = bgdata.open_warehouse(tmp_path / "made"), read_plan(plan_of(tmp_path))[:2]
     warehouse.root.mkdir()
     ran: list[list[str]] = []
@@ -118,14 +118,14 @@ def test_damaged_plans_are_refused(tmp_path: Path, before: str, after: str, mess
     assert "\n" not in str(error.value)
 
 
-def test_a_part_brings_what_it_needs(tmp_path: Path) -> None:
+def test_chosen_part_includes_its_needs(tmp_path: Path) -> None:
     parts = read_plan(plan_of(tmp_path))
     assert [part.name for part in chosen_parts(parts, ["sample"])] == ["games", "sample"]
     with pytest.raises(UsageError, match="expected a part among games, table, sample, got 'colour'"):
         chosen_parts(parts, ["colour"])
 
 
-def test_a_damaged_record_of_finished_parts(tmp_path: Path) -> None:
+def test_damaged_record_is_refused(tmp_path: Path) -> None:
     warehouse = bgdata.open_warehouse(tmp_path)
     parts = read_plan(plan_of(tmp_path))
     assert finished_parts(warehouse, parts) == {}
@@ -137,7 +137,7 @@ def test_a_damaged_record_of_finished_parts(tmp_path: Path) -> None:
     assert finished_parts(warehouse, parts) == {}
 
 
-def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run")
     assert result.exit_code == 1
     assert result.stdout.splitlines()[1].split()[:3] == ["contact-160", "76", "network/contact-160"]

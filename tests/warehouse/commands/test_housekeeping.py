@@ -1,4 +1,4 @@
-"""`bgdata use`, `rm` and `gc`, and that every command answers from the version that was asked for last."""
+"""Tests of `bgdata use`, `rm` and `gc`, and of the current version in other commands."""
 
 from __future__ import annotations
 
@@ -30,37 +30,36 @@ TINY = [
 START = "4HPwATDgc/ABMA"
 
 
-def trained(root: Path, seed: int) -> Table:
-    """The network of a seed, through the command line."""
+def train_network(root: Path, seed: int) -> Table:
+    """Train a network with a seed by the command line."""
     shown = succeeds(root, *TINY, "--seed", str(seed))
     return Table(Path(shown.splitlines()[0]))
 
 
-def evaluated(root: Path, *arguments: str) -> str:
-    """Which version answers."""
+def evaluating_version(root: Path, *arguments: str) -> str:
+    """The version that evaluates."""
     return json.loads(succeeds(root, "eval", START, "--format", "json", *arguments))[0]["accuracy"]
 
 
 @pytest.fixture
 def two_networks(memory_path: Path) -> tuple[Warehouse, Table, Table]:
-    """A warehouse with two versions of network/small; the second was trained last."""
-    return bgdata.open_warehouse(memory_path), trained(memory_path, 1), trained(memory_path, 2)
+    """A warehouse with two versions of network/small; the second was train_network last."""
+    return bgdata.open_warehouse(memory_path), train_network(memory_path, 1), train_network(memory_path, 2)
 
 
-def test_the_version_that_was_asked_for_last_answers(two_networks: tuple[Warehouse, Table, Table]) -> None:
-    """Trained by seeds 1, 2, 1: the third command found it built, and the second one went on playing. `use` chooses
-    then, but no damaged one."""
+def test_last_built_version_is_current(two_networks: tuple[Warehouse, Table, Table]) -> None:
+    """Even if a build only finds it, as for seeds 1, 2, 1. `use` chooses another one, unless it is damaged."""
     warehouse, first, second = two_networks
     assert first.folder != second.folder
-    assert second.name in evaluated(warehouse.root, "--network", "small")
-    assert trained(warehouse.root, 1).folder == first.folder
-    assert first.name in evaluated(warehouse.root, "--network", "small")
-    assert second.name in evaluated(warehouse.root, "--network", f"small/{second.folder.name}")
+    assert second.name in evaluating_version(warehouse.root, "--network", "small")
+    assert train_network(warehouse.root, 1).folder == first.folder
+    assert first.name in evaluating_version(warehouse.root, "--network", "small")
+    assert second.name in evaluating_version(warehouse.root, "--network", f"small/{second.folder.name}")
     warehouse.use(second)
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current now\n"
-    assert not is_stale(warehouse), "other clients open the catalog as it is"
+    assert not is_stale(warehouse), "other clients open the catalog unchanged"
     assert succeeds(warehouse.root, "use", first.name) == f"{first.name} is current already\n"
-    assert first.name in evaluated(warehouse.root, "--network", "small")
+    assert first.name in evaluating_version(warehouse.root, "--network", "small")
     marks = re.findall(r"^  (.) small +(r1-\w+)", succeeds(warehouse.root, "list"), re.MULTILINE)
     assert sorted(marks) == sorted([("*", first.folder.name), (" ", second.folder.name)])
     sql = "select version from versions where dataset = 'network' and is_current"
@@ -90,11 +89,11 @@ def test_invalid_versions_are_refused(warehouse: Warehouse, command: str) -> Non
     assert error_of(run(warehouse.root, command, "a/b/c\x1b[2J"), 2).isprintable()
 
 
-def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:
+def test_rm_deletes_a_version_without_dependents(two_networks: tuple[Warehouse, Table, Table]) -> None:
     warehouse, first, second = two_networks
     shown = succeeds(warehouse.root, "rm", second.name)
     assert shown == f"deleted {second.name}\n{first.name} is current now\n"
-    assert first.name in evaluated(warehouse.root, "--network", "small")
+    assert first.name in evaluating_version(warehouse.root, "--network", "small")
     inputs = first.manifest.inputs["two_sided"].partition("@")[0]
     needed = warehouse.open_reference(inputs)
     error = error_of(run(warehouse.root, "rm", needed.name), 1)
@@ -104,18 +103,18 @@ def test_rm(two_networks: tuple[Warehouse, Table, Table]) -> None:
     assert succeeds(warehouse.root, "rm", needed.name) == f"deleted {needed.name}\n"
 
 
-def test_gc(two_networks: tuple[Warehouse, Table, Table]) -> None:
+def test_gc_deletes_versions_that_nothing_needs(two_networks: tuple[Warehouse, Table, Table]) -> None:
     warehouse, first, second = two_networks
     shown = succeeds(warehouse.root, "gc", "--dry-run")
     assert re.fullmatch(rf" *[\d.]+ kB  {first.name}: nothing needs it\n[\d.]+ kB would be freed\n", shown)
     assert first.folder.exists()
     assert succeeds(warehouse.root, "gc").endswith(" freed\n")
     assert not first.folder.exists()
-    assert second.name in evaluated(warehouse.root, "--network", "small")
+    assert second.name in evaluating_version(warehouse.root, "--network", "small")
     assert succeeds(warehouse.root, "gc") == "nothing to delete\n"
 
 
-def test_gc_of_damaged_versions(warehouse: Warehouse) -> None:
+def test_gc_keeps_damaged_versions_by_default(warehouse: Warehouse) -> None:
     table = warehouse.open("bearoff_gammon", "3x15")
     own(table.parquet).write_bytes(b"junk")
     assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0", "--repair").exit_code == 0
@@ -126,8 +125,8 @@ def test_gc_of_damaged_versions(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.usefixtures("small_defaults")
-def test_the_lock_follows_the_pointer(warehouse: Warehouse) -> None:
-    """It would state digests that views do not show; and `diff` says which version to use."""
+def test_lock_needs_the_default_version_to_be_current(warehouse: Warehouse) -> None:
+    """Otherwise it would have digests that views do not show."""
     succeeds(warehouse.root, "lock")
     table = warehouse.open("bearoff_gammon", "3x15")
     assert "DIFFERS" not in run(warehouse.root, "diff").stdout
@@ -152,7 +151,7 @@ def test_rm_asks_first(
     assert (f"delete {table.name}, " in result.stderr) == (not options)
 
 
-def test_gc_prints_names_that_cannot_command_a_terminal(memory_path: Path) -> None:
+def test_gc_removes_control_characters_from_names(memory_path: Path) -> None:
     (memory_path / ".staging").mkdir()
     (memory_path / ".staging" / "x\x1b[2Jy").write_text("")
     shown = succeeds(memory_path, "gc", "--dry-run")

@@ -1,4 +1,4 @@
-"""`bgdata explain`: every kind, table, view and macro has an answer, and what is near a misspelt name."""
+"""Tests of `bgdata explain`: kinds, tables, views, macros and similar names; and of `bgdata list`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_macro_is_explained(small_root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["cube_decisions", "take_point", "games", "versions", "bearoff_two_sided_3x3"])
-def test_in_words_and_as_data(small_root: Path, name: str) -> None:
+def test_text_and_data_agree(small_root: Path, name: str) -> None:
     shown = succeeds(small_root, "explain", name)
     rows = json.loads(succeeds(small_root, "explain", name, "--format", "json"))
     assert shown.startswith(f"{name} (")
@@ -65,7 +65,7 @@ def test_in_words_and_as_data(small_root: Path, name: str) -> None:
         assert f"  {row['name']} " in shown or f"  {row['name']}\n" in shown
 
 
-def test_origins_of_views(small_root: Path) -> None:
+def test_views_have_their_origins(small_root: Path) -> None:
     shown = succeeds(small_root, "explain", "games")
     for kind in bgdata.all_kinds().values():
         is_games = "games" in {shape.name for shape in kind.tables}
@@ -73,7 +73,7 @@ def test_origins_of_views(small_root: Path) -> None:
     assert succeeds(small_root, "explain", "cube_decisions").endswith("made from cube_life, bearoff_positions\n")
 
 
-def test_without_a_warehouse(tmp_path: Path) -> None:
+def test_explain_works_without_a_warehouse(tmp_path: Path) -> None:
     assert "made from cube_life" in succeeds(tmp_path / "none", "explain", "cube_decisions")
     assert "epc(mean_rolls)" in succeeds(tmp_path / "none", "explain", "epc")
     assert not (tmp_path / "none").exists()
@@ -96,7 +96,7 @@ def test_similar_names_are_suggested(small_root: Path, name: str, near: str) -> 
     assert len(said) < 400
 
 
-def test_names_that_complete_are_explained(small_root: Path) -> None:
+def test_completed_names_are_explained(small_root: Path) -> None:
     warehouse = bgdata.open_warehouse(small_root)
     with open_catalog(warehouse) as connection:
         for name in explained_names(warehouse):
@@ -104,7 +104,7 @@ def test_names_that_complete_are_explained(small_root: Path) -> None:
             assert found or name in warehouse.kinds, unknown(connection, warehouse, name)
 
 
-def test_a_kind_a_variant_or_a_version_is_listed_alone(small_root: Path) -> None:
+def test_list_of_a_kind_variant_or_version(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open("bearoff_gammon", "3x15")
     assert "bearoff_one_sided" not in succeeds(small_root, "list", "bearoff_gammon")
     assert succeeds(small_root, "list", "bearoff_gammon").count(" rows ") == 2

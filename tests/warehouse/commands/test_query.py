@@ -1,4 +1,4 @@
-"""`bgdata query` and `bgdata catalog`."""
+"""Tests of `bgdata query` and `bgdata catalog`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_query_as_a_table_csv_and_json(small_root: Path) -> None:
 @each("form", ["csv", "json", "parquet"])
 @each("is_named", [False, True])
 def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: bool) -> None:
-    """In the format that is asked for, or that the name of the file ends with."""
+    """In the given format, or by the ending of the file's name."""
     path = tmp_path / f"it's.{form}"
     path.write_text("before")
     assert succeeds(small_root, "query", QUERY, *(("--format", form) if is_named else ()), "-o", path) == ""
@@ -53,7 +53,7 @@ def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: 
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
-def test_the_format_of_a_file_of_another_name(small_root: Path, tmp_path: Path) -> None:
+def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
     for name in ("rows.json.gz", "rows.csv.zst"):
         result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
         said = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
@@ -69,8 +69,8 @@ def test_the_format_of_a_file_of_another_name(small_root: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
-def test_a_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Path, form: str) -> None:
-    """In a process that can be given up: DuckDB itself hangs now and then in such a COPY to CSV or JSON."""
+def test_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Path, form: str) -> None:
+    """Runs in a separate process, as DuckDB sometimes hangs in such a COPY."""
     path = tmp_path / "x"
     path.write_text("before")
     sql = "select case when range = 9000 then error('late') else range end from range(10000)"
@@ -81,13 +81,13 @@ def test_a_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: 
 
 
 @each("sql", ["", "describe versions", "show tables", "explain select 1", "with x as (select 1) from x"])
-def test_statements_that_read_are_queries(small_root: Path, sql: str) -> None:
+def test_read_only_statements_are_queries(small_root: Path, sql: str) -> None:
     for form in ("table", "csv"):
         assert bool(succeeds(small_root, "query", sql, "--format", form)) == bool(sql)
 
 
 def test_query_of_gnubg_files(small_root: Path, tmp_path: Path) -> None:
-    """A file is a view of its name, which no table and no other file may have."""
+    """A file becomes a view of its name, which must be unique."""
     names = ["bearoff_two_sided.bd", "Bearoff-Two-Sided-3x3.bd", "versions.bd", "manifests.bd"]
     for name in (*names, "My-File.bd", "ts0.bd", "TS0.bd"):
         (tmp_path / name).write_bytes(two_sided_bytes(4))
@@ -101,7 +101,7 @@ def test_query_of_gnubg_files(small_root: Path, tmp_path: Path) -> None:
     assert f"got {tmp_path / 'TS0.bd'}, a second ts0; try: " in error_of(result, 2)
 
 
-def test_query_of_a_file_and_of_standard_input(small_root: Path, tmp_path: Path) -> None:
+def test_query_is_read_from_file_or_standard_input(small_root: Path, tmp_path: Path) -> None:
     path = tmp_path / "q.sql"
     path.write_text("-- a comment\nselect 1 as one;\n")
     assert succeeds(small_root, "query", "--file", path, "--format", "csv") == "one\n1\n"
@@ -116,13 +116,13 @@ def test_query_of_a_file_and_of_standard_input(small_root: Path, tmp_path: Path)
     assert "no such file" in error_of(run(small_root, "query", "--file", tmp_path / "none"), 1)
 
 
-def test_nothing_is_cut_without_a_terminal(small_root: Path) -> None:
+def test_output_is_not_cut_without_a_terminal(small_root: Path) -> None:
     shown = succeeds(small_root, "query", "select range as number, repeat('x', 500) as text from range(100)")
     assert all(f" {number} " in shown for number in range(100))
     assert shown.count("x" * 500) == 100
 
 
-def test_json_is_strict(small_root: Path) -> None:
+def test_json_has_null_for_nan(small_root: Path) -> None:
     sql = (
         "select 'nan'::double as a, '-inf'::float as b, [1.5, 'nan'::double] as c, {'d': 'inf'::double, 'e': "
         "[{'f': 'nan'::float}]} as g, map {'h': 'nan'::double} as i, array_value('nan'::float, 1::float) as j, "
@@ -135,7 +135,7 @@ def test_json_is_strict(small_root: Path) -> None:
     ]  # fmt: skip
 
 
-def test_queries_stay_in_their_tables(small_root: Path, tmp_path: Path) -> None:
+def test_queries_cannot_use_other_files(small_root: Path, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a\n1\n")
     for sql in (f"from '{tmp_path / 'x.csv'}'", f"from read_text('{tmp_path / 'x.csv'}')"):
         assert error_of(run(small_root, "query", sql), 1).endswith("try: --allow-files")
@@ -156,7 +156,7 @@ def test_queries_beyond_limits_are_stopped(small_root: Path) -> None:
 
 
 def test_devices_and_pipes_are_not_replaced(small_root: Path, tmp_path: Path) -> None:
-    """A new file would take its place; where a link leads, it does."""
+    """Links are followed."""
     os.mkfifo(tmp_path / "pipe")
     message = error_of(run(small_root, "query", "select 1", "-o", tmp_path / "pipe"), 2)
     assert "expected a file, got a device or pipe" in message
@@ -166,8 +166,8 @@ def test_devices_and_pipes_are_not_replaced(small_root: Path, tmp_path: Path) ->
     assert (tmp_path / "link").is_symlink()
 
 
-def test_reading_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a folder without a warehouse, and in the one where it is run."""
+def test_queries_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in a folder without a warehouse nor in the current folder."""
     place = tmp_path / "empty"
     place.mkdir()
     monkeypatch.chdir(place)
@@ -179,7 +179,7 @@ def test_reading_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Monke
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
 
 
-def test_readers_may_stop_reading(small_root: Path) -> None:
+def test_closed_output_pipe_ends_the_query(small_root: Path) -> None:
     command = processes.bgdata_command(
         "--warehouse", small_root, "query", "select range, 'x' from range(1000000)", "--format", "csv"
     )
@@ -191,7 +191,7 @@ def test_readers_may_stop_reading(small_root: Path) -> None:
         assert process.stderr.read() == b""
 
 
-def test_catalog(warehouse: Warehouse) -> None:
+def test_catalog_is_written(warehouse: Warehouse) -> None:
     warehouse.catalog.unlink()
     assert succeeds(warehouse.root, "catalog") == f"wrote {warehouse.catalog}\n"
     with duckdb.connect(str(warehouse.catalog), read_only=True) as connection:
@@ -200,8 +200,7 @@ def test_catalog(warehouse: Warehouse) -> None:
 
 @each("options", [(), ("--allow-files",)])
 @each("form", ["json", "csv"])
-def test_columns_of_one_name(small_root: Path, options: tuple[str, ...], form: str) -> None:
-    """Each has its own values."""
+def test_columns_with_equal_names_keep_their_values(small_root: Path, options: tuple[str, ...], form: str) -> None:
     sql = "select * from (values (1, 'nan'::double)) t(x, y) join (values (2, 3::double)) u(x, y) on true"
     shown = succeeds(small_root, "query", sql, "--format", form, *options)
     if form == "json":
@@ -210,8 +209,8 @@ def test_columns_of_one_name(small_root: Path, options: tuple[str, ...], form: s
         assert shown.splitlines()[1:] == ["1,nan,2,3.0"]
 
 
-def test_letters_beyond_ascii(small_root: Path) -> None:
-    """A query that ended in one of them ended in a traceback, and what follows a semicolon was cut by letters."""
+def test_non_ascii_letters_in_queries(small_root: Path) -> None:
+    """At the end of a query, and after a semicolon."""
     texts = ("select 'ő' as a", "select 'Müller; ő' as a;", "select 'x' as \"ő\"; -- ő;;")
     for sql in (*texts, " -- ő\nselect 'é' as a; ; "):
         (row,) = json.loads(succeeds(small_root, "query", sql, "--format", "json"))
@@ -220,7 +219,7 @@ def test_letters_beyond_ascii(small_root: Path) -> None:
 
 @pytest.fixture
 def one_table(memory_path: Path) -> Path:
-    """A warehouse with a version of one kind alone."""
+    """A warehouse with a version of only one kind."""
     bgdata.open_warehouse(memory_path).build("bearoff_gammon", RaceParameters(1))
     return memory_path
 
@@ -244,13 +243,13 @@ def one_table(memory_path: Path) -> Path:
         "no table": ("select 1", ""),
     },
 )
-def test_the_command_that_fills_an_empty_table_is_named(one_table: Path, sql: str, note: str) -> None:
+def test_empty_table_names_the_command_that_fills_it(one_table: Path, sql: str, note: str) -> None:
     result = run(one_table, "query", sql, "--format", "json")
     assert result.exit_code == 0
     assert note in result.stderr if note else not result.stderr, result.stderr
 
 
-def test_every_kind_is_filled_by_a_command() -> None:
+def test_every_kind_has_a_command_that_fills_it() -> None:
     for kind in bgdata.all_kinds().values():
         name, *rest = filling(kind).split()
         assert name in main.commands or name in main.entries, name

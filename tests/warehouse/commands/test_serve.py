@@ -1,4 +1,4 @@
-"""`bgdata serve`: a server in a process of its own."""
+"""Tests of `bgdata serve` in a separate process."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_invalid_addresses_are_refused(small_root: Path, tmp_path: Path) -> None
     assert not (tmp_path / "pages").exists()
 
 
-def test_answers_go_out_at_once() -> None:
-    """The second part of an answer does not wait until the client has acknowledged the first."""
+def test_answers_are_sent_without_delay() -> None:
+    """The body does not wait for the acknowledgement of the head."""
     with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
         accepted, _ = listener.accept()
         with accepted:
@@ -44,8 +44,8 @@ def test_answers_go_out_at_once() -> None:
 
 
 @pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("0.0.0.0", True)])
-def test_a_server(small_root: Path, host: str, warns: bool) -> None:
-    """It says where it is, warns where others can reach it, answers, and ends when interrupted."""
+def test_server_answers_and_stops(small_root: Path, host: str, warns: bool) -> None:
+    """It prints its address, warns if others can reach it, answers, and ends when interrupted."""
     command = [sys.executable, "-m", "bgdata", "serve", "--host", host, "--port", "0", "--warehouse", str(small_root)]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}

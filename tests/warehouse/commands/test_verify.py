@@ -1,4 +1,4 @@
-"""`bgdata verify`, `lock` and `rebuild`."""
+"""Tests of `bgdata verify`, `lock` and `rebuild`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.store.test_current import Seeded, open_toys
 pytestmark = pytest.mark.catalog
 
 
-def test_verify(warehouse: Warehouse) -> None:
+def test_verify_checks_every_version(warehouse: Warehouse) -> None:
     result = run(warehouse.root, "verify", "--sample", "20", "--seed", "3")
     assert result.exit_code == 0
     count = len(list(warehouse.versions()))
@@ -45,9 +45,8 @@ def test_verify(warehouse: Warehouse) -> None:
     assert len(re.findall(r"ok     bearoff_gammon/\S+: all [0-9,]+ rows", result.stderr)) == 2
 
 
-def test_verify_tells_who_made_a_version(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By this code; by another one and computed again here; or only hashes are known. Anyone can compute the digest of
-    the sources that the manifest names."""
+def test_verify_reports_the_code_that_made_a_version(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By this code, by other code and recomputed here, or only hashes were checked."""
     powers = open_toys(memory_path / "warehouse")
     table = powers.build("powers", Seeded(10, 0))
     sources = table.manifest.software["sources"]
@@ -82,7 +81,7 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
     imported = sum(kind.takes_files for kind in warehouse.kinds.values())
     names = {table.name for table in tables.values()}
     inputs = [{each.name for each in warehouse.made_from(table).values()} for table in warehouse.versions()]
-    skipped = imported + sum(bool(names & each) for each in inputs)  # what is made from these is not computed again
+    skipped = imported + sum(bool(names & each) for each in inputs)  # versions made from these are not recomputed
     summary = f"{count} versions: {8 * count - skipped - 2 * 6 + 1} checks passed, {skipped} skipped, 2 failed"
     assert result.stdout.splitlines() == [summary, f"made by this code: {count - 2}"], result.stderr
     for table, name in damaged.items():
@@ -96,8 +95,8 @@ def test_verify_names_the_damage_and_repairs_it(warehouse: Warehouse) -> None:
     assert [table.manifest.digest for table in warehouse.versions()] == digests
 
 
-def test_imported_versions_are_not_repaired_without_their_files(warehouse: Warehouse) -> None:
-    """They stay where they are; whatever can be built is repaired first."""
+def test_imported_versions_cannot_be_repaired(warehouse: Warehouse) -> None:
+    """They stay unchanged; other versions are repaired first."""
     damaged = [
         warehouse.open("positions", warehouse.variants("positions")[0]),
         warehouse.open("bearoff_gammon", "3x15"),
@@ -112,7 +111,7 @@ def test_imported_versions_are_not_repaired_without_their_files(warehouse: Wareh
 
 
 @pytest.mark.parametrize("is_pointed_at", [True, False])
-def test_repair_keeps_what_is_current(memory_path: Path, is_pointed_at: bool) -> None:
+def test_repair_keeps_the_current_version(memory_path: Path, is_pointed_at: bool) -> None:
     powers = open_toys(memory_path / "warehouse")
     older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     if not is_pointed_at:
@@ -125,8 +124,8 @@ def test_repair_keeps_what_is_current(memory_path: Path, is_pointed_at: bool) ->
         assert powers.open("powers", "10").name == newer.name
 
 
-def test_a_repair_that_leaves_something_wrong(memory_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A version that the lock says another digest of is built again, and is as wrong as before."""
+def test_failures_after_a_repair_are_reported(memory_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A version that differs from the lock still differs after the repair."""
     powers = open_toys(memory_path / "warehouse")
     table = powers.build("powers", Seeded(10, 1))
     save_lock(powers.lock, [dataclasses.replace(table.manifest, digest="0" * 64)])
@@ -134,7 +133,7 @@ def test_a_repair_that_leaves_something_wrong(memory_path: Path, capsys: pytest.
     assert f"FAILED {table.name}: lock: " in capsys.readouterr().err.partition("repaired")[2]
 
 
-def test_a_repair_of_one_kind_asks_for_no_other(memory_path: Path) -> None:
+def test_repair_of_one_kind_checks_only_that_kind(memory_path: Path) -> None:
     powers = open_toys(memory_path / "warehouse")
     table, other = powers.build("powers", Seeded(10, 1)), powers.build("powers", Seeded(11, 1))
     own(table.parquet).write_bytes(b"junk")
@@ -143,8 +142,8 @@ def test_a_repair_of_one_kind_asks_for_no_other(memory_path: Path) -> None:
     assert verify_warehouse(powers, "powers", 0, 0, repair=True)
 
 
-def test_repair_of_a_version_while_the_current_one_is_gone(memory_path: Path) -> None:
-    """The repaired one is current then: there is nothing to keep."""
+def test_repaired_version_replaces_a_missing_current_one(memory_path: Path) -> None:
+    """The repaired version becomes current."""
     powers = open_toys(memory_path / "warehouse")
     older, newer = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     newer.folder.rename(memory_path / "gone")
@@ -181,7 +180,7 @@ def test_lock_diff_and_rebuild(warehouse: Warehouse) -> None:
 
 @pytest.mark.usefixtures("one_more")
 def test_variants_outside_a_default_build_may_be_missing(memory_path: Path) -> None:
-    """Only the lock needs it; who compares, verifies or builds again says that it is not there."""
+    """Only `lock` needs them; other commands report that they are missing."""
     missing = "not built: bearoff_gammon/2x15; try: bgdata build --all"
     succeeds(memory_path, "build")
     assert error_of(run(memory_path, "lock"), 1) == (
@@ -206,7 +205,7 @@ def test_variants_outside_a_default_build_may_be_missing(memory_path: Path) -> N
 
 
 @pytest.mark.usefixtures("small_defaults")
-def test_rebuild_in_place_says_for_programs_what_it_did(warehouse: Warehouse) -> None:
+def test_rebuild_in_place_prints_rows(warehouse: Warehouse) -> None:
     table = warehouse.open("bearoff_gammon", "3x15")
     before = table.manifest
     (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon", "--format", "json"))
@@ -247,7 +246,7 @@ def test_published_versions_are_computed_only_with_all(
     assert " 0 failed" in succeeds(warehouse.root, "verify", "network", "--sample", "1")
 
 
-def test_rebuild_of_a_lock_from_elsewhere(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rebuild_of_unknown_variants_is_refused(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         for kind in COMPUTED:
             patch.setattr(type(kind), "defaults", (kind.smallest,))
@@ -256,7 +255,7 @@ def test_rebuild_of_a_lock_from_elsewhere(warehouse: Warehouse, monkeypatch: pyt
     assert message == "expected a default variant of bearoff_gammon: 6x15, 10x15, got 3x15"
 
 
-def test_a_variant_and_a_version_are_verified_alone(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_verify_of_a_variant_or_version(warehouse: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "expected at least one version in" in error_of(run(tmp_path / "empty", "verify"), 1)
     table = warehouse.open("bearoff_gammon", "3x15")
@@ -269,8 +268,8 @@ def test_a_variant_and_a_version_are_verified_alone(warehouse: Warehouse, tmp_pa
     assert run(warehouse.root, "verify", "bearoff_gammon", "--sample", "0").exit_code == 1
 
 
-def test_a_variant_is_built_again_alone(warehouse: Warehouse) -> None:
-    """Of the parameters that it is there with, where it is no default."""
+def test_rebuild_of_one_variant(warehouse: Warehouse) -> None:
+    """With its own parameters if it is not a default."""
     created = {table.name: table.manifest.created for table in warehouse.versions("bearoff_gammon")}
     (row,) = json.loads(succeeds(warehouse.root, "rebuild", "bearoff_gammon/3x15", "--format", "json"))
     assert (row["variant"], row["is_rebuilt"]) == ("3x15", True)
@@ -278,7 +277,7 @@ def test_a_variant_is_built_again_alone(warehouse: Warehouse) -> None:
     assert is_new == [True, False]
 
 
-def test_one_variant_is_compared_with_the_lock(warehouse: Warehouse) -> None:
+def test_diff_of_one_variant_with_the_lock(warehouse: Warehouse) -> None:
     manifests = [table.manifest for table in warehouse.versions("bearoff_gammon")]
     save_lock(warehouse.lock, [manifests[0], dataclasses.replace(manifests[1], digest="0" * 64)])
     assert succeeds(warehouse.root, "diff", "bearoff_gammon/3x15").endswith(", same\n")

@@ -1,11 +1,10 @@
-"""A two-sided table as Parquet in parts, by the checkers of the player on roll: Hive's layout, which readers know.
+"""Writes a two-sided table as Parquet parts, one Hive partition per number of checkers of the player on roll.
 
     DIR/on_roll_checkers=7/part-0.parquet
 
-A part has some players on roll against everybody, in the columns of `table.parquet`. Layouts are numbered by their
-checkers first, so the parts of a folder are a range of indexes. Each part is written aside and renamed, and says of
-which version it is; its SHA-256 lies beside it in a hidden file, so that a run that was stopped goes on after what is
-whole, and names what was damaged since.
+A part has some players on roll against all opponents, with the columns of `table.parquet`. Layouts are numbered by
+their checkers first, so a partition is a range of indexes. Each part is written aside and renamed, and names its
+version. A hidden file next to it has its SHA-256, so a stopped run can resume and report damaged parts.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from bgdata.store.progress import Progress
 from bgdata.store.storage import hold_lock, make_folder, sha256_file, storage_errors, sync, write_file
 
 PARTITION = "on_roll_checkers"
-PART_ROWS = 100_000_000  # of one part at most
-ROW_BYTES = {2: 10, 4: 16.2}  # at most, by the bytes of a stored equity: four codes and their dictionaries, or floats
+PART_ROWS = 100_000_000  # most rows of a part
+ROW_BYTES = {2: 10, 4: 16.2}  # at most, by the bytes of an equity: four codes and their dictionaries, or floats
 
 
 class Part(NamedTuple):
-    """One file: its path within the folder, and the players on roll from `begin` to before `end`, by index."""
+    """One file: its path in the folder, and the indexes `begin` to before `end` of its players on roll."""
 
     path: Path
     begin: int
@@ -57,8 +56,8 @@ def parts_of(points: int, checkers: int) -> list[Part]:
 
 
 def write_parts(table: TwoSidedTable, folder: Path, progress: Progress) -> int:
-    """Write the parts that a folder lacks; returns how many. Raises UsageError for a folder with other Parquet files,
-    TooLargeError where the disk has no room for them, DigestMismatchError for a damaged row, and StorageError."""
+    """Writes the parts that are missing in a folder; returns their number. Raises UsageError for a folder with other
+    Parquet files, TooLargeError if the disk has no room, DigestMismatchError for a damaged row, and StorageError."""
     parts = parts_of(table.points, table.checkers)
     with hold_lock(folder / ".lock", lambda: progress.note(f"another process is writing into {folder}; waiting")):
         missing = missing_parts(table, parts, folder)
@@ -86,7 +85,7 @@ def rows_of(table: TwoSidedTable, parts: list[Part]) -> int:
 
 
 def missing_parts(table: TwoSidedTable, parts: list[Part], folder: Path) -> list[Part]:
-    """The parts that are not in the folder. Raises UsageError for a Parquet file there that is none of the table."""
+    """The parts that the folder lacks. Raises UsageError if it has a Parquet file that is not part of the table."""
     known = {folder / part.path: part for part in parts}
     with storage_errors("read", folder):
         there = sorted(folder.glob("**/[!.]*.parquet"))
@@ -100,8 +99,8 @@ def missing_parts(table: TwoSidedTable, parts: list[Part], folder: Path) -> list
 
 
 def is_part(table: TwoSidedTable, part: Part, path: Path) -> bool:
-    """Whether a file is this part of the version: by what it says of itself, and the number of its rows."""
-    if not path.is_file():  # a pipe would be waited for
+    """Whether a file is this part of the version, by its metadata, number of rows and seal."""
+    if not path.is_file():  # opening a pipe would block
         return False
     try:
         found = pq.read_metadata(path)
@@ -112,13 +111,13 @@ def is_part(table: TwoSidedTable, part: Part, path: Path) -> bool:
         return False
     seal = path.with_name(f".{path.name}.sha256")
     with storage_errors("read", seal):
-        if not os.path.lexists(seal):  # of a part that an older bgdata wrote
+        if not os.path.lexists(seal):  # parts of older versions of bgdata have no seal
             return True
         return seal.is_file() and seal.read_bytes() == sha256_file(path).encode()
 
 
 def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progress) -> None:
-    """Write one part aside, then rename it into place."""
+    """Writes one part aside, then renames it into place."""
     path = folder / part.path
     partial = path.with_name(f".{path.name}.partial")
     shape, manifest = DATASET.tables[0], table.table.manifest
@@ -136,15 +135,15 @@ def write_part(table: TwoSidedTable, part: Part, folder: Path, progress: Progres
 
 
 def checked_batches(table: TwoSidedTable, begin: int, end: int) -> Iterator[pa.RecordBatch]:
-    """The rows of the players on roll from `begin` to before `end`, one row group at a time, with the columns of
-    `table.parquet`. Raises DigestMismatchError for a row that is not as its hash says, where rows have any."""
+    """Yields the rows of the players on roll from `begin` to before `end`, one row group at a time, with the columns of
+    `table.parquet`. Raises DigestMismatchError if a row does not match its hash."""
     has_hashes = f"{ROW_HASHES}.npy" in {entry.name for entry in table.table.manifest.files}
     for rows, batch in equity_batches(table.stored, table.checkers, begin, end):
         first, last = int(rows[0]), int(rows[-1]) + 1
         wrong = has_hashes and damaged_rows(table.stored[first:last], table.table.array(ROW_HASHES)[first:last])
         if wrong:
             raise DigestMismatchError(
-                f"expected row {first + wrong[0]} of {table.table.name} as its hash says, found it damaged; "
+                f"expected row {first + wrong[0]} of {table.table.name} to match its hash, found it damaged; "
                 "try: bgdata verify bearoff_two_sided --repair"
             )
         yield batch

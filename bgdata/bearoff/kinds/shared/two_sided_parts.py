@@ -1,11 +1,11 @@
-"""A two-sided table on its way to disk: what is solved is kept in files, from which a killed build goes on.
+"""Files of a two-sided table while it is solved, from which a killed build resumes.
 
-In the folder of the job:
+They are in the folder of the job:
 
-    checkpoint-000000012/       values of a batch as solved, float32, and a seal; kept while later ones depend on them
-    checkpoint.layers/          for each group of columns and layer on roll what will be stored, until its rows are made
+    checkpoint-000000012/       values of a batch as solved (float32) and a seal; kept while later batches need them
+    checkpoint.layers/          values to store for each group of columns and layer on roll, until its rows are written
 
-Every block of a layer stands behind its SHA-256, so that what was damaged meanwhile is found before it becomes a row.
+Every block of a layer follows its SHA-256, so damage is found before a block becomes part of a row.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from bgdata.errors import CorruptFileError, DigestMismatchError, StorageError
 from bgdata.store.job import CHECKPOINT_ERRORS, Job, read_sealed, seal_record
 from bgdata.store.storage import is_want, remove_folder, storage_errors, write_file
 
-NEEDED = -(-two_sided.REACH // two_sided.BATCH)  # batches that the next one depends on
+NEEDED = -(-two_sided.REACH // two_sided.BATCH)  # batches that the next batch depends on
 STATE, VALUES = "state.json", "values"
-WAITING = 3  # calls whose values may wait to be written
+WAITING = 3  # most pending writes
 SEAL_BYTES = 32
 
 
 class Parts:
-    """Files of a table that is being solved. One thread writes them while others solve: have it do what the docstrings
-    below leave to it by `write`, and `close` at the end."""
+    """Files of a table that is being solved. One thread writes them while others solve: pass the methods marked "for
+    the writing thread" to `write`, and call `close` at the end."""
 
     def __init__(self, job: Job, scale: Scale, groups: Sequence[tuple[int, ...]]) -> None:
         self._job, self._scale, self._groups = job, scale, groups
@@ -49,19 +49,19 @@ class Parts:
         self._has_failed = False
 
     def close(self) -> None:
-        """Wait for what is being written now, and forget the rest."""
+        """Waits for the current write and drops pending ones."""
         self._pool.shutdown(cancel_futures=True)
         if self._file:
             self._file.close()
 
     def write(self, action: Callable[..., None], *arguments: Any) -> None:
-        """Have the writing thread do something after all that it was given before. Raises what went wrong before."""
+        """Queues an action for the writing thread. Raises errors of earlier actions."""
         while len(self._waiting) >= WAITING or (self._waiting and self._waiting[0].done()):
             self._waiting.popleft().result()
-        self._waiting.append(self._pool.submit(self._do, action, *arguments))
+        self._waiting.append(self._pool.submit(self._run, action, *arguments))
 
-    def _do(self, action: Callable[..., None], *arguments: Any) -> None:
-        if self._has_failed:  # a batch must not be sealed after rows that were not written
+    def _run(self, action: Callable[..., None], *arguments: Any) -> None:
+        if self._has_failed:  # do not seal a batch after a failed write
             return
         try:
             action(*arguments)
@@ -70,12 +70,12 @@ class Parts:
             raise
 
     def finish(self) -> None:
-        """Wait until all is written. Raises what went wrong."""
+        """Waits until everything is written. Raises errors of actions."""
         while self._waiting:
             self._waiting.popleft().result()
 
     def count_done(self) -> int:
-        """Batches, of all groups, that a killed build has solved and kept; 0 for none, or where they are damaged."""
+        """Number of batches, of all groups, that a killed build has kept; 0 without any, or if they are damaged."""
         for folder in sorted(self._job.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = read_sealed(folder / STATE)
@@ -85,13 +85,13 @@ class Parts:
                 if is_want(error):
                     with storage_errors("read", folder):
                         raise
-                self._job.progress.note(f"{error}; what was kept is damaged, and the build begins anew")
+                self._job.progress.note(f"{error}; the checkpoint is damaged, and the build starts over")
             break
         return 0
 
     def restore(self, window: Window, done: int, first: int) -> None:
-        """Fill the cells of a window from the batches `first` to `done`, as far as later ones depend on them; the
-        window's own first batch is number `first`. Raises CorruptFileError or DigestMismatchError."""
+        """Fills the cells of a window from batches `first` to `done` that later batches depend on. `first` is the
+        number of the window's first batch. Raises CorruptFileError or DigestMismatchError."""
         batches = window.batches()
         for n in range(max(first, done - NEEDED), done):
             folder = self._folder(n + 1)
@@ -102,14 +102,14 @@ class Parts:
                 for solved in two_sided.calls_of(window, batches[n - first]):
                     data = solved.values.data.cast("B")
                     if file.readinto(data) != len(data):
-                        raise CorruptFileError(f"expected more values in {path}, found its end")
+                        raise CorruptFileError(f"expected more values in {path}, found the end of the file")
                     found.update(data)
                     two_sided.restore(window, solved)
             if found.hexdigest() != expected:
                 raise DigestMismatchError(f"expected SHA-256 {expected[:16]}... of {path}, found another")
 
     def put(self, window: Window, group: int, solved: Solved) -> None:
-        """Keep what was solved, for later batches, and as it will be stored. For the writing thread."""
+        """Stores solved values twice: as solved, for later batches, and encoded, for rows. For the writing thread."""
         with storage_errors("write", self._partial):
             if self._file is None:
                 remove_folder(self._partial)
@@ -135,7 +135,7 @@ class Parts:
                     os.close(handle)
 
     def seal(self, done: int) -> None:
-        """All of batch number `done` is solved and written, the rows of its layers too. For the writing thread."""
+        """Marks batch number `done` as complete; its values and rows are written. For the writing thread."""
         with storage_errors("write a checkpoint to", self._partial):
             if self._file:
                 self._file.close()
@@ -147,7 +147,8 @@ class Parts:
             remove_folder(self._folder(done - NEEDED))
 
     def take(self, window: Window, group: int, layer: int) -> NDArray[Any]:
-        """The stored values of a layer. Raises DigestMismatchError for a changed file, CorruptFileError for none."""
+        """The encoded values of a layer. Raises DigestMismatchError for a changed file, CorruptFileError for a missing
+        one."""
         slots, columns = window.slots, len(self._groups[group])
         _, end = two_sided.block_place(slots, layer, slots.most_pips, columns)
         values = np.empty(end, self._scale.dtype)
@@ -164,12 +165,13 @@ class Parts:
         return values
 
     def rows(self, window: Window, layer: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """The rows of a layer of which all pairs are solved, as `two_sided.layer_rows`. Raises as `take` does."""
+        """The rows of a layer whose pairs are all solved, as `two_sided.layer_rows` yields them. Raises as `take`
+        does."""
         found = [(columns[0], self.take(window, group, layer)) for group, columns in enumerate(self._groups)]
         yield from two_sided.layer_rows(window, layer, found, self._scale)
 
     def drop(self, layers: range) -> None:
-        """Delete the values of layers whose rows are made, once their batch is sealed. For the writing thread."""
+        """Deletes the values of layers whose rows are written and whose batch is sealed. For the writing thread."""
         for layer in layers:
             for group in range(len(self._groups)):
                 self._layer(group, layer).unlink(missing_ok=True)
@@ -186,8 +188,8 @@ class Parts:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Inside, a kept file is read: raises CorruptFileError where it is not what was written, StorageError where it
-    cannot be read for now."""
+    """Context for reading a kept file. Raises CorruptFileError if it is not as written, StorageError if it cannot be
+    read now."""
     try:
         with storage_errors("read", path):
             yield
@@ -198,13 +200,13 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def clear_parts(job: Job) -> None:
-    """Delete all that a killed build left."""
+    """Deletes all that a killed build left."""
     for folder in job.folder.glob("checkpoint*"):
         remove_folder(folder)
 
 
 def _write_all(handle: int, data: memoryview, offset: int | None) -> None:
-    """Write all bytes to a file, at an offset or where it stands."""
+    """Writes all bytes to a file, at `offset` or at its current position."""
     while data:
         count = os.write(handle, data) if offset is None else os.pwrite(handle, data, offset)
         data = data[count:]

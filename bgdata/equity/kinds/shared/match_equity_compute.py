@@ -1,4 +1,4 @@
-"""Arrays and rows of match equity tables, whether they are built here or read from files."""
+"""Arrays and rows of match equity tables, both built and imported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXTS = ("mets", "titles", "descriptions", "forms", "formulas", "notices")
 
 
 @dataclass(frozen=True)
-class Described:
+class DescribedTable:
     """A table with its description; `met` is None for a table given by a formula."""
 
     name: str
@@ -32,8 +32,8 @@ class Described:
     notice: str = ""
 
 
-def arrays_of_tables(tables: Sequence[Described]) -> dict[str, Array]:
-    """TABLE_ARRAYS and CELL_ARRAYS of tables, which must come in order of their names."""
+def arrays_of_tables(tables: Sequence[DescribedTable]) -> dict[str, Array]:
+    """TABLE_ARRAYS and CELL_ARRAYS of tables, which must be sorted by name."""
     columns = [[getattr(table, name) for table in tables] for name in ("name", "title", "description", "form")]
     columns.append([json.dumps(table.formula, sort_keys=True) if table.formula else "" for table in tables])
     columns.append([table.notice for table in tables])

@@ -81,6 +81,6 @@ def check_count(games: int) -> None:
 
 
 def check_seed(seed: int) -> None:
-    """Raise InvalidParameterError for what cannot be the seed of dice."""
+    """Raise InvalidParameterError for a seed that dice cannot have."""
     if not 0 <= seed < 1 << 63:
         raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {seed}")

@@ -1,8 +1,9 @@
-"""Rows of games, turns and positions, from the arrays of any kind that has them; and the positions of a source."""
+"""Rows of games, turns and positions, from the arrays of any kind that has them, and the positions of a source."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,22 +25,24 @@ from bgdata.kinds.column_values import (
 from bgdata.selfplay.kinds.shared.games import ACTIONS, GAMES, TURNS
 from bgdata.selfplay.splits import SPLITS, splits_of_games, splits_of_hashes
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Computation, Computed
+from bgdata.store.dataset import Build, Computation, Computed
+from bgdata.store.handed import Settings
 from bgdata.store.job import Job
 from bgdata.store.parameters import Parameters
+from bgdata.store.shards import compute_shards, opened_once, ranges, work_of
 from bgdata.store.table import Table
 
 P = TypeVar("P", bound=Parameters)
 TEXTS = ("network", "engine")  # arrays with one text for all rows
-SAMPLED_AT_ONCE = 1 << 22  # rows
+SAMPLED_AT_ONCE = 1 << 20  # rows of a shard
 OWNERS = ("centered", "on_roll", "opponent")
-# null unless the kind says otherwise: records of others do not say them
+# null unless a kind fills them: other records lack them
 MAY_BE_UNKNOWN = {"seed", "luck_0", "hedged_points", "cubeless_equity", "luck"}
 
 
 def game_columns(first: int, records: Array, n_turns: Array, names: tuple[pa.Array, pa.Array]) -> dict[str, pa.Array]:
-    """The columns of `games` that all kinds store, from the number of the first row on, of records[games, 8] as in
-    GAME_ARRAYS, with the names of player 0 and of player 1."""
+    """The columns of `games` that all kinds store, from the number of the first row, records[games, 8] as in
+    GAME_ARRAYS, and the names of player 0 and player 1."""
     match, number, length, score_0, score_1, crawford, winner, points = records.T
     return {
         "game": np.arange(first, first + len(match), dtype=np.int32),
@@ -61,8 +64,8 @@ def game_columns(first: int, records: Array, n_turns: Array, names: tuple[pa.Arr
 def turn_columns(
     games: Array, turns: Array, records: Array, boards: Array, classes: Array, plays: pa.Array
 ) -> dict[str, pa.Array]:
-    """The columns of `turns` that all kinds store, of turns of games with records[turns, 7] as in TURN_ARRAYS, and
-    plays as texts."""
+    """The columns of `turns` that all kinds store, from turns of games, records[turns, 7] as in TURN_ARRAYS, and plays
+    as text."""
     player, action, on_roll, die1, die2, cube, owner = records.T
     return {
         "game": games.astype(np.int32),
@@ -89,13 +92,13 @@ def turn_places(first_turns: Array, rows: slice) -> tuple[Array, Array]:
 
 
 def slices(count: int, size: int) -> Iterator[slice]:
-    """All rows, `size` at a time; one empty slice of none."""
+    """Slices of all rows, `size` at a time; one empty slice if there are no rows."""
     for start in range(0, max(count, 1), size):
         yield slice(start, min(count, start + size))
 
 
 def save_games(job: Job, shards: Sequence[Mapping[str, Array]], names: Sequence[str]) -> Array:
-    """Save arrays of games and turns that shards hold, and `first_turns` from their `n_turns`; returns the latter."""
+    """Save arrays of games and turns from shards, and `first_turns` from their `n_turns`; returns the latter."""
     for name in names:
         job.save(name, np.concatenate([shard[name] for shard in shards]))
     n_turns = np.concatenate([np.zeros(1, np.int64), *(shard["n_turns"] for shard in shards)])
@@ -105,7 +108,7 @@ def save_games(job: Job, shards: Sequence[Mapping[str, Array]], names: Sequence[
 
 
 class Places(NamedTuple):
-    """Distinct positions, in the order of the source: the arrays of PLACE_ARRAYS and SPLITS_ARRAY."""
+    """Distinct positions in the order of the source: the arrays of PLACE_ARRAYS and SPLITS_ARRAY."""
 
     rows: Array
     games: Array
@@ -120,11 +123,10 @@ class Places(NamedTuple):
 
 
 def distinct_places(source: Table, part: range) -> Places:
-    """The distinct positions of some rows of a table, each where it is first; finished games too, which have nothing to
-    learn.
+    """The distinct positions of some rows of a table, each at its first row. Finished games are included; they teach
+    nothing.
 
-    Splits are those of the source where it has them, else by its games (of the seed that it names), else by the
-    position.
+    Splits are those of the source where it has them, else by its games and its seed, else by the position.
     """
 
     def array(name: str) -> Array | None:
@@ -151,8 +153,8 @@ def distinct_places(source: Table, part: range) -> Places:
 
 
 class RowsComputation(Computation[P]):
-    """How a kind is computed that has a row for each of its `boards`. Arrays that several such kinds have become the
-    same columns in all of them; a kind adds its own."""
+    """Base of kinds with a row for each of their `boards`. Arrays that several kinds have become the same columns in
+    all of them; a kind adds its own columns."""
 
     def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
         arrays = computed.arrays
@@ -165,12 +167,12 @@ class RowsComputation(Computation[P]):
             yield pa.record_batch(columns)
 
     def own_columns(self, _found: Mapping[str, Array], _computed: Computed[P]) -> dict[str, Any]:
-        """Columns that this kind alone has, from some rows of its arrays."""
+        """Columns of this kind alone, from some rows of its arrays."""
         return {}
 
 
 def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
-    """Columns of these rows of a version, from those of their arrays that several kinds have."""
+    """Columns of these rows from the arrays that several kinds have."""
     columns: dict[str, Any] = {
         "row": arrays.get("rows", np.arange(rows.start, rows.stop, dtype=np.int32)),
         **position_columns(arrays["boards"]),
@@ -187,43 +189,70 @@ def shared_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, Any]:
 
 
 def counts_of(codes: Array, names: Sequence[str]) -> dict[str, float]:
-    """How many rows have each of these names, for the statistics of a version; `codes` are places in `names`."""
+    """The number of rows of each name, for statistics; `codes` are places in `names`."""
     counts = np.bincount(codes, minlength=len(names))
     return {name: float(count) for name, count in zip(names, counts, strict=True)}
 
 
 def file_classes(classes: Array) -> Array:
-    """Classes as files of positions name them, as their numbers: all bearoffs are races."""
+    """The classes of positions in files, as numbers: all bearoffs are races."""
     table = np.zeros(max(PositionClass) + 1, np.uint8)
     for entry in PositionClass:
         table[entry] = entry.file_class
     return table[classes]
 
 
-def sample_rows(boards: Array, classes: Array, most: int) -> Array:
-    """int64[n]: ascending rows of int8[rows, 26] boards, each the first of its position, at most `most` of each class.
+def sample_rows(build: Build[Any], most: int) -> Array:
+    """int64[n]: ascending rows of the turns of the games that a sample is made of, each the first of its position, at
+    most `most` of each class.
 
     If there are more, those with the lowest hashes are taken, so a larger corpus keeps the choice from a smaller one,
-    or finds lower hashes. Some rows are looked at at a time.
+    or finds lower hashes. A shard looks at some rows.
     """
-    lowest: dict[int, tuple[Array, Array]] = {}  # by class: hashes, ascending, and rows
-    for block in slices(len(boards), SAMPLED_AT_ONCE):
-        hashes, first = np.unique(board_hashes(np.asarray(boards[block])), return_index=True)
-        found = file_classes(np.asarray(classes[block])[first])
-        for number in np.unique(found).tolist():
-            is_of_class = found == number
-            other = hashes[is_of_class], block.start + first[is_of_class]
-            if number in lowest:
-                joined, rows = (np.concatenate(pair) for pair in zip(lowest[number], other, strict=True))
-                unique, places = np.unique(joined, return_index=True)  # of equal ones the earlier row
-                other = unique, rows[places]
-            lowest[number] = other[0][:most].copy(), other[1][:most].copy()
-    return np.sort(np.concatenate([np.zeros(0, np.int64), *(rows for _, rows in lowest.values())]))
+    games = {"games": build.inputs["games"]}
+    work = work_of(build, f"{__name__}:sample_shard", games, most=most)
+    parts = ranges(len(games["games"].array("turn_boards")), SAMPLED_AT_ONCE)
+    return lowest_of(compute_shards(build.job, "turns", work, parts), most)
+
+
+def sample_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
+    """`hashed_rows` of the turns begin to end - 1 of games: the lowest of each class."""
+    games = opened_once(open_games, settings)
+    boards, classes = (np.asarray(games.array(name)[begin:end]) for name in ("turn_boards", "turn_classes"))
+    return _lowest(hashed_rows(boards, classes, begin), int(settings["most"]))
+
+
+def open_games(settings: Settings) -> Table:
+    """The games of `sample_shard`."""
+    return Table(Path(str(settings["games"])))
+
+
+def hashed_rows(boards: Array, classes: Array, first: int) -> dict[str, Array]:
+    """Hashes uint64[n], rows int64[n] from the first one on, and classes of files uint8[n] of int8[n, 26] boards."""
+    return {
+        "hashes": board_hashes(boards), "rows": np.arange(first, first + len(boards)), "classes": file_classes(classes)
+    }  # fmt: skip
+
+
+def lowest_of(shards: Iterable[Mapping[str, Array]], most: int) -> Array:
+    """int64[n]: ascending rows of `hashed_rows`, those with the lowest hashes of each class; of equal positions the
+    first."""
+    found: Mapping[str, Array] = {}
+    for shard in shards:
+        found = _lowest({name: np.concatenate([found.get(name, shard[name][:0]), shard[name]]) for name in shard}, most)
+    return np.sort(found["rows"]) if found else np.zeros(0, np.int64)
+
+
+def _lowest(found: Mapping[str, Array], most: int) -> dict[str, Array]:
+    _, first = np.unique(found["hashes"], return_index=True)
+    classes = found["classes"][first]
+    kept = np.concatenate([first[:0], *(first[classes == number][:most] for number in np.unique(classes))])
+    return {name: values[kept] for name, values in found.items()}
 
 
 def board_hashes(boards: Array) -> Array:
-    """uint64[n]: hashes of int8[n, 26] boards that look random. Of a million positions two have the same with a chance
-    of 1 in 40 million; then one of them is not chosen."""
+    """uint64[n]: hashes of int8[n, 26] boards that look random. A million positions collide with a chance of 1 in 40
+    million; then one of the two is not sampled."""
     padded = np.zeros((len(boards), 32), np.int8)
     padded[:, : boards.shape[1]] = boards
     hashes = np.zeros(len(boards), np.uint64)

@@ -1,4 +1,4 @@
-"""What kinds of rollouts share: the network, the settings, and the source of the positions."""
+"""Shared by kinds of rollouts: the network, the settings, and the source of the positions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from bgdata.store.versions import Versions
 
 UNNAMED = VersionRef("positions", "unnamed")
-MOST_ROWS = 1 << 31  # that the column `row` can number
-# of labels, whose variants are not those of turns: a join of both by variant has no rows
+MOST_ROWS = 1 << 31  # limit of the column `row`
+# labels and turns have different variants, so a join of both by variant has no rows
 CORPUS = "its turns have the variant of the corpus, which the view lineage names"
 PLACE_COLUMNS = (
     Column("row", "INTEGER", "", "Row of the source, from 0: the first that has the position"),
@@ -47,9 +47,9 @@ SAMPLE = ", which holds turns of games; try: a position_sample of it, or --engin
 
 
 def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> Input:
-    """The version that is named, or else the variant: then `recipe` has the parameters of
-    a variant that is neither imported nor a default. Raises InvalidParameterError for one that has no positions; those
-    of the turns of games count unless `turns` is false."""
+    """The input for a source of positions: its version, or a variant, for which `recipe` has the parameters unless it
+    is imported or a default. Raises InvalidParameterError for a source without positions; turns of games count unless
+    `turns` is false."""
     kind = all_kinds().get(source.kind)
     arrays = [array.name for array in kind.arrays] if kind else []
     if kind is None or not has_positions(arrays, turns=turns):
@@ -59,15 +59,15 @@ def source_input(source: VersionRef, recipe: Given, *, turns: bool = True) -> In
 
 
 def check_splits(source: VersionRef) -> None:
-    """Raise InvalidParameterError for rollouts as a source of labels: they leave splits to the positions that they
-    label, and others would put positions of the same games into other splits."""
+    """Raise InvalidParameterError for rollouts as a source of labels: they have no splits, and splits by position would
+    separate positions of one game."""
     if source.kind == "rollout_labels":
         raise InvalidParameterError(f"expected the table whose positions {source} rolled out, got {source} itself")
 
 
 def variant_input(kind: Dataset[Any], variant: str, recipe: Given) -> tuple[str, Parameters]:
-    """(kind, parameters) of a variant: `recipe` has the parameters of one that is neither imported nor a
-    default. Raises InvalidParameterError."""
+    """(kind, parameters) of a variant; `recipe` has the parameters unless the variant is imported or a default. Raises
+    InvalidParameterError."""
     if recipe.values:
         try:
             parameters: Parameters = kind.parameters.from_manifest(to_json(recipe))
@@ -87,16 +87,16 @@ def variant_input(kind: Dataset[Any], variant: str, recipe: Given) -> tuple[str,
 
 
 def has_positions(arrays: list[str], *, turns: bool) -> bool:
-    """Whether a kind with these arrays has positions: one a row, or where `turns` count one a turn of games."""
+    """Whether a kind with these arrays has positions: one for each row, or with `turns` one for each turn of games."""
     return "boards" in arrays or (turns and {"turn_boards", "first_turns"} <= set(arrays))
 
 
-PART_POSITIONS = 4_000_000  # of labels: 0.5 GB of memory
+PART_POSITIONS = 4_000_000  # positions of a part of labels: 0.5 GB of memory
 
 
 def position_count(source: Table) -> int:
-    """How many positions a table has, one a row or one a turn of games. Raises TooLargeError for more than rows are
-    numbered."""
+    """The number of positions of a table: one for each row, or one for each turn of games. Raises TooLargeError for
+    more positions than rows can be numbered."""
     found = len(source.array("turn_boards" if source.has_array("turn_boards") else "boards"))
     if found >= MOST_ROWS:
         raise TooLargeError(f"expected a source of less than {MOST_ROWS:,} positions, got {found:,} in {source.name}")
@@ -104,11 +104,9 @@ def position_count(source: Table) -> int:
 
 
 def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
-    """The arguments of `source_input` for the version that `kind/variant/version` names, or the current one of
-    `kind/variant`: the variant and its recipe, or the version itself where a recipe would lead to another one.
-
-    Raises InvalidParameterError for a name that is not a table of positions, and MissingTableError.
-    """
+    """The arguments of `source_input` for `kind/variant/version` or the current version of `kind/variant`: the variant
+    and its recipe, or the version itself if the recipe now leads to another version. Raises MissingTableError, and
+    InvalidParameterError for a name that is not a table of positions."""
     name, _, rest = source.partition("/")
     if name not in warehouse.kinds or not re.fullmatch(rf"[a-z0-9-]+(/{VERSION.pattern})?", rest):
         raise InvalidParameterError(f"expected a table of positions, such as positions/NAME, got {source}")
@@ -119,8 +117,8 @@ def find_source(warehouse: Versions, source: str) -> tuple[VersionRef, Given]:
 
 
 def variant_recipe(warehouse: Versions, table: Table) -> Given:
-    """The recipe that `variant_input` needs besides the name of an existing variant. Raises MissingTableError for a
-    version whose own inputs are gone."""
+    """The recipe of an existing variant for `variant_input`. Raises MissingTableError for a version whose own inputs
+    are missing."""
     if not leads_to(warehouse, table):
         kind = table.manifest.dataset
         raise MissingTableError(
@@ -131,14 +129,14 @@ def variant_recipe(warehouse: Versions, table: Table) -> Given:
 
 
 def leads_to(warehouse: Versions, table: Table) -> bool:
-    """Whether the parameters of a version, with what is in the warehouse now, are those of this very version."""
+    """Whether the parameters of a version and the current inputs lead to this same version."""
     kind = warehouse.kind(table.manifest.dataset)
     found = warehouse.find(kind, kind.parameters.from_manifest(table.manifest.parameters))
     return found is not None and found.folder == table.folder
 
 
 def recipe_of(warehouse: Versions, table: Table) -> Given:
-    """The parameters of a version; empty if the name of its variant determines them all."""
+    """The parameters of a version; empty if its variant determines them."""
     kind = warehouse.kind(table.manifest.dataset)
     known = [kind.slug(each) for each in (*kind.defaults, kind.smallest)]
     if kind.takes_files or table.manifest.variant in known:
@@ -165,8 +163,8 @@ NETWORK_ARRAY = FlatArray(
 
 @dataclass(frozen=True)
 class NetworkChoice(Parameters):
-    """A network and its bearoff tables. `network` is one that comes with bgdata, or else `network_version` names its
-    version in the warehouse."""
+    """A network and its bearoff tables. `network` is part of bgdata, or `network_version` names its version in the
+    warehouse."""
 
     network: str = DEFAULT_NETWORK
     network_version: str = ""
@@ -174,13 +172,13 @@ class NetworkChoice(Parameters):
     table_checkers: int = 6
 
     def check_network(self) -> None:
-        """Raise InvalidParameterError for what cannot be the name of a network."""
+        """Raise InvalidParameterError for an invalid name of a network."""
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.network):
             raise InvalidParameterError(f"expected the name of a network, got {self.network!r}")
 
     def check_determined(self) -> None:
-        """Raise InvalidParameterError for a network that does not come with bgdata without its version: it may be
-        trained again."""
+        """Raise InvalidParameterError without the version of a network that is not part of bgdata: it may be trained
+        again."""
         comes_along = known_network(self.network) is not None or (SHIPPED / self.network).is_dir()
         if not (self.network_version or comes_along):
             raise InvalidParameterError(
@@ -189,11 +187,11 @@ class NetworkChoice(Parameters):
             )
 
     def usual_network(self, network: str) -> str:
-        """The network that plays unless another one is chosen, where `network` plays as `network`."""
+        """The default network, where `network` plays as `network`."""
         return network
 
     def network_inputs(self) -> dict[str, tuple[str, Parameters]]:
-        """The tables, and the network where it comes with bgdata, by role."""
+        """The tables, and the network if it is part of bgdata, by role."""
         found: dict[str, tuple[str, Parameters]] = {
             "two_sided": ("bearoff_two_sided", TwoSidedParameters(self.table_points, self.table_checkers)),
             **race_inputs(self.table_points),
@@ -208,8 +206,8 @@ class NetworkChoice(Parameters):
 class RollerParameters(NetworkChoice):
     """The network that plays both sides, and the settings of rollouts: see `selfplay.rollout`.
 
-    `until` is the wanted standard error in points; with `turns` 0 games are played to the end. `play_ply` is how far
-    both sides choose their plays ahead, 0 or 1.
+    `until` is the wanted standard error in points; with `turns` 0 games are played to the end. `play_ply` is the ply at
+    which both sides choose plays, 0 or 1.
     """
 
     later: ClassVar[tuple[str, ...]] = ("play_ply",)
@@ -224,7 +222,7 @@ class RollerParameters(NetworkChoice):
 
     @property
     def how_text(self) -> str:
-        """What names of variants add for plays that are chosen ahead."""
+        """The suffix of variants for plays chosen ahead."""
         return f"-{self.play_ply}ply" if self.play_ply else ""
 
     def how(self) -> RolloutSettings:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgdata.equity.match_equity import MatchEquity, met_names, met_of_arrays
-from bgdata.evaluation.bearoff import BearoffEvaluator
+from bgdata.evaluation.bearoff import BearoffEvaluator, open_bearoff
 from bgdata.evaluation.choices import Chooser
 from bgdata.evaluation.networks.player import MappedNetwork, NetworkPlayer, find_network
 from bgdata.evaluation.player import open_named_player
@@ -21,18 +21,35 @@ from bgdata.selfplay.rollout import Through, roll_out
 from bgdata.selfplay.series import CubefulRules
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Context
-from bgdata.store.job import Settings
+from bgdata.store.handed import Settings
 from bgdata.store.table import Table
+from bgdata.store.versions import Versions
 
 
 def folders_of(context: Context[NetworkChoice]) -> dict[str, str]:
-    """Where workers find the network and the tables, by role. Raises MissingTableError."""
-    tables = {**context.inputs, "network": network_table(context)}
-    return {role: str(table.folder.resolve()) for role, table in tables.items()}
+    """The folders of the network and the tables, by role. Raises MissingTableError."""
+    return {role: str(table.folder.resolve()) for role, table in played_tables(context).items()}
+
+
+def played_tables(context: Context[NetworkChoice]) -> dict[str, Table]:
+    """The network and the tables, by role. Raises MissingTableError."""
+    return {**context.inputs, "network": network_table(context)}
+
+
+def player_tables(name: str, warehouse: Versions, *, has_tables: bool = True) -> list[Table]:
+    """The versions that a player by name plays by: those that `open_named_player` opens."""
+    if name.partition("/")[0] != NETWORK:
+        return []
+    found = [find_network(name, warehouse)]
+    if has_tables and warehouse.root.is_dir():
+        bearoff = open_bearoff(warehouse)
+        tables = bearoff.two_sided, bearoff.one_sided, bearoff.gammon, bearoff.error
+        found += [table for table in tables if table is not None]
+    return found
 
 
 def open_played(settings: Settings) -> tuple[Chooser, CubefulRules]:
-    """The network and the rules, in a worker: settings have folders by role, `length` and `jacoby`."""
+    """The network and the rules in a worker: settings have folders by role, `length` and `jacoby`."""
     *_, chooser = open_seat("network", settings)
     met = first_met(Table(Path(str(settings[MET]))).arrays()) if MET in settings else None
     return chooser, CubefulRules(int(settings["length"]), bool(settings["jacoby"]), met)
@@ -48,7 +65,7 @@ def open_seat(name: str, folders: Mapping[str, object]) -> tuple[str, str, Choos
 
 
 def open_network(folders: Mapping[str, object]) -> MappedNetwork:
-    """The network and the bearoff tables in folders, by role, as a player. Raises CorruptFileError."""
+    """A player from the folders of a network and its bearoff tables by role. Raises CorruptFileError."""
     tables = {role: Table(Path(str(folders[role]))) for role in ("network", *TABLES) if role in folders}
     return MappedNetwork(tables.pop("network"), BearoffEvaluator(**tables))
 
@@ -59,8 +76,8 @@ def first_met(arrays: Mapping[str, Array]) -> MatchEquity:
 
 
 BEAROFF_ROLES = ("two_sided", "one_sided", "gammon")
-SAMPLE_ROWS = 3  # that `verify` rolls out again: each takes seconds
-ROLLED = {  # what rollouts fill: dtype, and how many values a row
+SAMPLE_ROWS = 3  # rows that `verify` rolls out again: each takes seconds
+ROLLED = {  # arrays of rollouts: dtype, and number of values in a row
     "chances": (np.float32, (5,)),
     "standard_errors": (np.float32, (5,)),
     "equities": (np.float64, ()),
@@ -84,13 +101,13 @@ def open_roller(context: Context[NetworkChoice]) -> NetworkPlayer:
 
 
 def network_text(parameters: NetworkChoice, inputs: Mapping[str, Table]) -> Array:
-    """uint8[n]: name and version of the network."""
+    """uint8[n]: name and version of the network, in UTF-8."""
     version = inputs["network"].folder.name if "network" in inputs else parameters.network_version
     return np.frombuffer(f"network/{parameters.network}/{version}".encode(), np.uint8)
 
 
 def empty_rollouts(names: Iterable[str], count: int) -> dict[str, Array]:
-    """Some of the arrays of ROLLED for so many positions, to be filled."""
+    """Empty arrays of ROLLED with these names, for `count` positions."""
     return {name: np.zeros((count, *ROLLED[name][1]), ROLLED[name][0]) for name in names}
 
 
@@ -103,7 +120,7 @@ def rollout_arrays(
     names: Iterable[str],
     through: Through = lambda rolled: rolled,
 ) -> dict[str, Array]:
-    """Some of the arrays of ROLLED for int8[n, 26] boards with the dice of int64[n] items of a seed; what a row has
+    """The arrays of ROLLED with these names, for int8[n, 26] boards with the dice of int64[n] items of a seed. A row
     depends on its board and item alone."""
     boards = np.ascontiguousarray(boards)
     result = roll_out(boards, chooser, parameters.limits(), seed, parameters.how(), items=items, through=through)

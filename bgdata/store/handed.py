@@ -1,0 +1,117 @@
+"""Versions that are handed on to workers: by name and by the hash of the manifest, with the folder where they are.
+
+A worker takes the folder if the manifest there is the same: on this machine, and on a disk that machines share. What
+comes with the package it finds in its own, and all else it fetches from the store between the machines, if there is
+one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from bgdata.errors import BgdataError, MissingTableError
+from bgdata.process import cache_folder
+from bgdata.store.manifest import FILE_NAME as MANIFEST
+from bgdata.store.manifest import read_whole
+from bgdata.store.storage import storage_errors
+from bgdata.store.table import Table
+
+Settings = Mapping[str, str | int]
+WAREHOUSE, ROLES = "warehouse", "roles"  # settings: the folder of the warehouse, and the roles of versions
+PACKAGE = Path(__file__).parents[1]
+
+
+class HandedVersion(NamedTuple):
+    """A version, for whoever may be on another machine."""
+
+    name: str  # kind/variant/version
+    folder: str  # where it is for whoever hands it on
+    packaged: str  # where it is in the package, if it is
+    manifest_sha256: str
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder has this version."""
+        try:
+            return hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest() == self.manifest_sha256
+        except (BgdataError, OSError):
+            return False
+
+    def locate(self, through: str) -> Path:
+        """Its folder here; fetched from a store at an address where one is given. Raises MissingTableError, and what
+        `through.fetched` raises."""
+        for folder in (Path(self.folder), PACKAGE / self.packaged):
+            if self.is_in(folder):
+                return folder
+        if not through or self.packaged:
+            raise MissingTableError(
+                f"expected {self.name} in {self.folder}, found no such version; try: install the same bgdata, or share "
+                "that folder, or --through ADDRESS, a store that all machines reach"
+            )
+        from bgdata.store.through import fetched
+
+        return fetched(through, self.name, self.manifest_sha256)
+
+    def give(self, through: str) -> None:
+        """Have it in a store at an address, for workers. Raises StorageError."""
+        from bgdata.store.through import give
+
+        if not self.packaged:
+            give(through, self.name, self.manifest_sha256, Path(self.folder))
+
+
+@dataclass(frozen=True)
+class Handed:
+    """The versions that work needs, by role, and those of players that it finds by name in a warehouse."""
+
+    versions: Mapping[str, HandedVersion] = field(default_factory=dict)
+    players: tuple[HandedVersion, ...] = ()
+    warehouse: str = ""
+    through: str = ""  # address of a store between the machines
+
+    def given(self, through: str) -> Handed:
+        """The same by way of a store at an address, which has the versions then. Raises StorageError."""
+        for version in (*self.versions.values(), *self.players):
+            version.give(through)
+        return replace(self, through=through)
+
+
+def hand_on(tables: Mapping[str, Table], players: Iterable[Table] = (), warehouse: Path | None = None) -> Handed:
+    """Versions for workers: by role, and those of players in a warehouse. Raises FileNotFoundError for a version
+    without a manifest."""
+    versions = {role: _handed_version(table) for role, table in tables.items()}
+    return Handed(versions, tuple(map(_handed_version, players)), str(warehouse.resolve()) if warehouse else "")
+
+
+def _handed_version(table: Table) -> HandedVersion:
+    manifest, folder = table.manifest, table.folder.resolve()
+    name = f"{manifest.dataset}/{manifest.variant}/{manifest.version}"
+    packaged = str(folder.relative_to(PACKAGE)) if folder.is_relative_to(PACKAGE) else ""
+    return HandedVersion(name, str(folder), packaged, hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest())
+
+
+def located(handed: Handed, settings: Settings) -> Settings:
+    """Settings with the folder of each version, by role, and of the warehouse of players. Raises MissingTableError."""
+    through = handed.through
+    folders = {role: str(version.locate(through)) for role, version in handed.versions.items()}
+    players = {version: version.locate(through) for version in handed.players}
+    is_there = all(str(folder) == version.folder for version, folder in players.items())
+    warehouse = handed.warehouse if is_there else str(_view(players))
+    return {**settings, **folders, ROLES: " ".join(folders), WAREHOUSE: warehouse}
+
+
+def _view(players: Mapping[HandedVersion, Path]) -> Path:
+    """A folder in which a warehouse has these versions alone, and not those of other work."""
+    digest = hashlib.sha256(repr(sorted(players.items())).encode()).hexdigest()
+    root = cache_folder() / "views" / digest[:16]
+    for version, folder in players.items():
+        link = root / version.name
+        with storage_errors("write", link):
+            link.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                link.symlink_to(folder)
+    return root

@@ -1,0 +1,359 @@
+"""Places that hold the files of a warehouse: a folder, a web server to read from, or a store that fsspec knows, such
+as S3.
+
+A place has files by name (`kind/variant/version/manifest.json`), whole ones and parts of them, and knows nothing of
+versions: see `transfer`. An address is shown without the name and password that may stand in it, and so is whatever a
+library says.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import shutil
+import threading
+import urllib.error
+import urllib.request
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from bgdata.errors import (
+    BgdataError,
+    CorruptFileError,
+    DownloadError,
+    MissingExtraError,
+    MissingFileError,
+    StorageError,
+    UsageError,
+    cite,
+    needing,
+    without_secrets,
+)
+from bgdata.process import when_cut_off
+from bgdata.store.download import FAILURES, TIMEOUT_SECONDS
+from bgdata.store.names import is_name
+from bgdata.store.storage import is_want_of_memory, make_folder, open_regular, storage_errors, sync, write_file
+
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+LEVELS = ("kind", "variant", "version")  # of the folders of a warehouse
+CHUNK = 1 << 23  # bytes of a request while a whole file is fetched
+MOST_LETTERS = 200  # of what a library says
+S3 = ("s3", "s3a")
+EXTRA, PURPOSE = "remote", "for a warehouse at an address"
+Advance = Callable[[int], None]  # is told of so many bytes more
+
+
+class Entry(NamedTuple):
+    """A file of a place: its size, and a tag that changes when the file does."""
+
+    size: int
+    tag: str
+
+
+class Part(NamedTuple):
+    """What a place gave of a file."""
+
+    data: bytes
+    size: int | None  # of the whole file, where the place says so
+    tag: str  # of the state of the file; empty where the place gives none
+
+
+def is_address(text: object) -> bool:
+    """Whether a text is an address, and not the path of a folder."""
+    return isinstance(text, str) and "://" in text
+
+
+def folder_of(address: str) -> Path | None:
+    """The folder that an address `file:///...` or a path means; None for any other address. Raises UsageError for a
+    file on another machine."""
+    if not is_address(address):
+        return Path(address)
+    parts = urlsplit(address)
+    if parts.scheme.lower() != "file":
+        return None
+    if parts.netloc not in ("", "localhost"):
+        raise UsageError(f"expected file:///PATH, got {cite(without_secrets(address))}")
+    return Path(unquote(parts.path) or "/")
+
+
+class Place(ABC):
+    """Files by name at an address. Every method raises DownloadError or StorageError where the place does not answer,
+    and MissingFileError where it has no such file."""
+
+    address: str  # as messages show it
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address!r})"
+
+    def where(self, name: str) -> str:
+        """The address of a file, for messages."""
+        return f"{self.address}/{name}"
+
+    @abstractmethod
+    def part(self, name: str, begin: int, length: int | None) -> Part:
+        """`length` bytes of a file from `begin` on, fewer where it ends, or all of it."""
+
+    def read(self, name: str) -> bytes:
+        """All bytes of a small file."""
+        return self.part(name, 0, None).data
+
+    def fetch(self, name: str, path: Path, size: int, advance: Advance) -> None:
+        """Append to a file what it lacks of the `size` bytes of a file of this place. Raises CorruptFileError where
+        that is shorter."""
+        with path.open("ab") as file:
+            while (begin := file.tell()) < size:
+                data = self.part(name, begin, min(CHUNK, size - begin)).data
+                if not data:
+                    raise CorruptFileError(f"expected {size:,} bytes in {self.where(name)}, got {begin:,}")
+                file.write(data)
+                advance(len(data))
+
+
+class OpenPlace(Place):
+    """A place that lists its files, and can be written."""
+
+    @abstractmethod
+    def entries(self, below: str = "") -> dict[str, Entry]:
+        """All files, or those in a folder, by their whole names."""
+
+    @abstractmethod
+    def send(self, path: Path, name: str) -> None:
+        """Write a file to the place."""
+
+    @abstractmethod
+    def write(self, name: str, data: bytes, *, is_new: bool = False) -> bool:
+        """Write a small file; if it `is_new`, only where there is none. Returns whether it did."""
+
+
+class Folder(OpenPlace):
+    """A folder of this machine."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.address = root, str(root)
+
+    def entries(self, below: str = "") -> dict[str, Entry]:
+        found = {}
+        with storage_errors("read", self.root):
+            for path in self._files(self.root / below, len(Path(below).parts)):
+                with suppress(FileNotFoundError):  # it goes at this moment
+                    status = path.stat()
+                    name = path.relative_to(self.root).as_posix()
+                    found[name] = Entry(status.st_size, str(status.st_mtime_ns))
+        return found
+
+    def _files(self, folder: Path, depth: int) -> Iterator[Path]:
+        """The regular files below a folder, of folders that are named as those of a warehouse are."""
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if path.is_file() and not path.is_symlink():
+                yield path
+            elif depth < len(LEVELS) and is_name(LEVELS[depth], path.name):
+                yield from self._files(path, depth + 1)
+
+    def part(self, name: str, begin: int, length: int | None) -> Part:
+        path = self.root / name
+        with storage_errors("read", path):
+            try:
+                with open_regular(path) as file:
+                    file.seek(begin)
+                    return Part(file.read(-1 if length is None else length), None, "")
+            except FileNotFoundError as error:
+                raise MissingFileError(f"expected {path}, found no such file") from error
+
+    def write(self, name: str, data: bytes, *, is_new: bool = False) -> bool:
+        path = self.root / name
+        if is_new and path.exists():
+            return False
+        write_file(path, data)
+        return True
+
+    def send(self, path: Path, name: str) -> None:
+        target = self.root / name
+        partial = target.with_name(f".{target.name}.{os.getpid()}-{threading.get_ident()}.partial")
+        with storage_errors("write", target), when_cut_off(lambda: partial.unlink(missing_ok=True)):
+            make_folder(target.parent)
+            try:
+                shutil.copyfile(path, partial)
+                sync(partial)
+                partial.replace(target)
+            finally:
+                partial.unlink(missing_ok=True)
+            sync(target.parent)
+
+
+class Web(Place):
+    """A web server with the files of a warehouse, which is only read: its list of versions is `index.json`."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        user, at, host = parts.netloc.rpartition("@")
+        self._login = b64encode(unquote(user).encode()).decode() if at else ""
+        self.address = parts._replace(netloc=host, query="", fragment="").geturl().rstrip("/")
+
+    def part(self, name: str, begin: int, length: int | None) -> Part:
+        headers = {} if length is None else {"Range": f"bytes={begin}-{begin + length - 1}"}
+        with self._answer(name, headers) as answer:
+            is_part = answer.status == http.client.PARTIAL_CONTENT
+            data = answer.read(-1 if length is None else length + 1)
+            stated = answer.headers.get("Content-Range" if is_part else "Content-Length", "").rpartition("/")[2]
+            size = int(stated) if stated.isdecimal() else None
+            tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
+        if length is not None and not is_part and (begin or (size or len(data)) > length):
+            raise DownloadError(
+                f"expected a part of {self.where(name)}, got the whole file: the server does not support range requests"
+            )
+        return Part(data if length is None else data[:length], size, tag)
+
+    def fetch(self, name: str, path: Path, size: int, advance: Advance) -> None:
+        with path.open("ab") as file:
+            begin = file.tell()
+            if begin == size:
+                return
+            with self._answer(name, {"Range": f"bytes={begin}-"} if begin else {}) as answer:
+                if answer.status != http.client.PARTIAL_CONTENT:  # the whole file, whatever was asked for
+                    file.truncate(0)
+                while data := answer.read(CHUNK):
+                    file.write(data)
+                    advance(len(data))
+            if file.tell() < size:
+                raise CorruptFileError(f"expected {size:,} bytes in {self.where(name)}, got {file.tell():,}")
+
+    @contextmanager
+    def _answer(self, name: str, headers: Mapping[str, str]) -> Iterator[http.client.HTTPResponse]:
+        address = self.where(name)
+        request = urllib.request.Request(address, headers=dict(headers))
+        if self._login:
+            request.add_unredirected_header("Authorization", f"Basic {self._login}")
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:
+                yield answer
+        except urllib.error.HTTPError as error:
+            said = f"cannot read {address}: the server says {error.code} {error.reason}"
+            raise (MissingFileError if error.code in (404, 410) else DownloadError)(said) from error
+        except FAILURES as error:
+            raise DownloadError(f"cannot read {address}: {getattr(error, 'reason', error)}") from error
+
+
+class Store(OpenPlace):
+    """A place that fsspec knows: an object store, such as S3, or whatever else has a package."""
+
+    def __init__(self, address: str) -> None:
+        self.address = without_secrets(address).rstrip("/")
+        scheme = self.address.partition("://")[0]
+        login = address.removeprefix(f"{scheme}://").rpartition("@")[0]
+        if login and scheme in S3:
+            raise UsageError(
+                f"expected keys of S3 in the environment or in ~/.aws, got some in the address of {self.address}"
+            )
+        self._secrets = [word for word in re.split("[:@/]", login) if len(word) > 1]
+        with needing(EXTRA, PURPOSE):
+            import fsspec
+        with self._errors("open", self.address):
+            try:
+                with needing(EXTRA, PURPOSE) if scheme in S3 else nullcontext():
+                    self._files, root = fsspec.url_to_fs(address)
+            except MissingExtraError:
+                raise
+            except ImportError as error:  # it says which
+                said = str(error)[:1].lower() + str(error)[1:MOST_LETTERS]
+                raise MissingExtraError(f"expected a package for addresses {scheme}://, found none; {said}") from error
+            except ValueError as error:
+                known = "s3, http, https, file, and what fsspec has a package for"
+                raise UsageError(
+                    f"expected an address of a scheme that is known ({known}), got {cite(scheme)}"
+                ) from error
+        self._root = str(root).rstrip("/")
+
+    def entries(self, below: str = "") -> dict[str, Entry]:
+        root = f"{self._root}/{below}".rstrip("/")
+        with self._errors("list", self.where(below).rstrip("/")):
+            self._files.invalidate_cache()
+            try:
+                found = self._files.find(root, detail=True)
+            except FileNotFoundError as error:
+                if " " in str(error):  # no bucket, rather than no folder, which is a name
+                    raise
+                return {}
+        before = len(self._root.lstrip("/"))
+        return {
+            str(name).lstrip("/")[before:].lstrip("/"): Entry(int(info["size"] or 0), _tag(info))
+            for name, info in found.items()
+        }
+
+    def part(self, name: str, begin: int, length: int | None) -> Part:
+        path, end = f"{self._root}/{name}", None if length is None else begin + length
+        with self._errors("read", self.where(name)):
+            return Part(bytes(self._files.cat_file(path, start=begin or None, end=end)), None, "")
+
+    def send(self, path: Path, name: str) -> None:
+        target = f"{self._root}/{name}"
+        with self._errors("write", self.where(name), StorageError):
+            self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
+            self._files.put_file(str(path), target)
+
+    def write(self, name: str, data: bytes, *, is_new: bool = False) -> bool:
+        target = f"{self._root}/{name}"
+        with self._errors("write", self.where(name), StorageError):
+            self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
+            try:
+                self._files.pipe_file(target, data, mode="create" if is_new else "overwrite")
+            except FileExistsError:
+                return False
+        return True
+
+    def remove(self, name: str) -> None:
+        """Delete a file, if it is there."""
+        with self._errors("delete", self.where(name), StorageError), suppress(FileNotFoundError):
+            self._files.rm_file(f"{self._root}/{name}")
+
+    @contextmanager
+    def _errors(self, action: str, where: str, kind: type[BgdataError] = DownloadError) -> Iterator[None]:
+        """Turn whatever a library raises into one line, without names and passwords."""
+        try:
+            yield
+        except (BgdataError, ImportError):
+            raise
+        except FileNotFoundError as error:
+            said = self._said(error)
+            found = f"found: {said[:1].lower()}{said[1:]}" if " " in said else "found no such file"
+            raise MissingFileError(f"expected {where}, {found}") from error
+        except Exception as error:  # every library has its own
+            if is_want_of_memory(error):
+                raise
+            raise kind(f"cannot {action} {where}: {self._said(error) or type(error).__name__}") from error
+
+    def _said(self, error: Exception) -> str:
+        """What a library says, in one line, without what is secret in the address."""
+        said = without_secrets(" ".join(str(error).split()))
+        for word in self._secrets:
+            said = said.replace(word, "...")
+        return said[:MOST_LETTERS]
+
+
+def _tag(info: Mapping[str, Any]) -> str:
+    """What tells one state of a file from another, of the facts that stores give."""
+    return next((str(info[name]) for name in ("ETag", "etag", "mtime", "LastModified", "created") if name in info), "")
+
+
+def open_place(address: str) -> Place:
+    """The place at an address: a path or file:///..., http or https, or any scheme that fsspec has a package for.
+
+    Raises UsageError for an unknown scheme, MissingExtraError where the extra is not installed, DownloadError where
+    the place cannot be opened.
+    """
+    folder = folder_of(address)
+    if folder is not None:
+        return Folder(folder)
+    found = SCHEME.match(address)
+    if not found:
+        raise UsageError(f"expected an address SCHEME://PLACE, got {cite(without_secrets(address))}")
+    scheme = found[1].lower()
+    rest = address[found.end() :]
+    if not rest.strip("/"):
+        raise UsageError(f"expected an address with a place, such as s3://BUCKET/PATH, got {cite(scheme + '://')}")
+    return Web(address) if scheme in ("http", "https") else Store(f"{scheme}://{rest}")

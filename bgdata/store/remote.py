@@ -1,0 +1,414 @@
+"""A warehouse at an address, of which only that is fetched which is used: into a folder of the user's cache that has
+the layout of a warehouse, so that everything which reads one reads it.
+
+Manifests are fetched when the place is looked at, files when they are opened, each checked against the hash in its
+manifest. Its time of change is set to one that is made from that hash: a file that was changed since is checked again,
+and fetched again if it is damaged. Workers of a cluster use `fetch_version` and `publish_file`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bgdata.errors import (
+    BgdataError,
+    CorruptFileError,
+    DigestMismatchError,
+    DownloadError,
+    MissingFileError,
+    MissingTableError,
+    NotFetchedError,
+    TooLargeError,
+    UsageError,
+    cite,
+)
+from bgdata.process import cache_folder
+from bgdata.store.arrays import LARGE, ROW_HASHES, Array, read_header, values_digest
+from bgdata.store.dataset import PARQUET
+from bgdata.store.manifest import FILE_NAME as MANIFEST
+from bgdata.store.manifest import FileEntry, canonical_json
+from bgdata.store.names import CURRENT, check_name, is_name
+from bgdata.store.places import LEVELS, Folder, Place, Store, open_place
+from bgdata.store.storage import hold_lock, make_folder, remove_folder, sha256_file, storage_errors, write_file
+from bgdata.store.table import Table
+from bgdata.store.transfer import (
+    JOBS,
+    Listed,
+    Listing,
+    check_room,
+    fetch_file,
+    fetched_manifest,
+    listing,
+    manifest_of,
+)
+
+SEEN = "listing.json"  # in the folder of a mirror: what its manifests were fetched as
+HEADER_BYTES = 4096  # more than the header of an array takes
+KEPT_ROWS = 64  # in memory: 28 MB of the largest array
+TOLD_BYTES = 10_000_000  # of a file that somebody waits for
+_SAFE = re.compile(r"(?!\.)[A-Za-z0-9._-]+(/(?!\.)[A-Za-z0-9._-]+)*")
+
+
+class Mirror:
+    """What was fetched of a warehouse at an address: manifests, and the files that were opened."""
+
+    def __init__(self, address: str, folder: Path | None = None) -> None:
+        """Nothing is fetched yet. Raises what `open_place` raises."""
+        self._given = address
+        self.place = open_place(address)
+        self.address = self.place.address
+        self.folder = folder or cache_folder() / "remote" / sha256(self.address.encode()).hexdigest()[:16]
+        self.tell: Callable[[str], None] = lambda _: None  # is told of large files
+        self.may_fetch = True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._given, self.folder)
+
+    @cached_property
+    def offered(self) -> Listing:
+        """What the place has, as it was looked at once; the folder has its manifests then. Raises what `listing` and
+        `fetched_manifest` raise."""
+        found = listing(self.place)
+        seen = self._seen()
+        wanted = [
+            name
+            for name, listed in found.versions.items()
+            if seen.get(name) != listed.tag or not (self.folder / name / MANIFEST).is_file()
+        ]
+        with ThreadPoolExecutor(JOBS) as pool:
+            manifests = list(pool.map(lambda name: self._manifest(name, found.versions[name]), wanted))
+        with self._writing():
+            for name, data in zip(wanted, manifests, strict=True):
+                self._keep(name, data)
+            titles = {name.rpartition("/")[0] for name in found.versions}
+            for pattern, there in (("*/*", titles), ("*/*/*", found.versions)):
+                for path in self.folder.glob(pattern):
+                    if path.is_dir() and path.relative_to(self.folder).as_posix() not in there:
+                        remove_folder(path)
+            for title in titles:
+                self._point(title, found.current.get(title))
+            write_file(self.folder / SEEN, canonical_json({name: each.tag for name, each in found.versions.items()}))
+        return found
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Whoever else writes into the folder of this mirror waits meanwhile."""
+        with storage_errors("write", self.folder):
+            make_folder(self.folder)
+            with hold_lock(self.folder / ".lock"):
+                yield
+
+    def _seen(self) -> dict[str, str]:
+        try:
+            return dict(json.loads((self.folder / SEEN).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return {}
+
+    def _manifest(self, name: str, listed: Listed) -> bytes:
+        """The bytes of a manifest. A damaged one is taken as it is: readers will see."""
+        try:
+            return fetched_manifest(self.place, name, listed)[0]
+        except MissingFileError:  # it went at this moment
+            return b""
+        except BgdataError:
+            return self.place.read(f"{name}/{MANIFEST}")
+
+    def _keep(self, name: str, data: bytes) -> None:
+        """Keep a manifest. Where it is another than before, nothing else that was fetched of the version stays."""
+        path = self.folder / name / MANIFEST
+        before = path.read_bytes() if path.is_file() else b""
+        if data and before != data:
+            if before:
+                remove_folder(path.parent)
+            make_folder(path.parent)
+            write_file(path, data)
+
+    def _point(self, title: str, version: str | None) -> None:
+        path = self.folder / title / CURRENT
+        if version is None:
+            path.unlink(missing_ok=True)
+        elif not path.is_file() or path.read_text(errors="replace").strip() != version:
+            make_folder(path.parent)
+            write_file(path, f"{version}\n".encode())
+
+    def open(self, kind: str, variant: str, version: str | None = None) -> MirroredTable:
+        """A version, the current one unless named, without looking at what else the place has. Raises MissingTableError
+        for one that is not there, and what `fetched_manifest` raises."""
+        title = f"{check_name('kind', kind)}/{check_name('variant', variant)}"
+        if version is None:
+            try:
+                version = self.place.part(f"{title}/{CURRENT}", 0, 100).data.decode(errors="replace").strip()
+            except MissingFileError as error:
+                raise MissingTableError(f"no {title} in {self.address}: {error}") from error
+            if not is_name("version", version):
+                where = self.place.where(f"{title}/{CURRENT}")
+                raise CorruptFileError(f"expected the name of a version in {where}, got {cite(version)}")
+        name = f"{title}/{check_name('version', version)}"
+        try:
+            data, _ = manifest_of(self.place, name)
+        except MissingFileError as error:
+            raise MissingTableError(f"no {name} in {self.address}: {error}") from error
+        with self._writing():
+            self._keep(name, data)
+        return MirroredTable(self.folder / name, kind, self)
+
+    def file(self, name: str, entry: FileEntry) -> Path:
+        """A file of a version, fetched if it is not there, with the right hash. Raises NotFetchedError while nothing is
+        to be fetched, TooLargeError where the disk has no room, and what `fetch_file` raises."""
+        folder = self.folder / name
+        path, mark = folder / entry.name, _mark(entry)
+        if _is_marked(path, entry, mark):
+            return path
+        if not self.may_fetch:
+            raise NotFetchedError(
+                f"{name} is not there: of {self.address} those tables are fetched that a query names; name it, or try: "
+                f"bgdata pull {self.address} {name}"
+            )
+        with hold_lock(folder / f".{entry.name}.lock"):
+            if not _is_marked(path, entry, mark):
+                with storage_errors("read", path):
+                    is_damaged = path.exists() and sha256_file(path) != entry.sha256
+                    if is_damaged or path.is_symlink():
+                        path.unlink()
+                if not path.exists():
+                    check_room(self.folder, entry.bytes)
+                    if entry.bytes >= TOLD_BYTES:
+                        self.tell(f"fetching {name}/{entry.name}, {entry.bytes / 1e6:,.0f} MB")
+                fetch_file(self.place, name, entry, folder, lambda _: None)
+                with storage_errors("write", path):
+                    path.chmod(0o444)
+                    os.utime(path, (mark, mark))
+        return path
+
+    @contextmanager
+    def fetching_nothing(self) -> Iterator[None]:
+        """Inside, what is not there stays so."""
+        before, self.may_fetch = self.may_fetch, False
+        try:
+            yield
+        finally:
+            self.may_fetch = before
+
+
+def _mark(entry: FileEntry) -> int:
+    """The time of change of a file that was checked, in seconds: of this century, and made from its hash."""
+    return 1_000_000_000 + int(entry.sha256[:7], 16)
+
+
+def _is_marked(path: Path, entry: FileEntry, mark: int) -> bool:
+    with suppress(FileNotFoundError):
+        status = path.lstat()
+        return status.st_size == entry.bytes and status.st_mtime_ns == mark * 10**9 and path.is_file()
+    return False
+
+
+class MirroredTable(Table):
+    """A version of a warehouse at an address. Its files are fetched when they are opened."""
+
+    def __init__(self, folder: Path, kind: str, mirror: Mirror) -> None:
+        super().__init__(folder, kind)
+        self.mirror = mirror
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reopen_mirrored, (self.mirror, self.name)
+
+    def _fetched(self, name: str) -> Path:
+        entry = next((entry for entry in self.manifest.files if entry.name == name), None)
+        if entry is None:
+            raise MissingTableError(f"expected {name} in the manifest of {self.name}, found no such file")
+        return self.mirror.file(self.name, entry)
+
+    @property
+    def parquet(self) -> Path:
+        """The path of the Parquet file of the main table, which is fetched if the version has one."""
+        return self.check_files(PARQUET)[0] if self.has_file(PARQUET) else super().parquet
+
+    @property
+    def parts(self) -> Sequence[Table]:
+        """The version itself, or each of its parts, all of which are fetched. Raises what `Mirror.file` raises."""
+        if self.manifest.parts:
+            self.fetch_all()
+        return super().parts
+
+    def has_array(self, name: str) -> bool:
+        return self.has_file(f"{name}.npy")
+
+    def _map(self, file: str, *, scattered: bool) -> Array:
+        """An array, which is fetched first. Raises TooLargeError for a large one whose rows can be fetched alone, and
+        what `Mirror.file` raises."""
+        size = sum(entry.bytes for entry in self.manifest.files if entry.name == file)
+        hashed = f"{file.removesuffix('.npy')}{ROW_HASHES}.npy"
+        if size >= LARGE and self.has_file(hashed) and not self._is_here(file):
+            raise TooLargeError(
+                f"expected {self.name} in a folder, as more than single rows of its {size / 1e9:,.1f} GB are "
+                f"wanted, found it at {self.mirror.address}; try: bgdata pull {self.mirror.address} {self.name}"
+            )
+        self.check_files(file)
+        return super()._map(file, scattered=scattered)
+
+    def _is_here(self, name: str) -> bool:
+        return any(
+            _is_marked(self.folder / name, entry, _mark(entry)) for entry in self.manifest.files if entry.name == name
+        )
+
+    def check_sizes(self) -> None:
+        """Compare the sizes that the place states with the manifest, where it does. Raises as `Table.check_sizes`."""
+        listed = self.mirror.offered.versions.get(self.name)
+        for entry in self.manifest.files if listed and listed.files is not None else ():
+            assert listed is not None
+            assert listed.files is not None
+            where = self.mirror.place.where(f"{self.name}/{entry.name}")
+            if entry.name not in listed.files:
+                raise MissingTableError(f"expected {where}, found no such file")
+            if (size := listed.files[entry.name].size) != entry.bytes:
+                raise CorruptFileError(f"expected {entry.bytes} bytes in {where}, found {size}")
+
+    def check_file(self, name: str) -> Path:
+        """The path of a file that the manifest lists, fetched and checked. Raises what `Mirror.file` raises."""
+        return self._fetched(name)
+
+    def fetch_rows(self, file: str) -> None:
+        """Fetch a Parquet file, or, of a version without it, the hashes of rows that are fetched one by one. Raises
+        what `Mirror.file` raises."""
+        if self.has_file(file):
+            self.check_files(file)
+        else:
+            for entry in self.manifest.files:
+                if entry.name.endswith(f"{ROW_HASHES}.npy"):
+                    self._fetched(entry.name)
+
+    def rows(self, name: str) -> RemoteRows:
+        """The rows of an array, each of which is fetched and proven alone. Raises as `RemoteRows` does."""
+        return RemoteRows(self, name)
+
+    def fetch_all(self) -> Table:
+        """The same version as one of a folder, with all of its files. Raises what `Mirror.file` raises."""
+        with ThreadPoolExecutor(JOBS) as pool:
+            list(pool.map(lambda entry: self._fetched(entry.name), self.manifest.files))
+        return Table(self.folder, self._kind)
+
+
+class RemoteRows:
+    """Rows of an array `X` of a version, proven by `X_row_sha256`, and that by the digest in the manifest and so by the
+    name of the version. Those that were asked for last are kept in memory, all of them in the user's cache."""
+
+    def __init__(self, table: MirroredTable, name: str) -> None:
+        """Fetch the hashes of all rows. Raises UsageError for an array that has none, DigestMismatchError for hashes
+        that are not those of the version, CorruptFileError for what is no array."""
+        self.place, self.path = table.mirror.place, f"{table.name}/{name}.npy"
+        self.where = self.place.where(self.path)
+        hashed = name + ROW_HASHES
+        if not table.has_file(f"{hashed}.npy"):
+            raise UsageError(f"expected a large table, of which every row has a hash, got {self.where}")
+        self._first = self.place.part(self.path, 0, HEADER_BYTES)
+        stated = next(entry.bytes for entry in table.manifest.files if entry.name == f"{name}.npy")
+        header = io.BytesIO(self._first.data)
+        try:
+            self.shape, self.dtype = read_header(header, self._first.size or stated)
+        except ValueError as error:
+            raise CorruptFileError(f"expected a .npy array in {self.where}, found: {cite(str(error))}") from error
+        self._start = header.tell()
+        self.hashes = table.array(hashed)
+        values = np.broadcast_to(np.zeros(1, self.dtype), self.shape)  # which do not count
+        found = values_digest({name: values, hashed: self.hashes})
+        if found != table.manifest.digest:
+            raise DigestMismatchError(
+                f"expected the value digest {table.manifest.digest} of {self.where}, found {found}"
+            )
+        self.row_bytes = self.dtype.itemsize * math.prod(self.shape[1:])
+        self._folder = table.folder / f"{name}.rows"
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+
+    def read(self, begin: int, length: int) -> bytes:
+        """Some bytes of the values, unchecked. Raises DownloadError, also where the file is not the one that was
+        opened."""
+        found = self.place.part(self.path, self._start + begin, length)
+        if (found.size, found.tag) != (self._first.size, self._first.tag) or len(found.data) != length:
+            raise DownloadError(
+                f"expected {self.where} not to change after it was opened, found it changed; open the table again"
+            )
+        return found.data
+
+    def row(self, index: int) -> bytes:
+        """The bytes of a row, with the right hash. Raises DownloadError or DigestMismatchError."""
+        if index not in self._kept:
+            self._kept[index] = self._row(index)
+        self._kept.move_to_end(index)
+        while len(self._kept) > KEPT_ROWS:
+            self._kept.popitem(last=False)
+        return self._kept[index]
+
+    def _row(self, index: int) -> bytes:
+        expected, path = self.hashes[index].tobytes(), self._folder / f"{index:09d}"
+        with suppress(OSError):
+            data = path.read_bytes()
+            if sha256(data).digest() == expected:
+                return data
+        data = self.read(index * self.row_bytes, self.row_bytes)
+        if sha256(data).digest() != expected:
+            raise DigestMismatchError(
+                f"expected row {index} of {self.where} to match its hash, found it changed or damaged; open the table "
+                "again, and if that does not help build your own"
+            )
+        with suppress(OSError):  # a full disk keeps none
+            self._folder.mkdir(parents=True, exist_ok=True)
+            partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+            try:
+                partial.write_bytes(data)
+                partial.replace(path)
+            finally:
+                partial.unlink(missing_ok=True)
+        return data
+
+
+def reopen_mirrored(mirror: Mirror, name: str) -> MirroredTable:
+    """The version of this name, when a table is unpickled."""
+    return mirror.open(*name.split("/"))
+
+
+def fetch_version(
+    address: str, kind: str, variant: str, version: str | None = None, cache: Path | None = None
+) -> Table:
+    """A version of the warehouse at an address, the current one unless named, with all of its files: where it is in a
+    folder, else in `cache` (by default a folder of the user's), whole and checked, and fetched only if it is not there.
+
+    Raises MissingTableError, DownloadError, DigestMismatchError, CorruptFileError, TooLargeError or StorageError.
+    """
+    mirror = Mirror(address, cache)
+    if not isinstance(mirror.place, Folder):
+        return mirror.open(kind, variant, version).fetch_all()
+    from bgdata.store.versions import Versions
+
+    found = Versions(mirror.place.root, dict.fromkeys([kind])).open(kind, variant, version)  # type: ignore[arg-type]
+    found.check_sizes()
+    return found
+
+
+def publish_file(address: str, path: Path, name: str) -> str:
+    """Write a file to a place, under a name that may have folders; returns its SHA-256. Readers see all of it or
+    nothing. Raises UsageError for a name that leads elsewhere or a place that is only read from, and StorageError."""
+    parts = name.split("/")
+    is_version = len(parts) > 2 and (all(map(is_name, LEVELS, parts)) or parts[2] == CURRENT)
+    if not _SAFE.fullmatch(name) or len(parts) < 2 or is_version:
+        raise UsageError(f"expected the name of a file in a folder that is no version, got {cite(name)}")
+    place: Place = open_place(address)
+    if not isinstance(place, Folder | Store):
+        raise UsageError(f"expected a folder or a store to write to, got {place.address}, which is only read from")
+    digest = sha256_file(path)
+    place.send(path, name)
+    return digest

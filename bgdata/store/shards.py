@@ -1,0 +1,370 @@
+"""Work in ranges: computed here, by other processes, or on a cluster; each range is kept as a file when it is finished.
+
+A killed build keeps the finished ranges, and any number of workers can share the rest. A shard
+`000000000-000002000.<SHA-256>.npz` holds the arrays of the items 0 to 1,999. It is written aside and renamed; its name
+holds the hash of the key of what it is a part of, its range, and its bytes: one that was damaged, renamed, or comes
+from another recipe is named and computed again.
+
+Workers are given the name of a function, settings, a range, and versions by name and hash, never arrays: see `handed`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from bgdata.errors import BgdataError, CorruptFileError, WorkerError
+from bgdata.store.arrays import Array
+from bgdata.store.dataset import Build, Context, Dataset
+from bgdata.store.executors import MOST_PROCESSES, Cluster, worker_name
+from bgdata.store.handed import ROLES, WAREHOUSE, Handed, Settings, hand_on, located
+from bgdata.store.job import SHARDS, Job, kernels_here
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress import Progress
+from bgdata.store.storage import open_regular, remove_folder, storage_errors, write_file
+from bgdata.store.table import Table
+from bgdata.store.versions import Versions
+
+MOST_ASKED = 2 * MOST_PROCESSES  # parts that wait in an executor: two for each worker, however many it has
+MOST_RESULT_BYTES = 1 << 24  # of a shard that a cluster brings back itself; all that wait are in its memory
+_NAME = re.compile(r"(\d{9,})-(\d{9,})\.([0-9a-f]{64})\.npz")
+_ONE_AT_A_TIME = threading.Lock()  # a worker of a cluster may have several threads; kernels bring their own
+NO_KINDS: Mapping[str, Dataset[Any]] = {}
+T = TypeVar("T")
+R = TypeVar("R", bound=Parameters)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is computed for each range: `module:function`, called with (settings, begin, end), returns named arrays that
+    depend on nothing else but the kernels. The settings that it is called with have the folder of each version that is
+    handed on, by role."""
+
+    function: str
+    settings: Settings
+    kernels: str = field(default_factory=kernels_here)  # of whoever asks for it
+    handed: Handed = field(default_factory=Handed)
+
+    def compute(self, begin: int, end: int) -> Mapping[str, Array]:
+        """The arrays of one range. Raises WorkerError if the kernels here are others, or a version is not to be had."""
+        if kernels_here() != self.kernels:
+            raise WorkerError(
+                f"expected a worker with the kernels {self.kernels}, found {kernels_here()} on {worker_name()}; "
+                "install the same bgdata everywhere, or end that worker"
+            )
+        if _opened.work != self:
+            _opened.forget()
+            with _on_worker():
+                _opened.settings = located(self.handed, self.settings)
+            _opened.work = self
+        module, _, name = self.function.partition(":")
+        found: Mapping[str, Array] = getattr(import_module(module), name)(_opened.settings, begin, end)
+        return found
+
+
+class _Opened:
+    """What the present work of this process has opened: the same for all of its ranges."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all of it: other work begins, or none."""
+        self.work: Work | None = None
+        self.settings: Settings = {}
+        self.found: dict[Any, Any] = {}
+
+
+_opened = _Opened()
+
+
+def opened_once(function: Callable[[Settings], T], settings: Settings) -> T:
+    """What a function opens by the settings of the present work, such as a player: once for all ranges of a worker."""
+    if settings is not _opened.settings:
+        return function(settings)
+    if function not in _opened.found:
+        _opened.found[function] = function(settings)
+    found: T = _opened.found[function]
+    return found
+
+
+def work_of(
+    build: Build[Any], function: str, tables: Mapping[str, Table], players: Iterable[Table] = (), **settings: str | int
+) -> Work:
+    """The work of a build for a function that takes what it is made from out of `context_of`: these versions by role,
+    and those of players that it opens by name."""
+    part = {"begin": build.part.start, "end": build.part.stop} if build.part else {}
+    own = {"parameters": json.dumps(build.parameters.to_json()), **part, **settings}
+    return Work(function, own, handed=hand_on(tables, players, build.warehouse.root))
+
+
+def context_of(settings: Settings, recipe: type[R], kinds: Mapping[str, Dataset[Any]] = NO_KINDS) -> Context[R]:
+    """On a worker: what a version is made from, with the versions of `work_of` as inputs. Who opens players by name
+    gives all kinds of dataset."""
+    parameters = recipe.from_manifest(json.loads(str(settings["parameters"])))
+    tables = {role: Table(Path(str(settings[role]))) for role in str(settings[ROLES]).split()}
+    part = range(int(settings["begin"]), int(settings["end"])) if "begin" in settings else None
+    return Context(parameters, tables, Versions(str(settings[WAREHOUSE]), kinds), part=part)
+
+
+def ranges(items: range | int, size: int) -> list[range]:
+    """Some items, or 0 to count - 1, in ranges of `size`; the last one may be shorter."""
+    whole = range(items) if isinstance(items, int) else items
+    return [range(begin, min(whole.stop, begin + size)) for begin in range(whole.start, whole.stop, size)]
+
+
+def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
+    """The arrays of each range, in order. Ranges that a killed build finished are read; the others are computed by
+    `job.executor`.
+
+    Raises WorkerError when workers are lost, and whatever the function raises; finished shards are kept.
+    """
+    folder, through = job.folder / SHARDS, job.executor.through if isinstance(job.executor, Cluster) else ""
+    with storage_errors("create", folder):
+        folder.mkdir(exist_ok=True)
+    if through:
+        work = replace(work, handed=work.handed.given(through))
+        _fetch_left(job.progress, folder, job.recipe, through)
+    job.progress.start(job.title, sum(map(len, parts)), unit)
+    found = intact_shards(job.progress, folder, job.recipe)
+    missing = [part for part in parts if (part.start, part.stop) not in found]
+    if len(missing) < len(parts):
+        job.progress.note(f"going on with {job.title}: {len(parts) - len(missing)} of {len(parts)} parts are there")
+        job.progress.advance(sum(map(len, parts)) - sum(map(len, missing)))
+    try:
+        for part, path in _written_shards(job.executor, work, missing, folder, job.recipe):
+            found[part.start, part.stop] = path
+            job.progress.advance(len(part))
+    finally:
+        _opened.forget()
+    for part in parts:
+        yield read_shard(found[part.start, part.stop], job.recipe)
+
+
+def fill_shards(job: Job, unit: str, state: Mapping[str, Array], size: int, work: Work) -> None:
+    """Fill the arrays of `state`, all of one length, with what work returns for `size` rows at a time."""
+    parts = ranges(len(next(iter(state.values()))), size)
+    for part, found in zip(parts, compute_shards(job, unit, work, parts), strict=True):
+        for name, values in found.items():
+            state[name][part.start : part.stop] = values
+
+
+def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int, int], Path]:
+    """The undamaged shards of a folder by (begin, end); damaged ones, and those of other keys, are named and
+    deleted."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        match = _NAME.fullmatch(path.name)
+        if match and path.is_file() and _seal(key, match[1], match[2], _read_bytes(path)) == match[3]:
+            found[int(match[1]), int(match[2])] = path
+            continue
+        if match:
+            progress.note(f"expected SHA-256 {match[3][:16]}... of {path}, found another; computing it anew")
+        with storage_errors("delete", path):
+            if path.is_dir() and not path.is_symlink():
+                remove_folder(path)
+            else:
+                path.unlink()
+    return found
+
+
+def _stored(key: str) -> str:
+    """The folder of the shards of a key in a store."""
+    return f"shards/{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+
+
+def _fetch_left(progress: Progress, folder: Path, key: str, through: str) -> None:
+    """Fetch what workers wrote into a store after whoever had asked for it was killed."""
+    from bgdata.store.through import names_in, take
+
+    for name in names_in(through, _stored(key)):
+        data = take(through, f"{_stored(key)}/{name}")
+        if _NAME.fullmatch(name):  # whether they are its bytes is seen where all that are there are looked at
+            write_file(folder / name, data, is_durable=False)
+        else:
+            progress.note(f"deleted {name} in {_stored(key)}, which is no shard")
+
+
+class WayBack(NamedTuple):
+    """How a shard of a cluster reaches whoever asked for it: through the folder where it belongs, if the worker sees
+    there the mark that was put there; else through a store; else as the result of its task."""
+
+    folder: str
+    key: str
+    mark: str
+    through: str
+
+    @classmethod
+    def to(cls, folder: Path, key: str, through: str) -> WayBack:
+        """The way to a folder, in which a mark is put, or through a store at an address. Raises StorageError."""
+        mark = f".{secrets.token_hex(8)}"
+        write_file(folder / mark, b"", is_durable=False)
+        return cls(str(folder.absolute()), key, mark, through)
+
+    def send(self, name: str, data: bytes) -> bytes | None:
+        """Write a shard where it belongs or into the store, or return its bytes. Raises StorageError, or WorkerError
+        for one that is too large."""
+        if self._is_seen():
+            write_file(Path(self.folder) / name, data, is_durable=False)
+            return None
+        if self.through:
+            from bgdata.store.through import put
+
+            put(self.through, f"{_stored(self.key)}/{name}", data)
+            return None
+        if len(data) > MOST_RESULT_BYTES:
+            raise WorkerError(
+                f"expected shards of at most {MOST_RESULT_BYTES >> 20} MiB where machines share no disk, got one of "
+                f"{len(data) >> 20} MiB; try: --through ADDRESS, a store that all machines reach"
+            )
+        return data
+
+    def _is_seen(self) -> bool:
+        try:
+            with open_regular(Path(self.folder) / self.mark):
+                return True
+        except (BgdataError, OSError):
+            return False
+
+    def receive(self, name: str, data: bytes | None) -> Path:
+        """The path of a shard that was sent. Raises CorruptFileError for one that is not as its name says."""
+        path = Path(self.folder) / name
+        where = f"the shard {name} from a worker"
+        if data is None and self.through and not path.exists():
+            from bgdata.store.through import take
+
+            where = f"{self.through}/{_stored(self.key)}/{name}"
+            data = take(self.through, f"{_stored(self.key)}/{name}")
+        if data is not None:
+            check_seal(name, self.key, data, where)
+            write_file(path, data, is_durable=False)
+        return path
+
+
+def _written_shards(
+    executor: Executor, work: Work, parts: Iterable[range], folder: Path, key: str
+) -> Iterator[tuple[range, Path]]:
+    """Have shards written, and yield each with its path when it is finished; at most MOST_ASKED are asked for and not
+    yet yielded. Raises WorkerError."""
+    asked: dict[Future[Any], range] = {}
+    done: SimpleQueue[Future[Any]] = (
+        SimpleQueue()
+    )  # to wait for all that are asked, again and again, would be quadratic
+    back = WayBack.to(folder, key, executor.through) if isinstance(executor, Cluster) else None
+
+    def begun(part: range) -> Future[Any]:
+        if back:
+            return executor.submit(send_shard, work, part.start, part.stop, back)
+        return executor.submit(write_shard, work, part.start, part.stop, str(folder), key)
+
+    def finished(future: Future[Any]) -> tuple[range, Path]:
+        part, found = asked.pop(future), future.result()
+        return part, back.receive(*found) if back else folder / found
+
+    try:
+        for part in parts:
+            future = begun(part)
+            asked[future] = part
+            future.add_done_callback(done.put)
+            while len(asked) >= MOST_ASKED or not done.empty():
+                yield finished(done.get())
+        while asked:
+            yield finished(done.get())
+    except BgdataError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, BrokenExecutor | CancelledError) or type(error).__module__.startswith("distributed"):
+            raise WorkerError(
+                f"expected workers to finish, lost one; finished parts are kept, and the same command resumes: {reason}"
+            ) from error
+        if back and isinstance(error, ImportError | AttributeError | TypeError):  # of what was sent
+            raise WorkerError(
+                f"expected the same bgdata on all workers, found one that cannot read what it is given: {reason}"
+            ) from error
+        raise
+    finally:
+        for future in asked:
+            future.cancel()
+
+
+def write_shard(work: Work, begin: int, end: int, folder: str, key: str) -> str:
+    """Compute and write one shard; returns the name of its file. Raises StorageError, and what the work raises."""
+    with _ONE_AT_A_TIME:
+        arrays = work.compute(begin, end)
+    return save_shard(arrays, begin, end, Path(folder), key)
+
+
+def send_shard(work: Work, begin: int, end: int, back: WayBack) -> tuple[str, bytes | None]:
+    """Compute one shard on a worker of a cluster, and send it; returns its name, and its bytes where they go with it.
+    Raises WorkerError, and what the work raises."""
+    with _ONE_AT_A_TIME:
+        arrays = work.compute(begin, end)
+    name, data = packed_shard(arrays, begin, end, back.key)
+    with _on_worker():
+        return name, back.send(name, data)
+
+
+class _on_worker:  # noqa: N801 (a context, in which an error says on which worker it happened)
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, BgdataError) and (name := worker_name()):
+            raise WorkerError(f"{error}; on {name}") from error
+
+
+def _read_bytes(path: Path) -> bytes:
+    with storage_errors("read", path):
+        return path.read_bytes()
+
+
+def _seal(key: str, begin: str, end: str, data: bytes) -> str:
+    """What the name of a shard says of its bytes, and of what it is a part of."""
+    return hashlib.sha256(f"{key} {begin} {end}\n".encode() + data).hexdigest()
+
+
+def packed_shard(arrays: Mapping[str, Array], begin: int, end: int, key: str) -> tuple[str, bytes]:
+    """(name, bytes) of the file of a shard."""
+    packed = io.BytesIO()
+    np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
+    data = packed.getvalue()
+    first, last = f"{begin:09d}", f"{end:09d}"
+    # the seal in the name proves that a part is whole, without a second file, and without waiting for the disk: to wait
+    # would take longer than all else that is done for a part
+    return f"{first}-{last}.{_seal(key, first, last, data)}.npz", data
+
+
+def save_shard(arrays: Mapping[str, Array], begin: int, end: int, folder: Path, key: str) -> str:
+    """Write one shard; returns the name of its file. Raises StorageError."""
+    name, data = packed_shard(arrays, begin, end, key)
+    write_file(folder / name, data, is_durable=False)
+    return name
+
+
+def check_seal(name: str, key: str, data: bytes, what: str) -> None:
+    """Raise CorruptFileError unless these are the bytes of the shard of this name."""
+    match = _NAME.fullmatch(name)
+    if not match or _seal(key, match[1], match[2], data) != match[3]:
+        raise CorruptFileError(f"expected {what} as it was written, found it changed; try the same command again")
+
+
+def read_shard(path: Path, key: str) -> dict[str, Array]:
+    """The arrays of a shard. Raises StorageError, or CorruptFileError for one that changed since it was written."""
+    data = _read_bytes(path)
+    check_seal(path.name, key, data, str(path))
+    with np.load(io.BytesIO(data), allow_pickle=False) as packed:
+        return dict(packed)

@@ -1,0 +1,135 @@
+"""A store between machines that share no disk: what work needs goes there, and finished shards come back from there.
+
+    given/<SHA-256 of a manifest>/...    a version, as a warehouse has it; the manifest is written last
+    shards/<hash of a key>/<name>        a shard, until whoever asked for it has fetched it
+
+A version that the store has as one of its own, as `bgdata push` writes it, is taken from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
+from bgdata.errors import BgdataError, MissingFileError, UsageError
+from bgdata.process import cache_folder
+from bgdata.store.manifest import FILE_NAME as MANIFEST
+from bgdata.store.manifest import MOST_BYTES, load_manifest, parse_manifest, read_whole
+from bgdata.store.places import Folder, OpenPlace, Place, Store, is_address, open_place
+from bgdata.store.storage import hold_lock, make_folder, storage_errors, write_file
+from bgdata.store.table import Table
+from bgdata.store.transfer import fetch_file
+
+
+def resolved(address: str) -> str:
+    """An address as other machines understand it: paths are absolute. Raises UsageError for one that cannot be
+    written to, and what `open_place` raises."""
+    address = address if is_address(address) else str(Path(address).absolute())
+    _open(address)
+    return address
+
+
+def _open(address: str) -> OpenPlace:
+    place = open_place(address)
+    if not isinstance(place, OpenPlace):
+        raise UsageError(f"expected a folder or a store to write to, got {place.address}, which is only read from")
+    return place
+
+
+def put(address: str, name: str, data: bytes) -> None:
+    """Write a file. Raises StorageError."""
+    place = _open(address)
+    if isinstance(place, Folder):
+        with storage_errors("write", place.root / name):
+            make_folder((place.root / name).parent)
+    place.write(name, data)
+
+
+def _remove(place: OpenPlace, name: str) -> None:
+    if isinstance(place, Folder):
+        with storage_errors("delete", place.root / name):
+            (place.root / name).unlink(missing_ok=True)
+    elif isinstance(place, Store):
+        place.remove(name)
+
+
+def take(address: str, name: str) -> bytes:
+    """The bytes of a file, which is deleted there. Raises DownloadError, MissingFileError or StorageError."""
+    place = _open(address)
+    data = place.read(name)
+    _remove(place, name)
+    return data
+
+
+def names_in(address: str, folder: str) -> list[str]:
+    """The names of the files in a folder. Raises DownloadError."""
+    return [name.rpartition("/")[2] for name in _open(address).entries(folder)]
+
+
+def _places_of(name: str, digest: str) -> tuple[str, str]:
+    return name, f"given/{digest[:32]}"
+
+
+def _has(place: Place, folder: str, digest: str) -> bytes | None:
+    """The manifest of a folder if it is the one with this SHA-256."""
+    with suppress(MissingFileError):
+        data = place.part(f"{folder}/{MANIFEST}", 0, MOST_BYTES).data
+        if hashlib.sha256(data).hexdigest() == digest:
+            return data
+    return None
+
+
+def give(address: str, name: str, digest: str, folder: Path) -> int:
+    """Have a version in the store for workers; returns how many bytes were sent. Raises StorageError."""
+    place = _open(address)
+    _, given = _places_of(name, digest)
+    if any(_has(place, each, digest) for each in _places_of(name, digest)):
+        return 0
+    entries = load_manifest(folder).files
+    for entry in entries:
+        if isinstance(place, Store):
+            place.send(folder / entry.name, f"{given}/{entry.name}")
+        else:
+            put(address, f"{given}/{entry.name}", (folder / entry.name).read_bytes())
+    put(address, f"{given}/{MANIFEST}", read_whole(folder / MANIFEST))
+    return sum(entry.bytes for entry in entries)
+
+
+def fetched(address: str, name: str, digest: str) -> Path:
+    """The folder of a version in the cache of this user, fetched from a store unless it is there. One process fetches,
+    the others of this machine wait.
+
+    Raises MissingFileError for what the store does not have, DownloadError, DigestMismatchError or StorageError.
+    """
+    root = cache_folder() / "versions"
+    target = root / digest[:32] / name
+    if _is_whole(target, digest):
+        return target
+    with hold_lock(root / f"{digest[:32]}.lock"):
+        if _is_whole(target, digest):
+            return target
+        place = _open(address)
+        for folder in _places_of(name, digest):
+            if data := _has(place, folder, digest):
+                break
+        else:
+            raise MissingFileError(f"expected {name} in {place.address}, found no such version")
+        with storage_errors("write", target):
+            make_folder(target)
+            (target / MANIFEST).unlink(missing_ok=True)
+        for entry in parse_manifest(data, place.where(f"{folder}/{MANIFEST}")).files:
+            fetch_file(place, folder, entry, target, lambda _: None)
+        write_file(target / MANIFEST, data)
+    return target
+
+
+def _is_whole(folder: Path, digest: str) -> bool:
+    """Whether a folder has the version with this manifest, with files of its sizes."""
+    try:
+        if hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest() != digest:
+            return False
+        Table(folder).check_sizes()
+    except (BgdataError, OSError):
+        return False
+    return True

@@ -1,0 +1,85 @@
+"""How many rows of each block of a version are of which split and class, and how many the guard leaves out.
+
+Pools and epochs follow from these counts. Those of a large version are kept in the cache of the user, with a hash, by
+all that they depend on: whoever opens a feed of it again reads no row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import StorageError
+from bgdata.kernel import kernel, thread_count
+from bgdata.process import cache_folder
+from bgdata.selfplay.splits import SPLITS
+from bgdata.store.manifest import canonical_json
+from bgdata.store.storage import write_file
+from bgdata.training.feed.rows import GUARDED, Bytes, Guard, LabelledRows, counted_place
+
+Counts = NDArray[np.uint32]  # [blocks, splits, classes of COUNTED and what is guarded]
+KEPT_ROWS = 1 << 20  # of a version whose counts are kept: fewer are counted in some hundredths of a second
+READ_ROWS = 1 << 15  # at a time, in whole blocks
+FORMAT = 1  # of the files
+_HASH_BYTES = 32
+
+
+def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Counts:
+    """The counts of a version in blocks of this size. Raises what reading raises."""
+    if len(rows) < KEPT_ROWS:
+        return count_blocks(rows, guard, block_rows)
+    shape, path = (-(-len(rows) // block_rows), len(SPLITS), GUARDED + 1), counts_file(rows, guard, block_rows)
+    with suppress(OSError):
+        data = path.read_bytes()
+        seal, found = data[:_HASH_BYTES], data[_HASH_BYTES:]
+        if hashlib.sha256(found).digest() == seal and len(found) == 4 * int(np.prod(shape)):
+            return np.frombuffer(found, np.uint32).reshape(shape)
+    counts = count_blocks(rows, guard, block_rows)
+    with suppress(OSError, StorageError):  # whoever cannot keep them counts again
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, hashlib.sha256(counts.tobytes()).digest() + counts.tobytes())
+    return counts
+
+
+def counts_file(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Path:
+    """Where the counts of a version are kept."""
+    recipe = {
+        "format": FORMAT,
+        "version": rows.table.manifest.digest,
+        "splits": rows.splits.manifest.digest if rows.splits else "",
+        "guard": guard.digest if guard else "",
+        "block_rows": block_rows,
+        "rows": len(rows),
+    }
+    return cache_folder() / "feed" / hashlib.sha256(canonical_json(recipe)).hexdigest()
+
+
+def count_blocks(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Counts:
+    """The counts, by reading all rows, on several threads where arrays are mapped."""
+    counts = np.zeros((-(-len(rows) // block_rows), len(SPLITS), GUARDED + 1), np.uint32)
+    at_once = max(READ_ROWS // block_rows, 1)
+
+    def count(first: int) -> None:
+        begin, end = first * block_rows, min((first + at_once) * block_rows, len(rows))
+        block = rows.read(begin, end, guard)
+        _fill_counts(block.splits, block.classes, block.is_guarded, block_rows, counts[first : first + at_once])
+        rows.release()
+
+    with ThreadPoolExecutor(1 if rows.from_parquet else thread_count()) as executor:
+        for _ in executor.map(count, range(0, len(counts), at_once)):
+            pass
+    return counts
+
+
+@kernel()
+def _fill_counts(splits: Bytes, classes: Bytes, is_guarded: NDArray[np.bool_], block_rows: int, counts: Counts) -> None:
+    """Adds to counts[row // block_rows, split, place] the rows of a split and of a class with this place, or that are
+    guarded. A row of no split is never read."""
+    for row in range(len(splits)):
+        if splits[row] < counts.shape[1]:
+            counts[row // block_rows, splits[row], GUARDED if is_guarded[row] else counted_place(classes[row])] += 1

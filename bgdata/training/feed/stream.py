@@ -1,0 +1,263 @@
+"""Streams of rows in random order, of which a pool is in memory at a time.
+
+A pool has the same share of every version, to the row, and blocks from all over each: a version is cut into windows of
+as many blocks as there are pools, and each pool gets one block of every window. So batches, which are drawn from a pool
+in random order, are mixed as if they were drawn from all rows, wherever in a version its rows of one sort are.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgdata.errors import CheckFailedError
+from bgdata.evaluation.chances import Chances
+from bgdata.game.codec import Boards
+from bgdata.game.random import high_below, random_bits, random_stream
+from bgdata.kernel import kernel
+from bgdata.training.feed.rows import Bytes, Choice, LabelledRows, check_rows, counted_place
+
+Places = NDArray[np.int32]
+BLOCKS = 1 << 33  # in the place of a pool's number: the order of blocks
+RELEASED = 32  # blocks after which their pages are let go: the system maps up to 2 MiB around what is read
+
+
+class Rows(NamedTuple):
+    """Rows, with the version and row that each comes from."""
+
+    boards: Boards  # [n, 26]
+    targets: Chances  # [n, 5]
+    classes: Bytes  # [n] as gnubg numbers them
+    versions: NDArray[np.uint16]  # [n] index of the feed's versions
+    rows: NDArray[np.int64]  # [n] row of the version
+
+    def take(self, places: NDArray[np.integer]) -> Rows:
+        """The rows at these places, copied."""
+        return Rows._make(column.take(places, axis=0) for column in self)
+
+    def part(self, begin: int, end: int) -> Rows:
+        """The rows from `begin` to before `end`: views."""
+        return Rows._make(column[begin:end] for column in self)
+
+
+class Size(NamedTuple):
+    """Of pools."""
+
+    block_rows: int
+    pool_blocks: int
+    is_even: bool  # whether every pool has its share of each version; else whole blocks in random order
+
+
+class Part(NamedTuple):
+    """Some of the chosen rows of a block."""
+
+    version: int
+    block: int
+    chosen: int  # rows of the block, all that are chosen
+    skipped: int  # of these, before the part
+    taken: int
+
+
+class Lane(NamedTuple):
+    """Blocks one after another, and how far the pools get in them."""
+
+    versions: NDArray[np.int64]  # [n] of the blocks
+    blocks: NDArray[np.int64]  # [n] their numbers
+    ends: NDArray[np.int64]  # [n] chosen rows up to the end of each
+    cuts: NDArray[np.int64]  # [pools + 1] rows before each pool
+
+    def parts(self, pool: int) -> list[Part]:
+        """What a pool has of these blocks."""
+        begin, end = self.cuts[pool : pool + 2].tolist()
+        first, last = np.searchsorted(self.ends, (begin, end - 1), side="right").tolist()
+        found = []
+        for place in range(first, last + 1 if end > begin else first):
+            start, stop = int(self.ends[place - 1]) if place else 0, int(self.ends[place])
+            low, high = max(start, begin), min(stop, end)
+            found.append(
+                Part(int(self.versions[place]), int(self.blocks[place]), stop - start, low - start, high - low)
+            )
+        return found
+
+
+class Stream:
+    """An endless stream of rows: all chosen ones in one order, then in another, and so on; one pool of them is in
+    memory. `taken` has, by version, the chosen rows of each of its blocks."""
+
+    def __init__(
+        self,
+        versions: Sequence[LabelledRows],
+        taken: Mapping[int, NDArray[np.integer]],
+        choice: Choice,
+        key: tuple[int, int],  # seed and number of the stream
+        size: Size,
+    ) -> None:
+        blocks = [(np.flatnonzero(counts), version) for version, counts in sorted(taken.items())]
+        self._blocks = np.concatenate([places for places, _ in blocks])
+        self._of = np.repeat([version for _, version in blocks], [len(places) for places, _ in blocks])
+        self._taken = np.concatenate([taken[version][places] for places, version in blocks]).astype(np.int64)
+        self.count = int(self._taken.sum())
+        self._versions, self._choice, self._key, self._size = versions, choice, key, size
+        self._forget()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process fills its own pool."""
+        state = dict(vars(self))
+        for name in ("_ordered_at", "_lanes", "_ends", "_at", "_pool", "_places"):
+            del state[name]
+        return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._ordered_at: tuple[int, int] | None = None  # epoch and cycle
+        self._lanes: list[Lane] = []
+        self._ends: list[int] = []  # rows up to the end of each pool
+        self._at: tuple[int, int, int] | None = None  # epoch, cycle and number of the pool in memory
+        self._pool, self._places = new_rows(0), np.zeros(0, np.int32)
+
+    def read(self, epoch: int, begin: int, end: int) -> Rows:
+        """The rows from `begin` to before `end` of an epoch, in which the rows repeat in ever new orders. Raises
+        CheckFailedError for rows that are not legal, or not those that were counted."""
+        parts = []
+        while begin < end:
+            cycle, place = divmod(begin, self.count)
+            self._order(epoch, cycle)
+            number = bisect_right(self._ends, place)
+            self._fill(epoch, cycle, number)
+            first, last = self._ends[number] - len(self._places), min(place + end - begin, self._ends[number])
+            parts.append(self._pool.take(self._places[place - first : last - first]))
+            begin += last - place
+        return join_rows(parts)
+
+    def _order(self, epoch: int, cycle: int) -> None:
+        """The blocks of a cycle in their order."""
+        if self._ordered_at == (epoch, cycle):
+            return
+        key, (block_rows, pool_blocks, is_even) = (*self._key, epoch, cycle), self._size
+        if is_even:
+            pools = max(-(-self.count // (block_rows * pool_blocks)), 1)
+            self._lanes = [
+                self._lane(own[spread_order((*key, BLOCKS, version), len(own), pools)], pools)
+                for version in np.unique(self._of).tolist()
+                for own in [np.flatnonzero(self._of == version)]
+            ]
+        else:
+            self._lanes = [self._lane(random_order(key, len(self._blocks)), 0)]
+        self._ends = np.sum([lane.cuts[1:] for lane in self._lanes], axis=0).tolist()
+        self._ordered_at = epoch, cycle
+
+    def _lane(self, order: NDArray[np.integer], pools: int) -> Lane:
+        """Blocks in an order, cut into equal parts for these pools, or for 0 after every `pool_blocks`."""
+        ends = self._taken[order].cumsum()
+        if pools:
+            cuts = np.arange(pools + 1) * ends[-1] // pools
+        else:
+            cuts = np.unique([0, *ends[self._size.pool_blocks - 1 :: self._size.pool_blocks], ends[-1]])
+        return Lane(self._of[order], self._blocks[order], ends, cuts)
+
+    def _fill(self, epoch: int, cycle: int, number: int) -> None:
+        """Read a pool, unless it is in memory."""
+        at = (epoch, cycle, number)
+        if self._at == at:
+            return
+        self._at, self._pool = None, new_rows(0)  # the last one goes before the next comes
+        parts = [part for lane in self._lanes for part in lane.parts(number)]
+        if self._size.is_even:
+            parts.sort()  # as they are in the files
+        pool, begin = new_rows(sum(part.taken for part in parts)), 0
+        for n, part in enumerate(parts, 1):
+            self._fill_part(part, pool.part(begin, begin + part.taken))
+            begin += part.taken
+            if n % RELEASED == 0 or n == len(parts):
+                for version in {each.version for each in parts[n - RELEASED if n >= RELEASED else 0 : n]}:
+                    self._versions[version].release()
+        check_rows([version.table.name for version in self._versions], *pool)
+        self._pool, self._places, self._at = pool, random_order((*self._key, *at), begin), at
+
+    def _fill_part(self, part: Part, rows: Rows) -> None:
+        """Copy some of the chosen rows of a block."""
+        version, choice = self._versions[part.version], self._choice
+        begin = part.block * self._size.block_rows
+        block = version.read(begin, min(begin + self._size.block_rows, len(version)), choice.guard)
+        found = fill_chosen(*block, choice.split, choice.place, part.skipped, *rows[:3], rows.rows)
+        if found != part.chosen:
+            raise CheckFailedError(
+                f"expected {part.chosen} rows of the split from row {begin} of {version.table.name} on, as when it was "
+                f"opened, found {found}; try: bgdata verify"
+            )
+        rows.versions[:] = part.version
+        rows.rows[:] += begin
+
+
+@kernel()
+def fill_chosen(
+    boards: Boards, targets: Chances, classes: Bytes, splits: Bytes, is_guarded: NDArray[np.bool_],
+    split: int, wanted: int, skipped: int,
+    to_boards: Boards, to_targets: Chances, to_classes: Bytes, to_rows: NDArray[np.int64],
+) -> int:  # fmt: skip
+    """Fills to_boards[n, slot], to_targets[n, chance] and to_classes[n] from rows of a split that are not guarded, and
+    of the class with the place `wanted`, or any for -1, but for the first ones that are skipped; to_rows[n] with the
+    numbers of these rows. Returns how many such rows there are, skipped ones and those without room among them."""
+    count = 0
+    for row in range(len(splits)):
+        is_wanted = wanted < 0 or wanted == counted_place(classes[row])
+        if is_wanted and splits[row] == split and not is_guarded[row]:
+            place = count - skipped
+            if 0 <= place < len(to_rows):
+                for slot in range(26):
+                    to_boards[place, slot] = boards[row, slot]
+                for chance in range(5):
+                    to_targets[place, chance] = targets[row, chance]
+                to_classes[place] = classes[row]
+                to_rows[place] = row
+            count += 1
+    return count
+
+
+def new_rows(count: int) -> Rows:
+    """Uninitialised `Rows` of this length."""
+    return Rows(
+        np.empty((count, 26), np.int8),
+        np.empty((count, 5), np.float32),
+        np.empty(count, np.uint8),
+        np.empty(count, np.uint16),
+        np.empty(count, np.int64),
+    )
+
+
+def join_rows(parts: Sequence[Rows]) -> Rows:
+    """`Rows` from several, one after another."""
+    return parts[0] if len(parts) == 1 else Rows._make(map(np.concatenate, zip(*parts, strict=True)))
+
+
+def spread_order(key: Sequence[int], count: int, pools: int) -> NDArray[np.int64]:
+    """int64[count]: 0 to count - 1 in an order in which each of `pools` equal parts has one of every `pools` in a row,
+    by chance."""
+    windows = np.arange(count) // pools
+    shuffled = np.lexsort((random_order(key, count), windows))  # within each window
+    return shuffled[np.lexsort((windows, np.arange(count) % pools))]
+
+
+def random_order(key: Sequence[int], count: int) -> Places:
+    """int32[count]: 0 to count - 1 in an order that depends on the key alone; its numbers are from 0 to 2^63 - 1."""
+    places = np.arange(count, dtype=np.int32)
+    _fill_shuffled(np.array(key, np.uint64), places)
+    return places
+
+
+@kernel()
+def _fill_shuffled(key: NDArray[np.uint64], places: Places) -> None:
+    """Shuffles places[n] (Fisher and Yates), by the random numbers of a key."""
+    stream = np.uint64(0)
+    for part in key:
+        stream = random_stream(stream + part, 0)
+    for last in range(len(places) - 1, 0, -1):
+        other = high_below(random_bits(stream, last), last + 1)
+        places[last], places[other] = places[other], places[last]

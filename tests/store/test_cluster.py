@@ -1,0 +1,292 @@
+"""A cluster as people have it: a scheduler and workers as processes, each with a home of its own and without a disk in
+common, which die, are slow, come late, and are of another bgdata."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgdata.errors import MissingTableError, StorageError, UsageError, WorkerError
+from bgdata.store import shards
+from bgdata.store.executors import Cluster, InProcess, open_executor
+from bgdata.store.handed import hand_on
+from bgdata.store.job import Job
+from bgdata.store.shards import Work, compute_shards, ranges
+from bgdata.store.table import Table
+from tests.store.sharing import Elsewhere, hide_from_workers, work
+from tests.store.toy import Count, Notes, toy_warehouse
+
+PARTS = ranges(40, 2)
+
+
+class Machines:
+    """A scheduler and workers, with folders of their own."""
+
+    def __init__(self, folder: Path, hidden: Path) -> None:
+        self.folder, self.hidden = folder, hidden
+        self.processes: dict[str, subprocess.Popen[str]] = {}
+        self.scheduler = ""
+
+    def start(self, name: str, *words: str, **environment: str) -> str:
+        """Start a process; returns its address."""
+        home = self.folder / name
+        home.mkdir(parents=True, exist_ok=True)
+        own = {"HOME": str(home), "BGDATA_CACHE": str(home / "cache"), "PYTHONPATH": str(Path(__file__).parents[2])}
+        kept = {key: value for key, value in os.environ.items() if key in ("PATH", "LANG", "NUMBA_NUM_THREADS")}
+        command = [sys.executable, "-m", "tests.store.cluster", *words]
+        process = subprocess.Popen(
+            command, cwd=home, env={**kept, **own, **environment}, stdout=subprocess.PIPE, text=True,
+            stderr=(home / "errors").open("w"),
+        )  # fmt: skip
+        self.processes[name] = process
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        assert address, (home / "errors").read_text()
+        return address
+
+    def start_scheduler(self) -> None:
+        """Start a scheduler, which replaces the last one."""
+        self.scheduler = self.start("scheduler", "scheduler")
+
+    def start_worker(self, name: str, **environment: str) -> None:
+        """Start a worker that sees nothing of the hidden folder."""
+        self.start(name, "worker", self.scheduler, str(self.hidden), **environment)
+
+    def kill(self, name: str) -> None:
+        """End a process as a failing machine would."""
+        process = self.processes.pop(name)
+        process.send_signal(signal.SIGKILL)
+        process.wait(60)
+        assert process.stdout
+        process.stdout.close()
+
+    @property
+    def executor(self) -> str:
+        """What `--executor` names."""
+        return self.scheduler.replace("tcp://", "dask://")
+
+
+@contextmanager
+def machines(folder: Path, hidden: Path) -> Iterator[Machines]:
+    """Machines that end with the block."""
+    found = Machines(folder, hidden)
+    try:
+        found.start_scheduler()
+        yield found
+    finally:
+        for name in list(found.processes):
+            found.kill(name)
+
+
+class Meanwhile(Notes):
+    """Progress that does something after so many items."""
+
+    def __init__(self, **then: Callable[[], None]) -> None:
+        super().__init__()
+        self.then = {int(name.removeprefix("after_")): action for name, action in then.items()}
+
+    def advance(self, count: int) -> None:
+        super().advance(count)
+        for number in [number for number in self.then if number <= self.done]:
+            self.then.pop(number)()
+
+
+def squares(root: Path) -> Table:
+    return toy_warehouse(root).build("squares", Count(40))
+
+
+def doubled(table: Table, log: Path) -> Work:
+    return Work("tests.store.sharing:doubles", {"log": str(log)}, handed=hand_on({"squares": table}))
+
+
+def computed(folder: Path, wanted: Work, executor: Any, notes: Notes | None = None) -> list[int]:
+    folder.mkdir(exist_ok=True)
+    job = Job(folder, notes or Notes(), title="doubles", recipe="recipe", executor=executor)
+    found: list[int] = np.concatenate(
+        [each["double"] for each in compute_shards(job, "numbers", wanted, PARTS)]
+    ).tolist()
+    return found
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in (folder / "shards").glob("*.npz"))
+
+
+@pytest.mark.slow
+def test_machines_that_share_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is killed, one is slow, one comes late, and the scheduler ends: the shards are those of one process."""
+    pytest.importorskip("distributed")
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "3s")
+    hidden, store, log = tmp_path / "own", tmp_path / "store", tmp_path / "log"
+    hidden.mkdir()
+    wanted = doubled(squares(hidden / "warehouse"), log)
+    expected = computed(hidden / "alone", wanted, InProcess())
+    log.unlink()
+    with machines(tmp_path / "machines", hidden) as cluster:
+        cluster.start_worker("first")
+        cluster.start_worker("slow", BGDATA_TEST_SLOW="3")
+
+        def replace_first() -> None:
+            cluster.kill("first")
+            cluster.start_worker("late")
+
+        with open_executor(cluster.executor, str(store)) as executor:
+            notes = Meanwhile(after_8=replace_first)
+            assert computed(hidden / "cluster", wanted, executor, notes) == expected
+        assert names(hidden / "cluster") == names(hidden / "alone")
+        homes = {Path(line).name for line in log.read_text().splitlines()}
+        assert homes == {"first", "slow", "late"}
+        assert not list((store / "shards").glob("*/*")), "they are fetched"
+        for name in homes:  # each has fetched what it needs
+            assert len(list((tmp_path / "machines" / name / "cache/versions").glob("*/squares/40/*/square.npy"))) == 1
+
+        with open_executor(cluster.executor, str(store)) as executor:
+            ending = Meanwhile(after_6=lambda: cluster.kill("scheduler"))
+            with pytest.raises(WorkerError, match="finished parts are kept, and the same command resumes"):
+                computed(hidden / "again", wanted, executor, ending)
+        kept = len(names(hidden / "again"))
+        assert 3 <= kept < len(PARTS)
+        cluster.start_scheduler()
+        cluster.start_worker("third")
+        with open_executor(cluster.executor) as executor:  # results come through Dask, but who has no versions stops
+            with pytest.raises(
+                WorkerError, match=r"expected squares/40/\S+ in \S+, found no such version; .*on the work"
+            ):
+                computed(hidden / "again", wanted, executor)
+            result = Work("tests.store.sharing:squares", {})
+            job = Job(hidden / "results", notes, title="results", recipe="recipe", executor=executor)
+            (hidden / "results").mkdir()
+            assert [len(each["square"]) for each in compute_shards(job, "numbers", result, PARTS)] == [2] * 20
+        with open_executor(cluster.executor, str(store)) as executor:
+            notes = Meanwhile()
+            assert computed(hidden / "again", wanted, executor, notes) == expected
+    assert notes.texts[0].startswith("going on with doubles: ")
+    assert names(hidden / "again") == names(hidden / "alone")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that no worker sees; the cache of workers is beside it."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    hide_from_workers(monkeypatch, folder, tmp_path / "cache")
+    return folder
+
+
+def test_a_damaged_cache_is_fetched_again(elsewhere: Path, tmp_path: Path) -> None:
+    wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), str(tmp_path / "store")
+    expected = computed(elsewhere / "one", wanted, Elsewhere(store))
+    (path,) = (tmp_path / "cache/versions").glob("*/squares/40/*/square.npy")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert computed(elsewhere / "two", wanted, Elsewhere(store)) == expected == [2 * n * n for n in range(40)]
+
+
+def test_a_store_that_gives_half(elsewhere: Path, tmp_path: Path) -> None:
+    """One line, nothing is lost: who comes again computes it."""
+    wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
+    computed(elsewhere / "one", wanted, Elsewhere(str(store)))
+    (array,) = store.glob("given/*/square.npy")
+    array.write_bytes(array.read_bytes()[:40])
+    (cached,) = (tmp_path / "cache/versions").iterdir()
+    for path in sorted(cached.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    with pytest.raises(WorkerError, match=r"expected 448 bytes in \S+square.npy, got 40; on "):
+        computed(elsewhere / "two", wanted, Elsewhere(str(store)))
+    assert names(elsewhere / "two") == []
+
+
+def test_shards_that_nobody_fetched(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asked was killed: they are taken from the store, but for the damaged ones."""
+    wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
+    receive = shards.WayBack.receive
+
+    def killed(back: shards.WayBack, name: str, data: bytes | None) -> Path:
+        if name.startswith("000000004-"):
+            raise KeyboardInterrupt
+        return receive(back, name, data)
+
+    with monkeypatch.context() as changed:
+        changed.setattr(shards.WayBack, "receive", killed)
+        with pytest.raises(KeyboardInterrupt):
+            computed(elsewhere / "one", wanted, Elsewhere(str(store)))
+    (left,) = store.glob("shards/*/*")
+    (left.parent / left.name.replace("000000004-000000006", "000000006-000000008")).write_bytes(left.read_bytes())
+    (left.parent / "notes.txt").write_text("no shard")
+    notes = Notes()
+    assert computed(elsewhere / "one", wanted, Elsewhere(str(store)), notes) == [2 * n * n for n in range(40)]
+    assert len([text for text in notes.texts if "found another; computing it anew" in text]) == 1
+    assert notes.texts[-1] == "going on with doubles: 3 of 20 parts are there"
+    assert not list(store.glob("shards/*/*"))
+
+
+def test_a_shard_that_changed_on_its_way(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = Work("tests.store.sharing:squares", {})
+    send = shards.WayBack.send
+    monkeypatch.setattr(shards.WayBack, "send", lambda *given: (send(*given) or b"")[:-1])
+    with pytest.raises(OSError, match=r"expected the shard \S+ from a worker as it was written, found it changed"):
+        computed(elsewhere / "one", wanted, Elsewhere())
+
+
+def test_shards_too_large_for_results(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "MOST_RESULT_BYTES", 1 << 8)
+    with pytest.raises(WorkerError, match=r"expected shards of at most 0 MiB where .* try: --through ADDRESS, a store"):
+        computed(elsewhere / "one", work(), Elsewhere())
+
+
+def test_a_full_disk_of_a_worker(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise StorageError("cannot write x: the disk is full")
+
+    monkeypatch.setattr("bgdata.store.through.fetch_file", full)
+    wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
+    with pytest.raises(WorkerError, match=r"^cannot write x: the disk is full; on "):
+        computed(elsewhere / "one", wanted, Elsewhere(str(tmp_path / "store")))
+    assert names(elsewhere / "one") == []
+
+
+def test_versions_that_no_worker_sees(elsewhere: Path, tmp_path: Path) -> None:
+    wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
+    with pytest.raises(WorkerError, match=r"found no such version; try: .* --through ADDRESS"):
+        computed(elsewhere / "one", wanted, Elsewhere())
+    with pytest.raises(MissingTableError):
+        wanted.handed.versions["squares"].locate("")
+
+
+class Refusing(InProcess):
+    """What cannot be read by a worker."""
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        return super().submit(self.read)
+
+    def read(self) -> None:
+        raise ModuleNotFoundError("No module named 'bgdata'")
+
+
+def test_workers_without_bgdata(tmp_path: Path) -> None:
+    message = "^expected the same bgdata on all workers, found one that cannot read .*: No module named 'bgdata'$"
+    with pytest.raises(WorkerError, match=message):
+        computed(tmp_path / "one", work(), Cluster(Refusing()))
+
+
+@pytest.mark.parametrize("name", ["local", "processes:2"])
+def test_a_store_is_for_clusters(name: str) -> None:
+    message = f"^expected the executor dask://HOST:PORT with a store between machines, got {name}$"
+    with pytest.raises(UsageError, match=message), open_executor(name, "s3://x/y"):
+        pass
+
+
+def test_a_store_that_is_only_read() -> None:
+    from bgdata.store.through import resolved
+
+    with pytest.raises(UsageError, match=r"^expected a folder or a store to write to, got https://here/x, which"):
+        resolved("https://here/x")
+    assert resolved("here") == str(Path("here").absolute())

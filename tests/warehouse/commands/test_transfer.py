@@ -1,0 +1,87 @@
+"""`bgdata push` and `bgdata pull`: what they say, and their one-line errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+import bgdata
+from bgdata.bearoff.kinds.bearoff_two_sided import TwoSidedParameters
+from bgdata.store.versions import Versions
+from tests.command_line import error_of, run, succeeds
+
+STORE = "memory://shop/ware"
+
+
+@pytest.fixture(name="root")
+def _root(memory_path: Path) -> Iterator[Path]:
+    """A warehouse with two small tables, beside an empty store in memory."""
+    warehouse = bgdata.open_warehouse(memory_path / "warehouse")
+    for checkers in (2, 3):
+        warehouse.build("bearoff_two_sided", TwoSidedParameters(2, checkers))
+    MemoryFileSystem.store.clear()
+    yield warehouse.root
+    MemoryFileSystem.store.clear()
+
+
+def test_there_and_back(root: Path, memory_path: Path) -> None:
+    first, second = (table.name for table in bgdata.open_warehouse(root).versions())
+    assert succeeds(root, "push", STORE, "--dry-run").splitlines()[-1].startswith("would push 2 versions, 4 files, ")
+    assert MemoryFileSystem.store == {}
+    lines = succeeds(root, "push", STORE, "bearoff_two_sided/2x2").splitlines()
+    assert [line.split()[-1] for line in lines[:-1]] == [first]
+    assert lines[-1].startswith("pushed 1 version, 2 files, ")
+    assert lines[-1].endswith(" kB; 0 were there")
+    result = run(root, "push", STORE, "--format", "json", "--jobs", "1")
+    assert result.stderr.startswith("pushed 1 version, 2 files, ")
+    assert result.stderr.endswith("1 was there\n")
+    rows = json.loads(result.stdout)
+    assert [(row["variant"], row["state"], row["files"]) for row in rows] == [("2x2", "there", 0), ("2x3", "pushed", 2)]
+    assert rows[1]["bytes"] > rows[0]["bytes"] == 0
+    copy = memory_path / "copy"
+    lines = succeeds(copy, "pull", STORE).splitlines()
+    assert [line.split()[-1] for line in lines[:-1]] == [first, second]
+    assert succeeds(copy, "list", "bearoff_two_sided") == succeeds(root, "list", "bearoff_two_sided")
+    assert "0 failed" in succeeds(copy, "verify")
+    assert succeeds(copy, "pull", STORE) == "pulled 0 versions, 0 files, 0 B; 2 were there\n"
+    assert succeeds(root, "pull", f"file://{copy}", "bearoff_two_sided").endswith("; 2 were there\n")
+
+
+@pytest.mark.catalog
+def test_the_catalog_is_written_once(root: Path, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bgdata.store import catalog
+
+    succeeds(root, "push", STORE)
+    written: list[Path] = []
+    real = catalog.refresh_catalog
+
+    def refresh_catalog(warehouse: Versions, **options: Any) -> None:
+        written.append(warehouse.root)
+        real(warehouse, **options)
+
+    monkeypatch.setattr(catalog, "refresh_catalog", refresh_catalog)
+    succeeds(memory_path / "copy", "pull", STORE)
+    assert written == [memory_path / "copy"]
+    assert not catalog.is_stale(bgdata.open_warehouse(memory_path / "copy"))
+
+
+def test_errors_are_one_line(root: Path) -> None:
+    for words, code, said in (
+        (("pull", STORE), 1, f"expected versions in {STORE}, found none"),
+        (("push", "nope://user:secret@x"), 2, "expected an address of a scheme that is known"),
+        (("push", "https://user:secret@host/x"), 2, "expected a folder or a store to push to, got https://host/x, "),
+        (("pull", "http://user:secret@127.0.0.1:1/x"), 1, "cannot read http://127.0.0.1:1/x/index.json: "),
+        (("push", STORE, "openings"), 1, f"no openings in {root} (have: bearoff_two_sided)"),
+        (("push", STORE, "opening"), 2, "expected a kind of dataset, got 'opening'; do you mean openings?"),
+        (("push", STORE, "--jobs", "0"), 2, "invalid value for '--jobs'"),
+        (("push",), 2, "missing argument 'ADDRESS'"),
+    ):
+        error = error_of(run(root, *words), code)
+        assert error.startswith(said)
+        assert "secret" not in error
+    assert error_of(run(root / "nothing", "push", STORE), 1).startswith("expected a warehouse in ")

@@ -1,0 +1,225 @@
+"""Commands on a warehouse at an address answer as on the same one in a folder; a large table is read row by row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import bgdata
+from bgdata.bearoff.kinds import bearoff_two_sided
+from bgdata.bearoff.kinds.bearoff_one_sided import RaceParameters
+from bgdata.bearoff.kinds.bearoff_two_sided import ROW_HASHES, TwoSidedParameters
+from bgdata.bearoff.remote import RemoteTwoSidedTable
+from bgdata.cli import main
+from bgdata.cli.grammar import READING, VARIABLE
+from bgdata.errors import DigestMismatchError, MissingTableError, TooLargeError
+from bgdata.store import arrays, job, remote
+from bgdata.store.places import Part, Store, open_place
+from bgdata.store.progress import Silence
+from bgdata.store.transfer import Transfer
+from bgdata.warehouse import RemoteWarehouse, Warehouse
+from tests.command_line import POSITION, error_of, position_id, run, succeeds
+from tests.together import Together
+
+LARGE = TwoSidedParameters(4, 5)
+
+
+@pytest.fixture(name="root", scope="module")
+def _root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with small tables, and one that is large: in no Parquet file, with hashes of its rows."""
+    root = tmp_path_factory.mktemp("near") / "warehouse"
+    warehouse = bgdata.open_warehouse(root)
+    for kind in ("bearoff_one_sided", "bearoff_gammon"):
+        warehouse.build(kind, RaceParameters(3))
+    warehouse.build("bearoff_two_sided", TwoSidedParameters(3, 3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
+        patch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
+        patch.setattr(bearoff_two_sided, "MOST_WINDOW_BYTES", 0)
+        patch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+        warehouse.build("bearoff_two_sided", LARGE)
+    return root
+
+
+@pytest.fixture(name="address")
+def _address(root: Path, memory_store: str, remote_cache: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 10_000)
+    monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 10_000)
+    Transfer(Silence()).push(bgdata.open_warehouse(root), open_place(memory_store))
+    assert not remote_cache.exists()
+    return memory_store
+
+
+@pytest.fixture(name="read")
+def _read(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Bytes that a store gave, by the name of the file."""
+    found: dict[str, int] = {}
+    real = Store.part
+
+    def part(self: Store, name: str, begin: int, length: int | None) -> Part:
+        answer = real(self, name, begin, length)
+        file = name.rpartition("/")[2]
+        found[file] = found.get(file, 0) + len(answer.data)
+        return answer
+
+    monkeypatch.setattr(Store, "part", part)
+    return found
+
+
+SAME = [
+    ("list",),
+    ("list", "bearoff_two_sided", "--format", "json"),
+    ("explain", "bearoff_two_sided"),
+    ("explain", "bearoff_two_sided_3x3"),
+    ("explain", "cube_decisions", "--format", "json"),
+    ("explain", "best_cube_action"),
+    ("query", "select count(*), sum(cubeless) from bearoff_two_sided"),
+    ("query", "from versions order by all", "--format", "csv"),
+    ("query", "select avg(mean_rolls) from BEAROFF_ONE_SIDED_3x15", "--format", "json"),
+    ("query", "select centered from bearoff_two_sided_4x5 where on_roll_index = 17 and opponent_index = 44"),
+    ("query", "select 1"),
+    ("probe", POSITION),
+    ("probe", POSITION, "--format", "json"),
+    ("show", POSITION),
+    ("eval", POSITION, "--format", "json"),
+    ("hint", POSITION, "31"),
+    ("cube", POSITION, "--format", "csv"),
+]
+
+
+def test_answers_are_the_same(root: Path, address: str) -> None:
+    with Together() as together:
+        for words in SAME:
+            with together.case(" ".join(words)):
+                assert succeeds_at(address, *words) == succeeds(root, *words)
+    assert {words[0] for words in SAME} == set(READING) - {"completion"}
+
+
+def run_at(address: str, *words: str) -> Result:
+    """Run a command on a warehouse at an address, which is no path."""
+    return CliRunner().invoke(main, [*words, "--warehouse", address] if address else [*words])
+
+
+def succeeds_at(address: str, *words: str) -> str:
+    """What a command prints on standard output that must succeed."""
+    result = run_at(address, *words)
+    assert (result.exit_code, result.exception) == (0, None), result.output or repr(result.exception)
+    return result.stdout
+
+
+def test_a_large_table_is_probed_by_rows(root: Path, address: str, read: dict[str, int]) -> None:
+    near, far = bgdata.open_two_sided(root, 4, 5), bgdata.open_two_sided(address, 4, 5)
+    assert isinstance(far, RemoteTwoSidedTable)
+    row_bytes, whole = near.stored[0].nbytes, near.stored.nbytes
+    hashes = (near.table.folder / f"{ROW_HASHES}.npy").stat().st_size
+    assert read == {
+        "current": 12, "manifest.json": (near.table.folder / "manifest.json").stat().st_size,
+        f"{ROW_HASHES}.npy": hashes, "equities.npy": remote.HEADER_BYTES,
+    }  # fmt: skip
+    read.clear()
+    assert far.probe(33, 7) == near.probe(33, 7)
+    assert far.probe(33, 9) == near.probe(33, 9)
+    assert (far.probe_many([3, 9, 3], [1, 2, 3]) == near.probe_many([3, 9, 3], [1, 2, 3])).all()
+    assert read == {"equities.npy": 3 * row_bytes}
+    assert row_bytes * 100 < whole
+    again = bgdata.open_two_sided(address, 4, 5)
+    read.clear()
+    assert again.probe(33, 9) == near.probe(33, 9)
+    assert read == {}, "rows are kept by the user, too"
+    (path,) = again.table.folder.glob("equities.rows/*33")
+    path.write_bytes(b"damaged")
+    third = bgdata.open_two_sided(address, 4, 5)
+    read.clear()
+    assert third.probe(33, 9) == near.probe(33, 9)
+    assert read == {"equities.npy": row_bytes}
+    assert repr(far).startswith("RemoteTwoSidedTable(bearoff_two_sided/4x5/")
+
+
+def test_commands_read_rows_of_a_large_table(address: str, read: dict[str, int], root: Path) -> None:
+    whole = bgdata.open_two_sided(root, 4, 5).stored.nbytes
+    position = position_id([0, 1, 2, 1], [0, 0, 0, 2])  # which the smaller tables do not have
+    assert succeeds_at(address, "probe", position) == succeeds(root, "probe", position)
+    assert 0 < read["equities.npy"] < whole / 10
+    read.clear()
+    succeeds_at(address, "query", "from bearoff_two_sided_4x5 where on_roll_index = 90 limit 5")
+    assert 0 < read["equities.npy"] < whole / 10
+    assert "table.parquet" not in read
+
+
+def test_a_damaged_row_is_named(address: str) -> None:
+    far = bgdata.open_two_sided(address, 4, 5)
+    place = open_place(address)
+    assert isinstance(place, Store)
+    name = f"{far.table.name}/equities.npy"
+    data = bytearray(place.read(name))
+    data[-1] ^= 1
+    place.write(name, bytes(data))
+    last = len(far.table.array(ROW_HASHES)) - 1
+    assert far.probe(0, 0)
+    with pytest.raises(DigestMismatchError, match=rf"expected row {last} of memory://.*equities.npy to match its hash"):
+        far.probe(last, 0)
+    place.write(name, bytes(data[:-8]))
+    with pytest.raises(Exception, match=r"equities.npy not to change after it was opened, found it changed"):
+        far.probe(last, 1)
+
+
+def test_a_large_table_is_not_fetched_whole(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "LARGE", 1000)
+    result = run_at(address, "eval", POSITION)
+    assert error_of(result, 1).startswith("expected bearoff_two_sided/4x5/")
+    assert "try: bgdata pull memory://shop/ware bearoff_two_sided/4x5/" in result.stderr
+    table = bgdata.open_warehouse(address).open("bearoff_two_sided", "4x5")
+    with pytest.raises(TooLargeError):
+        table.array("equities")
+    assert arrays.LARGE > 1000
+
+
+def test_functions_open_tables_at_an_address(root: Path, address: str) -> None:
+    assert bgdata.open_one_sided(address, 3).probe_mean_rolls(9) == bgdata.open_one_sided(root, 3).probe_mean_rolls(9)
+    assert len(bgdata.open_gammon(address, 3)) == len(bgdata.open_gammon(root, 3))
+    assert bgdata.open_two_sided(address, 3, 3).probe(5, 9) == bgdata.open_two_sided(root, 3, 3).probe(5, 9)
+    with pytest.raises(MissingTableError, match=r"no bearoff_two_sided/6x15 in memory://shop/ware \(have: 3x3, 4x5\)"):
+        bgdata.open_two_sided(address, 6, 15)
+    far, near = bgdata.open_warehouse(address), bgdata.open_warehouse(f"file://{root}")
+    assert isinstance(far, RemoteWarehouse)
+    assert type(near) is Warehouse
+    assert near.root == root
+
+
+def test_commands_that_write_say_pull_or_push(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = f"got {address}; try: bgdata pull {address}, and bgdata push {address} afterwards"
+    for words in (
+        ("build",),
+        ("use", "a/b/r1-00000000"),
+        ("gc",),
+        ("verify",),
+        ("serve",),
+        ("met", "build"),
+        ("lock",),
+    ):
+        error = error_of(run_at(address, *words), 2)
+        assert error == f"expected a warehouse in a folder for bgdata {words[0]}, {step}"
+    monkeypatch.setenv(VARIABLE, address)
+    assert succeeds_at("", "list") == succeeds_at(address, "list")
+
+
+def test_wrong_addresses_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for address, code, said in (
+        ("nope://user:secret@x/y", 2, "expected an address of a scheme that is known"),
+        ("s3://key:secret@x/y", 2, "expected keys of S3 in the environment"),
+        ("http://user:secret@127.0.0.1:1/x", 1, "cannot read http://127.0.0.1:1/x/index.json: "),
+        ("memory://nothing/here", 1, "no bearoff_two_sided/6x6 in memory://nothing/here (have: none)"),
+    ):
+        words = ("list", "bearoff_two_sided/6x6") if address.startswith("memory") else ("list",)
+        error = error_of(run_at(address, *words), code)
+        assert error.startswith(said)
+        assert "secret" not in error
+        monkeypatch.setenv(VARIABLE, address)
+        assert error_of(run_at("", *words), code) == error
+        monkeypatch.delenv(VARIABLE)
+    error = error_of(run(Path("a"), "list", "--warehouse", "s3://u:secret@b/c"), 2)
+    assert error.startswith("expected one --warehouse, got a and s3://b/c")
+    assert list(tmp_path.iterdir()) == []
