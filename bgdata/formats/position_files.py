@@ -80,12 +80,12 @@ class Heading(NamedTuple):
     """What may be the heading of a CSV file, its first line that is neither blank nor a comment: its index among some
     lines, or before or after them, and its text."""
 
-    index: int
+    place: int
     text: bytes
 
-    def indexes(self, lines: Lines) -> list[int]:
+    def places(self, lines: Lines) -> list[int]:
         """The index, if it is that of one of these lines."""
-        return [self.index] if 0 <= self.index < len(lines) else []
+        return [self.place] if 0 <= self.place < len(lines) else []
 
 
 NO_HEADING = Heading(-1, b"")
@@ -154,7 +154,7 @@ def wildbg_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
         WILDBG_HEADING.encode().split(b","),
     )
     if columns == expected:
-        fields.ledger.set_aside(heading.indexes(lines))
+        fields.ledger.set_aside(heading.places(lines))
     elif columns[:1] == expected[:1]:
         fields.ledger.reject(fields.ledger.rows, f"expected the heading {WILDBG_HEADING} or none")
     return _labelled_rows(fields, " (position id and five chances)", 14)
@@ -274,7 +274,7 @@ def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
     ledger = fields.ledger
     heading = _heading_of(fields) if heading is None else heading
     if heading.text.split(b",")[0].strip(b" \t") == HEADING.encode():
-        ledger.set_aside(heading.indexes(lines))
+        ledger.set_aside(heading.places(lines))
     rows = ledger.rows
     places = fields.first[rows]
     is_id = fields.widths(places) == 14

@@ -56,6 +56,30 @@ def test_parts_read_like_one_version(memory_path: Path) -> None:
     assert problems(parted(memory_path)) == []
 
 
+class SomeTexts(PartedSquares):
+    """Squares with texts, of which the second part has none."""
+
+    arrays: ClassVar[tuple[FlatArray, ...]] = (
+        FlatArray("square", "int64", "number", "Squares"),
+        FlatArray("text", "uint8", "byte", "Texts"),
+        FlatArray("text_ends", "int64", "text", "Where each text ends"),
+    )
+
+    def compute(self, build: Build[Count]) -> None:
+        items = build.items(build.parameters.count)
+        build.job.save("square", np.arange(items.start, items.stop) ** 2)
+        texts = [] if items.start == 4 else [str(number) for number in items]
+        build.job.save("text", np.frombuffer("".join(texts).encode(), np.uint8))
+        build.job.save("text_ends", np.cumsum([len(text) for text in texts], dtype=np.int64))
+
+
+def test_texts_of_a_part_without_any_are_joined(memory_path: Path) -> None:
+    table = toy_warehouse(memory_path, squares=SomeTexts()).build("squares", TEN)
+    assert np.asarray(table.array("text_ends")).tolist() == [1, 2, 3, 4, 5, 6]
+    assert bytes(np.asarray(table.array("text"))) == b"012389"
+    assert [len(part.array("text_ends")) for part in table.parts] == [4, 0, 2]
+
+
 def test_small_versions_stay_in_one_part(memory_path: Path) -> None:
     table = parted(memory_path).build("squares", Count(4))
     assert table.manifest.parts == []

@@ -176,7 +176,7 @@ class PositionsComputation(FileImportComputation):
             file: TextFile = files[source].content
             heading = first_row(file) if self.reader.has_heading else NO_HEADING
             for block in file.blocks(lines.start, lines.stop):
-                yield Piece(source, block, heading._replace(index=heading.index - block.first_line))
+                yield Piece(source, block, heading._replace(place=heading.place - block.first_line))
 
     def _parse(self, files: Sequence[Source], piece: Piece) -> Parsed:
         """The arrays of the rows of a piece, those of comments by their index in the piece."""
@@ -242,7 +242,7 @@ def first_row(file: TextFile) -> Heading:
     for block in file.blocks():
         heading = position_files.find_heading(block.lines())
         if heading is not NO_HEADING:
-            return heading._replace(index=heading.index + block.first_line)
+            return heading._replace(place=heading.place + block.first_line)
     return NO_HEADING
 
 
