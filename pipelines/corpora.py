@@ -7,7 +7,7 @@
     cubeful    money games with the cube                            cubeful_selfplay
 
 Games with the cube have no inputs; labels and rollouts need only the games. --executor spreads parts of games over
-processes or a cluster. A flow that is run again keeps finished parts of games and steps of rollouts.
+processes; on a Dask cluster each range of games or positions is a task. A flow that is run again keeps finished parts.
 """
 
 from __future__ import annotations
@@ -30,9 +30,12 @@ from prefect.futures import PrefectFuture
 from bgdata import open_warehouse
 from bgdata.selfplay import steps
 from bgdata.selfplay.steps import CorpusPlan
-from bgdata.store.executors import LOCAL
+from bgdata.store.executors import LOCAL, using
+from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
+from bgdata.store.through import resolved
 
+from .ranges import RangeTasks, workers_at
 from .tasks import RETRIED, Built, add_plan, build_step, flow_parser, processes, publish_charts, run_flow, tell_finished
 
 USUAL = CorpusPlan()
@@ -62,7 +65,27 @@ def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: st
     if plan.most:
         positions = begin("sample", steps.build_sample, plan, played)
         futures += [positions, begin("rollouts", steps.build_rollouts, plan, positions, executor=executor)]
-    versions = sorted(tell_finished(futures, "corpora"))
+    return publish(root, plan, sorted(tell_finished(futures, "corpora")))
+
+
+@flow(name="make-corpora-on-a-cluster", **RETRIED)
+def make_corpora_on_cluster(root: str = "warehouse", plan: CorpusPlan = USUAL, through: str = "") -> list[str]:
+    """The same, with a task for each range of games, turns and positions, on workers that need not see the warehouse;
+    the process of the flow writes the versions."""
+    warehouse, ranges = open_warehouse(root), RangeTasks(through and resolved(through))
+    with using(ranges), progress_bars() as progress:
+        played = steps.build_games(warehouse, plan, ranges, progress)
+        found = [played, steps.build_labels(warehouse, played.name, progress)]
+        if plan.cubeful_games:
+            found.append(steps.build_cubeful_games(warehouse, plan, ranges, progress))
+        if plan.most:
+            sample = steps.build_sample(warehouse, plan, played.name, progress)
+            found += [sample, steps.build_rollouts(warehouse, plan, sample.name, ranges, progress)]
+    return publish(root, plan, sorted(table.name for table in found))
+
+
+def publish(root: str, plan: CorpusPlan, versions: list[str]) -> list[str]:
+    """Publish what the versions hold, as a table and a picture; returns them."""
     warehouse = open_warehouse(root)
     manifests = {version: warehouse.open_reference(version).manifest for version in versions}
     rows = [
@@ -75,20 +98,31 @@ def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: st
     return versions
 
 
-def parse_arguments(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str]:
-    """(folder of the warehouse, plan, executor) from the arguments."""
+def parse_arguments(arguments: Sequence[str]) -> tuple[str, CorpusPlan, str, str]:
+    """(folder of the warehouse, plan, executor, store between machines) from the arguments."""
     parser = flow_parser("corpora", __doc__)
     parser.add_argument("--executor", default=LOCAL, metavar="NAME", help="local, processes:N, or dask://HOST:PORT")
+    parser.add_argument(
+        "--through", default="", metavar="ADDRESS", help="with dask://: a store that all machines reach"
+    )
     add_plan(parser, CorpusPlan, MEANINGS)
     found = vars(parser.parse_args(arguments))
-    root, executor = found.pop("warehouse"), found.pop("executor")
-    return root, CorpusPlan(**found), executor
+    root, executor, through = (found.pop(name) for name in ("warehouse", "executor", "through"))
+    return root, CorpusPlan(**found), executor, through
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the flow and print the versions; returns the exit code."""
-    root, plan, executor = parse_arguments(arguments)
-    return run_flow(lambda: print("\n".join(make_corpora(root, plan, executor))))
+    root, plan, executor, through = parse_arguments(arguments)
+
+    def make() -> None:
+        if executor.startswith("dask"):
+            on_cluster = make_corpora_on_cluster.with_options(task_runner=workers_at(executor))
+            print("\n".join(on_cluster(root, plan, through)))
+        else:
+            print("\n".join(make_corpora(root, plan, executor)))
+
+    return run_flow(make)
 
 
 if __name__ == "__main__":

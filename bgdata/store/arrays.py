@@ -1,5 +1,5 @@
-"""Flat arrays on disk (.npy): written whole or row by row, memory-mapped read-only, and hashed by value. Needs NumPy
-alone."""
+"""Flat arrays on disk (.npy): written whole or row by row, memory-mapped read-only, and hashed by value. Needs only
+NumPy."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from bgdata.store.storage import open_regular, storage_errors
 
 Array = NDArray[Any]
 _HASHED_AT_ONCE_BYTES = 1 << 24
-ROW_HASHES = "_row_sha256"  # an array of this ending has the SHA-256 of each row of another
+ROW_HASHES = "_row_sha256"  # ending of an array with the SHA-256 of each row of another
 _ALIGNMENT = 64  # of the values in a file, as numpy writes it
-LARGE = 1 << 30  # bytes of a file that is not soon in memory as a whole
+LARGE = 1 << 30  # bytes of a file that is rarely in memory as a whole
 # as numpy writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (6, 4), }
 _HEADER = re.compile(
     rb"\{'descr': '([<>|=]?[a-zA-Z][\w\[\]]{0,12})', 'fortran_order': (True|False), "
@@ -38,13 +38,13 @@ _HEADER = re.compile(
 
 
 def map_array(path: Path, *, scattered: bool = False) -> Array:
-    """Map a .npy file read-only as a plain array; nothing is read until it is used, and no file is kept open.
+    """Map a .npy file read-only as a plain array. Values are read when used, and no file is kept open.
 
-    `scattered` is for values that are looked up here and there: a large file is then read by single pages, where
-    reading ahead, which whole files gain from, takes a hundred times as long for each.
+    `scattered` is for random access: a large file is then read by single pages, because reading ahead, which helps to
+    read whole files, would take a hundred times as long for each.
 
-    Raises MissingTableError when there is no such file, CorruptFileError when it is not a regular file, or not exactly
-    the header and values of a little-endian array of numbers or bytes, as written here.
+    Raises MissingTableError for a missing file, and CorruptFileError for a file that is not regular, or not exactly the
+    header and values of a little-endian array of numbers or bytes as written here.
     """
     with storage_errors("read", path):
         try:
@@ -60,7 +60,7 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
             raise MissingTableError(f"expected the array {path}, found no such file; try: bgdata verify") from error
         except (OSError, MemoryError):
             raise
-        except Exception as error:  # numpy says in many ways that it knows no such dtype or shape
+        except Exception as error:  # NumPy has many errors for invalid dtypes and shapes
             found = " ".join(str(error).split())
             raise CorruptFileError(
                 f"expected a whole .npy array in {path}, found: {found}; try: bgdata verify"
@@ -68,9 +68,9 @@ def map_array(path: Path, *, scattered: bool = False) -> Array:
 
 
 def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and dtype that the header of a .npy file of this size states. Raises ValueError for one that is not written
-    like ours. The text is matched, not evaluated as NumPy does: it may come from a stranger, and Python's parser
-    occasionally fails when several threads use it (cpython issue 106905)."""
+    """Shape and dtype from the header of a .npy file of this size. Raises ValueError for a header in another form than
+    ours. The text is matched, not evaluated as by NumPy: it is untrusted, and Python's parser occasionally fails in
+    several threads (cpython issue 106905)."""
     version = np.lib.format.read_magic(file)
     if version != (1, 0):
         raise ValueError(f"format {version}")
@@ -90,8 +90,8 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
 
 
 def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
-    """The bytes of an open file, mapped read-only while they are referenced; where `is_random`, no page is read ahead.
-    Python's own `mmap` keeps a file descriptor for each map, of which a process may have a thousand."""
+    """The bytes of an open file, mapped read-only while they are referenced; with `is_random`, pages are not read
+    ahead. Python's `mmap` would keep a file descriptor for each map, and a process may have only a thousand."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong]
@@ -101,15 +101,15 @@ def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
     if address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     if is_random:
-        libc.madvise(address, size, mmap.MADV_RANDOM)  # what cannot be advised is read all the same
+        libc.madvise(address, size, mmap.MADV_RANDOM)  # without advice reading still works
     pages = (ctypes.c_char * size).from_address(address)
-    weakref.finalize(pages, libc.munmap, address, size).atexit = False  # threads may still look at them then
+    weakref.finalize(pages, libc.munmap, address, size).atexit = False  # threads may still use them at exit
     return memoryview(pages).toreadonly()
 
 
 class PartedArray:
-    """The rows of several mapped arrays as those of one: slices and chosen rows are read, the whole never is unless
-    `np.asarray` asks for it. A slice that lies in one part is a view of it."""
+    """The rows of several mapped arrays as one array. Slices and chosen rows are read; only `np.asarray` reads all. A
+    slice within one part is a view of it."""
 
     def __init__(self, parts: Sequence[Array]) -> None:
         self.parts = parts
@@ -139,7 +139,7 @@ class PartedArray:
         return found[rest if np.ndim(rows) == 0 and not isinstance(rows, slice) else (slice(None), *rest)]
 
     def _rows(self, rows: Any) -> Array:
-        """A row, or the chosen ones in their order."""
+        """A row, or the chosen rows in order."""
         if isinstance(rows, slice):
             chosen = range(len(self))[rows]
             if chosen.step != 1:
@@ -172,9 +172,8 @@ class PartedArray:
 
 
 class ArrayWriter:
-    """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory.
-
-    With `keep`, the rows of a file of this shape that is there already stay until they are written."""
+    """Writes a .npy file of known shape through plain file writes, so a table may be larger than memory. With `keep`,
+    rows of an existing file of this shape stay until they are overwritten."""
 
     def __init__(self, path: Path, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> None:
         self.dtype = np.dtype(dtype)
@@ -192,13 +191,13 @@ class ArrayWriter:
         np.lib.format.write_array_header_1_0(self._file, header)
 
     def write(self, row: int, values: Array) -> None:
-        """Write one or more whole rows from `row` on; `values` has the row shape or a leading axis of rows."""
+        """Write one or more whole rows from `row` on. `values` has the shape of a row, or a leading axis of rows."""
         data = np.ascontiguousarray(values, self.dtype)
         with storage_errors("write", self._path):
             self._file.seek(self._start + row * self._row_bytes)
             self._file.write(data.data if data.ndim else data.tobytes())
             if self._keep:
-                self._file.flush()  # whoever is told that the row is there, may be killed now
+                self._file.flush()  # a later kill must not lose the row
 
     def __enter__(self) -> Self:
         return self
@@ -231,8 +230,8 @@ class GrowingWriter(ArrayWriter):
 
 
 def release_pages(values: Any) -> None:
-    """Give up the pages of what `map_array` mapped that were read so far: they stay in the memory of the system, but
-    count as memory of this process no more. Nothing happens to other arrays; `values` may have `parts`."""
+    """Release the pages of arrays from `map_array` that were read so far: they stay in the cache of the system, but no
+    longer count as memory of this process. Other arrays are ignored; `values` may have `parts`."""
     for part in getattr(values, "parts", [values]):
         base = part
         while isinstance(base, np.ndarray):
@@ -244,7 +243,7 @@ def release_pages(values: Any) -> None:
 
 @cache
 def _madvise() -> Any:
-    """The function of the system, which follows advice where it can."""
+    """The system's `madvise`, or a function without effect."""
     found = ctypes.CDLL(None).madvise
     found.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     return found
@@ -255,11 +254,11 @@ def save_array(path: Path, values: Array) -> None:
     with storage_errors("write", path), path.open("wb") as file:
         data = np.ascontiguousarray(values)
         np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(data))
-        file.write(data.reshape(-1).view(np.uint8).data)  # `np.save` does not say why a file cannot be written
+        file.write(data.reshape(-1).view(np.uint8).data)  # `np.save` hides why a file cannot be written
 
 
 def damaged_rows(values: Array, hashes: Array) -> list[int]:
-    """The rows of an array whose SHA-256 is not as in uint8[rows, 32], in order."""
+    """The rows of an array whose SHA-256 differs from uint8[rows, 32], in order."""
     little = values.dtype.newbyteorder("<")
 
     def is_damaged(row: int) -> bool:
@@ -273,8 +272,8 @@ def damaged_rows(values: Array, hashes: Array) -> list[int]:
 def values_digest(arrays: Mapping[str, Array]) -> str:
     """SHA-256 over the names, dtypes, shapes and little-endian values of arrays, in order of name; 64 hex digits.
 
-    Values of an array X beside which there is `X_row_sha256` are proven by that, the SHA-256 of each of its rows: so
-    any row can be proven alone.
+    If there is an array `X_row_sha256`, with the SHA-256 of each row of X, it replaces the values of X: so each row can
+    be verified alone.
     """
     digest = hashlib.sha256()
     for name in sorted(arrays):

@@ -1,7 +1,7 @@
-"""Building one version: compute aside, hash, write Parquet, check, and rename into place.
+"""Building one version: compute in a staging folder, hash, write Parquet, check, and rename into place.
 
-The staging folder is named by the recipe key, so the next build of the same recipe goes on where a killed one stopped:
-from the last checkpoint, or from the finished arrays.
+The staging folder is named by the recipe key, so the next build of the same recipe resumes a killed one, from its last
+checkpoint or from its finished arrays.
 """
 
 from __future__ import annotations
@@ -75,28 +75,28 @@ from bgdata.store.shards import ranges
 from bgdata.store.table import Table, install, published_version
 from bgdata.store.versions import Versions, deleting, input_digests
 
-COMPUTED = "computed.json"  # in the staging folder: all arrays are saved, and how long that took
+COMPUTED = "computed.json"  # record in the staging folder that all arrays are saved, with the time it took
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One version to build: everything that its recipe names, and how it is to be built."""
+    """One version to build: everything in its recipe, and the settings of the build."""
 
     warehouse: Versions
     kind: Dataset[Any]
     parameters: Parameters
     inputs: Mapping[str, Table]
     files: tuple[Source, ...] = ()
-    executor: Executor | None = None  # who computes shards; no part of the recipe
-    elsewhere: Path | None = None  # the folder of the variant's versions, where that is not in the warehouse
+    executor: Executor | None = None  # computes shards; not part of the recipe
+    elsewhere: Path | None = None  # the folder of the variant's versions outside the warehouse
     progress: Progress = field(default_factory=Progress)
     strict: bool = False
     force: bool = False
-    part: range | None = None  # the items of the part that is computed
+    part: range | None = None  # the items of the part to compute
 
     @property
     def raw_files(self) -> tuple[RawFile, ...]:
-        """What the files to import are."""
+        """Descriptions of the files to import."""
         return tuple(source.file for source in self.files)
 
     @property
@@ -107,7 +107,7 @@ class Plan:
 
     @property
     def seal(self) -> str:
-        """What checkpoints and finished arrays bear: the recipe key, and the range of a part."""
+        """The key of checkpoints and finished arrays: the recipe key, and the range of a part."""
         return self.key if self.part is None else f"{self.key} {self.part.start}-{self.part.stop}"
 
     @property
@@ -117,13 +117,13 @@ class Plan:
 
     @property
     def lock(self) -> Path:
-        """Held while a version of this variant is built."""
+        """The lock that is held while a version of this variant is built."""
         return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
 
     @property
     def staging_link(self) -> Path:
-        """The folder of the unfinished build, or the link to it. Its name holds recipe and kernels: others do not go on
-        from it."""
+        """The folder of the unfinished build, or the link to it. Its name contains recipe and kernels, so other builds
+        do not resume from it."""
         return self.lock.with_name(f"{self.lock.stem}-{self.key[:12]}-{kernels_here()}")
 
     @property
@@ -133,40 +133,40 @@ class Plan:
 
     @property
     def staging(self) -> Path:
-        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place; that of
-        a part is in it."""
+        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place. The
+        folder of a part is inside it."""
         folder = self.beside(self.staging_link)
         return folder if self.part is None else folder / PART
 
     def beside(self, staged: Path) -> Path:
-        """What something in the staging folder is called on the disk of the versions."""
+        """The path on the disk of the versions of something in the staging folder."""
         return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
 
     @property
     def parts(self) -> list[range]:
-        """The items of each part of a version in several parts; else empty."""
+        """The items of each part of a version in several parts; empty for a version in one part."""
         of_files = sum(source.items for source in self.files)
         found = ranges(of_files or self.kind.item_count(self.parameters, self.inputs), self.kind.part_items or 1)
         return found if self.kind.part_items and len(found) > 1 else []
 
     def staged_builds(self) -> list[Path]:
-        """What killed builds of this variant left in the staging folder: folders, and links to other disks."""
+        """Killed builds of this variant in the staging folder: folders, and links to other disks."""
         return sorted(self.warehouse.staging.glob(f"{self.lock.stem}-{'?' * 12}-{'?' * 12}"))
 
     def with_place(self) -> Plan:
-        """The plan of a version that goes where the others of its variant are, unless a folder was chosen for it.
-        Raises StorageError where these are on a disk that is not there."""
+        """The plan for a version beside the others of its variant, unless a folder was chosen for it. Raises
+        StorageError if the disk of the others is missing."""
         if self.elsewhere:
             return self
         place = place_of(self.warehouse, self.title, self.staged_builds())
         return replace(self, elsewhere=place if place != self.place else None)
 
     def find(self) -> Table | None:
-        """The finished version of this recipe, unless it is to be built whatever there is."""
+        """The finished version of this recipe, unless the build is forced."""
         return None if self.force else self.warehouse.find(self.kind, self.parameters, self.raw_files, self.inputs)
 
     def open_published(self, version: str) -> Table:
-        """A version that was just put into its place, as it is found in the warehouse."""
+        """A version that was just published, opened in the warehouse."""
         if self.elsewhere:
             link(self.warehouse, self.title, self.elsewhere)
         return Table(self.warehouse.root / self.title / version)
@@ -198,16 +198,16 @@ def build(
     directory: Path | None = None,
     with_catalog: bool = True,
 ) -> Table:
-    """Build a version and, first, its inputs; returns the one there is when nothing is to do. See Warehouse.build.
+    """Build a version and, first, its inputs; returns an existing version if nothing needs to be built. See
+    Warehouse.build.
 
-    What was asked for becomes current, and so does whatever had to be made for it; inputs that are there stay as they
-    are.
+    The version becomes current, as do inputs that were built; existing inputs stay as they are.
     """
     parameters.check_types()
     kind.check_parameters(parameters)
     if inputs is None:
         parameters.check_determined()
-    title = f"{kind.name}/{check_name('variant', kind.slug(parameters))}"  # else it is never found again
+    title = f"{kind.name}/{check_name('variant', kind.slug(parameters))}"  # otherwise it could not be found again
     elsewhere = directory and chosen_place(warehouse, title, directory)
     if elsewhere:
         link_again(warehouse, title, elsewhere)
@@ -216,7 +216,7 @@ def build(
             role: _input_table(warehouse, wanted, progress, executor, with_catalog=with_catalog)
             for role, wanted in kind.inputs(parameters).items()
         }
-    paths = tuple(sorted(files, key=lambda path: (unpacked_name(path.name), path)))  # in whatever order they are given
+    paths = tuple(sorted(files, key=lambda path: (unpacked_name(path.name), path)))  # in one order
     with _read_sources(warehouse, kind, paths) as sources:
         plan = Plan(warehouse, kind, parameters, inputs, sources, executor, elsewhere, progress, strict, force)
         found = plan.find()
@@ -236,7 +236,7 @@ def build(
 def _input_table(
     warehouse: Versions, wanted: Input, progress: Progress, executor: Executor | None, *, with_catalog: bool
 ) -> Table:
-    """A version that another is computed from: the one there is, or a new one."""
+    """An input of another version: an existing version, or a new one."""
     found = warehouse.find_input(wanted)
     if found is not None:
         found.check_sizes()
@@ -245,17 +245,17 @@ def _input_table(
         return warehouse.open_reference(wanted)  # raises
     name, parameters = wanted
     kind = warehouse.kind(name)
-    if kind.takes_files:  # imported before, if at all
+    if kind.takes_files:  # files cannot be imported here
         found = warehouse.find(kind, parameters)
         if found is not None:
             return found
         for table in warehouse.versions(name, kind.slug(parameters)):
-            table.check_sizes()  # what is there is damaged, rather than never imported
+            table.check_sizes()  # the import is damaged, not missing
     return build(warehouse, kind, parameters, progress, executor=executor, with_catalog=with_catalog)
 
 
 def _make(plan: Plan) -> Table:
-    """Build the version alone, or wait for whoever builds it already, and make it the current one."""
+    """Build the version, or wait for another process that builds it, and make it the current one."""
     warehouse, kind, progress = plan.warehouse, plan.kind, plan.progress
     warehouse.check_staging()
     if not plan.elsewhere or (warehouse.root / kind.name).is_symlink():
@@ -266,14 +266,14 @@ def _make(plan: Plan) -> Table:
         check_estimate(plan)
     with storage.hold_lock(plan.lock, lambda: progress.note(f"{plan.title}: another process is building it; waiting")):
         # without the lock an input could be deleted between this look and the build
-        with deleting(warehouse):  # whoever deletes from now on sees that this build is running
+        with deleting(warehouse):  # later deletions see that this build is running
             for role, table in plan.inputs.items():
                 if not table.folder.is_dir():
                     raise MissingTableError(
                         f"expected {table.name}, the {role} of {plan.title}, found that it was deleted meanwhile; "
                         "try again"
                     )
-        plan = plan.with_place()  # another process may have begun elsewhere
+        plan = plan.with_place()  # another process may have begun on another disk
         if plan.elsewhere:
             prepare(warehouse, plan.title, plan.elsewhere)
         found = plan.find()
@@ -282,7 +282,7 @@ def _make(plan: Plan) -> Table:
         elif found is None:
             with keeping(lambda: _kept_part(plan)):
                 found = _build_alone(plan)
-            for staged in plan.staged_builds():  # of killed builds, with other recipes and kernels too
+            for staged in plan.staged_builds():  # killed builds, also with other recipes and kernels
                 discard(plan.warehouse, staged)
             if not plan.force:
                 keep("what is finished is kept")
@@ -294,7 +294,7 @@ def _make(plan: Plan) -> Table:
 
 @contextmanager
 def _read_sources(warehouse: Versions, kind: Dataset[Any], files: tuple[Path, ...]) -> Iterator[tuple[Source, ...]]:
-    """The files to import, each read once. Raises UsageError for files too many or too few."""
+    """The files to import, each read once. Raises UsageError for too many or too few files."""
     if not isinstance(kind, ImportedDataset):
         if files:
             raise UsageError(f"expected no files for {kind.name}, which is computed, got {files[0]}")
@@ -318,16 +318,16 @@ def _check_strict(kind: Dataset[Any], table: Table) -> None:
 
 
 def _build_alone(plan: Plan) -> Table:
-    """Compute, write, check and publish; the caller holds the lock."""
+    """Compute, write, check and publish. The caller holds the lock."""
     begin, staging = time.perf_counter(), plan.staging
-    if not plan.elsewhere and plan.staging_link.is_symlink():  # to what is not ours
+    if not plan.elsewhere and plan.staging_link.is_symlink():  # to a folder that is not ours
         discard(plan.warehouse, plan.staging_link)
     if plan.elsewhere and stage(plan.warehouse, plan.staging_link, staging):
         plan.progress.note(
             f"{plan.title}: begins anew in {plan.elsewhere}; what a stopped build kept elsewhere is deleted"
         )
     with storage.storage_errors("create", staging):
-        if (staging / MANIFEST_NAME).exists():  # killed while it was published: files may be read-only already
+        if (staging / MANIFEST_NAME).exists():  # killed while publishing: files may already be read-only
             if plan.parts and (manifest := _whole_manifest(plan)):
                 return _publish(plan, manifest, begin)
             storage.remove_folder(staging)
@@ -340,7 +340,7 @@ def _build_alone(plan: Plan) -> Table:
     try:
         saved = _compute_arrays(plan)
     except BgdataError:
-        if plan.files and not (staging / COMPUTED).exists():  # nothing of it is finished, and may never be
+        if plan.files and not (staging / COMPUTED).exists():  # nothing is finished yet, and the files may be invalid
             storage.remove_folder(staging)
         raise
     written = _write(plan, saved)
@@ -354,13 +354,13 @@ def _publish(plan: Plan, manifest: Manifest, begin: float) -> Table:
     """Rename the folder of a finished build, which began at this time, into its place."""
     storage.publish(plan.staging, plan.place / manifest.version)
     where = f", in {plan.place}" if plan.elsewhere else ""
-    seconds = time.perf_counter() - begin  # the manifest has those of computing alone
+    seconds = time.perf_counter() - begin  # the manifest has the time of computing alone
     plan.progress.note(f"{plan.title}: built {manifest.version}, {manifest.rows:,} rows in {seconds:.1f} s{where}")
     return plan.open_published(manifest.version)
 
 
 def _whole_manifest(plan: Plan) -> Manifest | None:
-    """The manifest of a build in parts that was killed while it was published; None unless its files are whole."""
+    """The manifest of a build in parts that was killed while publishing; None unless its files are intact."""
     try:
         manifest = load_manifest(plan.staging)
         for entry in manifest.files:
@@ -375,7 +375,7 @@ def _whole_manifest(plan: Plan) -> Manifest | None:
 
 
 class _PartRecord(NamedTuple):
-    """What is known of a finished part."""
+    """The record of a finished part."""
 
     part: Part
     files: list[FileEntry]
@@ -384,7 +384,7 @@ class _PartRecord(NamedTuple):
 
 
 def _build_parts(plan: Plan) -> Manifest:
-    """Compute, write and check part by part, each kept when it is whole, and save the manifest of all."""
+    """Compute, write and check part by part, keep each finished part, and save the manifest of all."""
     shared = {f"{array.name}.npy" for array in plan.kind.arrays_of(plan.parameters) if array.is_shared}
     records, rows = list[_PartRecord](), 0
     for number, items in enumerate(plan.parts):
@@ -418,13 +418,13 @@ def _build_parts(plan: Plan) -> Manifest:
 
 
 def _differing(first: list[FileEntry], files: list[FileEntry], names: set[str]) -> list[str]:
-    """Those of the names whose files have other bytes."""
+    """The names whose files have different bytes."""
     before, after = ({entry.name: entry.sha256 for entry in each if entry.name in names} for each in (first, files))
     return sorted(name for name in names if before.get(name) != after.get(name))
 
 
 def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
-    """What a killed build kept of a part; None unless all of it is whole."""
+    """The record of a part that a killed build finished; None unless its files are intact."""
     path, whole = plan.staging / f"{part_file('', number)[:-1]}.json", plan.staging.parent
     try:
         data = read_sealed(path)
@@ -445,7 +445,7 @@ def _finished_record(plan: Plan, number: int) -> _PartRecord | None:
 
 
 def _build_part(plan: Plan, number: int, first_row: int, shared: set[str]) -> _PartRecord:
-    """Compute and write a part in its folder, and move its files beside those of the others, its record last."""
+    """Compute and write a part in its folder, and move its files beside those of the others, the record last."""
     assert plan.part is not None
     staging, whole = plan.staging, plan.staging.parent
     storage.make_folder(staging)
@@ -467,7 +467,7 @@ def _build_part(plan: Plan, number: int, first_row: int, shared: set[str]) -> _P
 
 
 def _kept_part(plan: Plan) -> str:
-    """What a stopped build goes on from, as a clause; nothing where it begins anew."""
+    """What a stopped build keeps, as a clause; empty if the next build begins anew."""
     if (plan.staging / COMPUTED).exists():
         return f"all values of {plan.title} are kept"
     part = finished_part(plan.staging)
@@ -475,7 +475,7 @@ def _kept_part(plan: Plan) -> str:
 
 
 def _install_published(plan: Plan, published: Table) -> Table:
-    """Copy a version that comes with the package; what a killed build of the recipe left behind stays."""
+    """Copy a version of the package. Files of a killed build of the recipe are kept."""
     version, staged = published.manifest.version, plan.lock.with_suffix(".published")
     if plan.elsewhere:
         stage(plan.warehouse, staged, plan.beside(staged))
@@ -486,8 +486,8 @@ def _install_published(plan: Plan, published: Table) -> Table:
 
 
 def _compute_arrays(plan: Plan) -> dict[str, Any]:
-    """Save every declared array in the staging folder, unless a killed build got that far. Returns `seconds`, and the
-    SHA-256 of the file of every array as `arrays`."""
+    """Save every declared array in the staging folder, unless a killed build has done so. Returns `seconds`, and as
+    `arrays` the SHA-256 of each file."""
     job = Job(plan.staging, plan.progress, plan.files,
               title=plan.title, strict=plan.strict, recipe=plan.seal, executor=plan.executor)  # fmt: skip
     computed = _load_computed(plan)
@@ -511,7 +511,7 @@ def _compute_arrays(plan: Plan) -> dict[str, Any]:
 
 
 def _load_computed(plan: Plan) -> dict[str, Any] | None:
-    """What a build that got so far says of its finished arrays; None without one, or where they changed since."""
+    """The record of finished arrays of a killed build; None without one, or if the arrays have changed."""
     marker = plan.staging / COMPUTED
     if not marker.exists():
         return None
@@ -530,17 +530,17 @@ def _load_computed(plan: Plan) -> dict[str, Any] | None:
 
 
 class _Written(NamedTuple):
-    """What was written of a version, or of a part of one."""
+    """The written files of a version, or of a part of one."""
 
     digest: str
-    rows: int  # of the main table
+    rows: int  # rows of the main table
     files: list[FileEntry]
     statistics: Mapping[str, float]
 
 
 def _write(plan: Plan, saved: Mapping[str, Any], number: int = -1, first_row: int = 0) -> _Written:
-    """Hash the arrays, write the Parquet files, and run the SQL checks; of the part with this number, or of all. Where
-    that fails, the next build computes the arrays anew."""
+    """Hash the arrays, write the Parquet files, and run the SQL checks, for the part with this number, or for all.
+    After a failure, the next build computes the arrays anew."""
     kind, staging, parameters, arrays = plan.kind, plan.staging, plan.parameters, plan.arrays()
     try:
         shared = {array.name for array in kind.arrays_of(parameters) if array.is_shared and plan.part}
@@ -557,7 +557,7 @@ def _write(plan: Plan, saved: Mapping[str, Any], number: int = -1, first_row: in
         return _Written(digest, rows, files, dict(kind.computation.statistics(computed)))
     except StorageError:
         raise
-    except Exception:  # of values that no build would publish, whatever found it out
+    except Exception:  # values that must not be published
         (staging / COMPUTED).unlink(missing_ok=True)
         raise
 
@@ -571,7 +571,7 @@ def _manifest(
     seconds: float,
     parts: Sequence[Part] = (),
 ) -> Manifest:
-    """The manifest of a build that is written."""
+    """The manifest of a written build."""
     kind = plan.kind
     software = {name: installed_version(name) for name in ("bgdata", "numpy", "numba", "pyarrow", "duckdb")}
     software |= {"python": platform.python_version(), "sources": sources_here(kind)}
@@ -606,7 +606,7 @@ def _manifest(
 def footer(
     kind: Dataset[Any], shape: TableShape, variant: str, version: str, digest: str, recipe_key: str
 ) -> dict[str, str]:
-    """What a Parquet file of a version says of itself."""
+    """The metadata of a Parquet file of a version."""
     return {
         "dataset": kind.name,
         "variant": variant,
@@ -632,8 +632,8 @@ def write_tables(
     digest: str,
     recipe_key: str,
 ) -> int:
-    """Write the Parquet files of a version, which say themselves what they hold; returns the rows of the main table,
-    which a large variant has in arrays alone."""
+    """Write the Parquet files of a version, with their metadata. Returns the number of rows of the main table, which a
+    large variant has only in arrays."""
     from bgdata.store.parquet import write_parquet
 
     rows = []
@@ -646,8 +646,8 @@ def write_tables(
 
 
 def check_estimate(plan: Plan) -> None:
-    """Raise TooLargeError when the build would not fit into memory or onto the disk. What a killed build of the recipe
-    has left there counts as free: it is used or replaced."""
+    """Raise TooLargeError if the build would not fit into memory or onto the disk. Files of a killed build of the
+    recipe count as free, because they are used or replaced."""
     estimate = plan.kind.estimate(plan.parameters)
     folder = next(path for path in (plan.place, *plan.place.absolute().parents) if path.exists())
     disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
@@ -674,7 +674,7 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Room that all files below a folder take, holes not counted; 0 where there is none."""
+    """Disk space of all files below a folder, without holes; 0 for a missing folder."""
     found = (path.stat() for path in folder.rglob("*") if path.is_file())
     return sum(min(status.st_size, status.st_blocks * 512) for status in found)
 
@@ -689,14 +689,14 @@ def readable_bytes(count: float) -> str:
 
 
 def refresh_catalog(warehouse: Versions) -> None:
-    """Bring the catalog up to date after a build: what it changed changed the times of folders."""
+    """Update the catalog after a build: its changes changed the times of folders."""
     from bgdata.store import catalog
 
     catalog.refresh_catalog(warehouse, exact=set())
 
 
 def mend_catalog(warehouse: Versions) -> None:
-    """Bring the catalog up to date where versions came or went since it was written."""
+    """Update the catalog if versions came or went since it was written."""
     from bgdata.store import catalog
 
     if catalog.is_stale(warehouse):

@@ -1,16 +1,16 @@
 """The catalog: every table as a commented view over its Parquet files, with the SQL macros and views.
 
-Connections opened here have it in memory, made from the manifests. Queries of strangers, which change nothing, take the
-file catalog.duckdb instead where this user wrote it and nothing has changed since: one that came with a warehouse may
-hold anything, and is never opened to be queried (see `seal`). For other DuckDB clients the file is written aside and
-renamed, and can be deleted at any time. Its views find their files below the folder that it was written in, which a
-file beside it names. Opened from any other place they give no rows but an error: in a copy they would go on reading the
-original. Where a warehouse was moved or copied, whatever opens it with bgdata writes it anew, and until then `set
-variable warehouse = '<folder>'` puts it right in any client.
+Connections opened here have it in memory, made from the manifests. Untrusted read-only queries use the file
+catalog.duckdb instead, if this user wrote it and nothing has changed since. A catalog from another user may contain
+anything, so it is never opened for queries (see `seal`). For other DuckDB clients the file is written aside and
+renamed, and can be deleted at any time. Its views read files below the folder where it was written, which a file beside
+it names. Opened from any other place they raise an error, because in a copy they would read the original. After a
+warehouse is moved or copied, bgdata rewrites the catalog when it opens it; until then `set variable warehouse =
+'<folder>'` corrects the views in any client.
 
-What is written grows with what changed: an index (see `survey`) knows what each variant was, and `refresh_catalog`
-takes the file as it is, with other rows and views of those variants alone that are others now. A view over a kind reads
-a list of files, and variants are told apart by the folders of these.
+Writing takes time in proportion to changes: an index (see `survey`) has the state of each variant, and
+`refresh_catalog` copies the file and replaces only rows and views of changed variants. A view over a kind reads a list
+of files, and distinguishes variants by their folders.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ from bgdata.store.survey import (
 from bgdata.store.table import Table
 from bgdata.store.versions import CATALOG, Versions
 
-# the oldest layout that holds all we write: clients from 1.2 on can open the catalog
+# the oldest sufficient layout: clients from 1.2 on can open the catalog
 STORAGE_VERSION = "v1.2.0"
 MANIFESTS = "Manifests of all versions as JSON; see the view versions"
 WRITTEN_IN = f"{MANIFESTS}. Written in "
-# raises an error, in every client, unless all open catalogs that were written in a folder lie there
+# raises an error, in every client, unless every open catalog is in the folder where it was written
 IS_IN_PLACE = f"""
 create macro is_in_place(folder) as getvariable('warehouse') is not null or (
     select case when count(*) = 0 then true else error(concat(
@@ -91,7 +91,7 @@ OF_THE_FOLDER = "split_part(filename, '/', -3)"  # <variant>/<version>/table.par
 WITH_NAMES = ", filename = true"
 KEEP_FOOTERS = "set parquet_metadata_cache = true"  # versions never change
 WRITE_ANEW = "try: bgdata catalog"
-DEFINED = {  # everything that a catalog defines, by what holds it
+DEFINED = {  # everything that a catalog defines, by kind of entry
     "views": "select view_name, sql, comment from duckdb_views() where not internal and",
     "tables": "select table_name, sql, comment from duckdb_tables() where not internal and",
     "macros": "select function_name, concat(parameters::varchar, macro_definition), comment from duckdb_functions()"
@@ -103,7 +103,7 @@ DEFINED = {  # everything that a catalog defines, by what holds it
     " where not internal and",
 }
 SEAL_NAME = ".catalog.seal"
-HASHED_BYTES = 1 << 20  # of a catalog, that are in memory at once
+HASHED_BYTES = 1 << 20  # bytes of a catalog read at a time
 _MOST_SEAL_BYTES = 1000
 
 
@@ -113,9 +113,8 @@ def write_catalog(warehouse: Versions) -> None:
 
 
 def refresh_catalog(warehouse: Versions, *, exact: set[str] | None = None) -> None:
-    """Bring catalog.duckdb up to date, under a lock: what changed since it was written is written, all of it where this
-    user did not write it here. Variants of `exact` kinds (None: all) are compared by their files, others by their
-    folders. Raises StorageError."""
+    """Update catalog.duckdb under a lock: write what changed, or all of it if this user did not write it here. Variants
+    of `exact` kinds (None: all) are compared by their files, others by their folders. Raises StorageError."""
     _write(warehouse, exact, is_anew=False)
 
 
@@ -128,7 +127,7 @@ def _write(warehouse: Versions, exact: set[str] | None, *, is_anew: bool) -> Non
             before = None if is_anew or warehouse.is_moved() else _own_index(warehouse, declared)
             if before and not _is_own(warehouse, before.state):
                 before = None
-            # what is published while it is written may be missing in it
+            # versions published meanwhile may be missing in it
             index = _index_of(warehouse, declared, before, exact=exact)
             if before:
                 _update_catalog_to(partial, warehouse, before, index)
@@ -146,13 +145,13 @@ def _write(warehouse: Versions, exact: set[str] | None, *, is_anew: bool) -> Non
 
 
 def _own_index(warehouse: Versions, declared: str) -> Index | None:
-    """The index that this user wrote here, if kinds are declared as they were then."""
+    """The index that this user wrote here, if the declarations of kinds are unchanged."""
     index = read_index(warehouse) if warehouse.kinds.has_modules_alone else None
     return index if index and index.declared == declared else None
 
 
 def _index_of(warehouse: Versions, declared: str, before: Index | None, *, exact: set[str] | None = None) -> Index:
-    """The index of the warehouse as it is now."""
+    """The present index of the warehouse."""
     with _Reader(warehouse) as reader:
         variants = survey(warehouse, before.variants if before else {}, reader.read, exact=exact)
     return (before or declared_index(warehouse, declared))._replace(variants=variants)
@@ -180,7 +179,7 @@ class _Reader:
             self._connection.close()
 
     def read(self, kind: str, name: str, seen: Seen) -> Variant:
-        """What is in the folder of a variant. Raises what says that it cannot be read for now."""
+        """Read the folder of a variant. Raises an error if it cannot be read for now."""
         warehouse, declared = self._warehouse, self._warehouse.kinds[kind]
         table, flaw = current_of(warehouse, kind, name)
         tables, files = dict[str, str](), dict[str, list[str]]()
@@ -200,7 +199,8 @@ class _Reader:
         return Variant(*seen[:3], current, read_versions(warehouse, kind, name, seen), tables, files)
 
     def _checked_files(self, kind: Dataset[Any], shape: TableShape, table: Table) -> list[str]:
-        """The Parquet files of a table. Raises BgdataError or duckdb.Error for one that is not as declared."""
+        """The Parquet files of a table. Raises BgdataError or duckdb.Error for files that differ from the
+        declaration."""
         files = table.check_files(shape.file)
         kind.recipe_of(table.manifest)
         self._connection = self._connection or open_memory()
@@ -209,7 +209,7 @@ class _Reader:
 
 
 def _reason(table: Table, error: Exception) -> str:
-    """What whoever reads the table of a damaged version is told: it names the version and what is wrong."""
+    """The message for queries of a damaged version: its name and the error."""
     flaw = str(error).splitlines()[0]
     if isinstance(error, OlderTableError | NotFetchedError):
         return flaw
@@ -228,8 +228,7 @@ def _write_catalog_to(path: Path, warehouse: Versions, index: Index) -> None:
 
 
 def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: Index) -> None:
-    """Write the catalog of the warehouse, which is that of the index `before`, to a new file as it is now. Raises
-    duckdb.Error."""
+    """Write the catalog of the index `before`, updated to `index`, to a new file. Raises duckdb.Error."""
     _remove_database(path)
     shutil.copyfile(warehouse.catalog, path)
     old, new = before.variants, index.variants
@@ -251,8 +250,8 @@ def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: In
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path, warehouse: Versions, kinds: set[str]) -> None:
-    """Open a catalog to write it, and let the connection open nothing but this warehouse, and what links of these kinds
-    and of those that share tables with them lead to."""
+    """Open a catalog for writing, and restrict the connection to this warehouse and the targets of links of these kinds
+    and of kinds that share tables with them."""
     root = warehouse.root.resolve()
     linked = {
         _real_folder(warehouse, kind, name)
@@ -262,11 +261,11 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path, warehouse: Versio
     }
     keep_to(connection, (), folders=[root, path.absolute().parent, *linked])
     connection.execute(f"attach {sql_text(str(path))} as catalog (storage_version '{STORAGE_VERSION}')")
-    connection.execute("use catalog; begin transaction")  # each alone would wait for the disk
+    connection.execute("use catalog; begin transaction")  # single statements would each wait for the disk
 
 
 def _database_files(path: Path) -> list[Path]:
-    """The files that DuckDB keeps for a database while it is written."""
+    """The files of a DuckDB database while it is written."""
     return [path, *(path.with_name(path.name + end) for end in (".wal", ".wal.checkpoint"))]
 
 
@@ -276,7 +275,7 @@ def _remove_database(path: Path) -> None:
 
 
 def _parquet_files(warehouse: Versions, variants: Mapping[str, Variant]) -> Iterator[Path]:
-    """The Parquet files that views of these variants read, where they really are."""
+    """The Parquet files that views of these variants read, with links resolved."""
     for key, variant in variants.items():
         if variant.files:
             folder = _real_folder(warehouse, *key.split("/")) / variant.current
@@ -284,13 +283,13 @@ def _parquet_files(warehouse: Versions, variants: Mapping[str, Variant]) -> Iter
 
 
 def _real_folder(warehouse: Versions, kind: str, name: str) -> Path:
-    """Where a variant is, on another disk or not."""
+    """The folder of a variant, with links resolved."""
     folder = warehouse.root / kind / name
     return folder.resolve() if folder.is_symlink() else folder.parent.resolve() / name
 
 
 def _all_parquet_files(warehouse: Versions) -> Iterator[Path]:
-    """The Parquet files of all versions, where they really are; links are none."""
+    """The Parquet files of all versions, with links resolved; files that are links are left out."""
     for kind in sorted(warehouse.kinds):
         for name, _ in variant_names(warehouse, kind):
             folder = _real_folder(warehouse, kind, name)
@@ -306,7 +305,7 @@ def _all_parquet_files(warehouse: Versions) -> Iterator[Path]:
 
 
 def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
-    """Whether a version has a Parquet file of this table, or should have one, as far as one can see."""
+    """Whether a version has, or if damaged should have, a Parquet file of this table."""
     try:
         return shape in kind.tables_of(kind.recipe_of(table.manifest))
     except BgdataError:
@@ -322,11 +321,11 @@ def fill_catalog(
     is_relative: bool = False,
     wanted: frozenset[str] | None = None,
 ) -> None:
-    """Create every macro, view, table and comment; in a file, views find their folder by a variable or where it was. If
-    it `is_relative`, they name files as the warehouse was opened. Only what is `wanted` by name, if that is given, is
-    created, without comments, and other kinds are not asked for.
+    """Create every macro, view, table and comment. In a file, views find their folder by a variable or by the folder
+    where it was written. With `is_relative`, they name files by the path with which the warehouse was opened. `wanted`
+    names limit what is created, without comments; other kinds are not loaded.
 
-    Of a damaged version there are views too: to read them is an error that names it.
+    Damaged versions have views that raise an error with their name.
     """
     sql = warehouse.kinds.sql
     sql.run(connection, "macros", wanted=wanted)
@@ -341,12 +340,12 @@ def fill_catalog(
         if wanted is None or parse_script(text).creates & wanted:
             connection.execute(text)
     sql.run(connection, "lookups", "views", wanted=wanted)
-    if not is_file:  # and not before: those of all files that views were made from would take much memory
+    if not is_file:  # not before: footers of all files of views would take much memory
         connection.execute(KEEP_FOOTERS)
 
 
 def _own_views(warehouse: Versions, index: Index) -> dict[str, tuple[str, str]]:
-    """The views of single variants by name: (KIND/VARIANT, table). Names that something else has are left out."""
+    """The views of single variants by name: (KIND/VARIANT, table). Names already in use are left out."""
     scripts = [*map(parse_script, index.generated), *warehouse.kinds.sql.scripts("lookups", "views")]
     taken = {name for each in index.tables.values() for name, _ in each}
     taken |= {name for script in scripts for name in script.creates}
@@ -369,9 +368,9 @@ def _create_views(
     wanted: frozenset[str] | None = None,
     root: Path | None = None,
 ) -> None:
-    """Create the views of tables: of each variant, and of all together. Those of `keys` alone, if given, and of all
-    tables that they have a part in, in place of those that are there; or those that are `wanted`. Files are named below
-    the `root`, or so that a catalog that is moved finds them."""
+    """Create the views of tables: of each variant, and of all variants together. `keys` limits this to some variants
+    and to tables that they are part of, whose views are replaced; `wanted` limits it by name. Files are named below the
+    `root`, or so that a moved catalog finds them."""
     tables, variants = index.tables, index.variants
     by_kind: dict[str, list[tuple[str, Variant]]] = {}
     for key, variant in variants.items():
@@ -400,8 +399,8 @@ def _create_views(
 
 
 def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str, Variant]], root: Path | None) -> str:
-    """The rows of a table of some variants of one kind: of all files at once, and an error in place of each that is
-    damaged. Empty where none has the table."""
+    """The rows of a table of some variants of one kind: all files at once, and an error in place of each damaged
+    version. Empty if no variant has the table."""
     files, damaged, kind = [], [], ""
     for key, variant in variants:
         kind, _, name = key.partition("/")
@@ -416,7 +415,7 @@ def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str
     names = [*owner, f"{OF_THE_FOLDER} as variant", *(identifier(column.name) for column in shape.columns)]
     if root is not None:
         paths = f"[{', '.join(sql_text(f'{root}{file}') for file in files)}]"
-    else:  # DuckDB resolves relative paths against the client's folder: so they are absolute, unless a variable is set
+    else:  # absolute unless a variable is set: DuckDB resolves relative paths against the client's folder
         paths = f"files_in({sql_text(str(warehouse.root.resolve()))}, [{', '.join(map(sql_text, files))}])"
     place = "" if root is not None else f" where is_in_place({sql_text(str(warehouse.root.resolve()))})"
     whole = f"select {', '.join(names)} from {read_parquet(paths, options=WITH_NAMES)}{place}"
@@ -424,7 +423,7 @@ def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str
 
 
 def is_readable(table: Table) -> bool:
-    """Whether the version's manifest can be read; `bgdata verify` reports those that cannot."""
+    """Whether the version's manifest can be read; `bgdata verify` reports the others."""
     try:
         return bool(table.manifest)
     except BgdataError:
@@ -432,8 +431,8 @@ def is_readable(table: Table) -> bool:
 
 
 def _create_manifests(connection: duckdb.DuckDBPyConnection, root: Path | None) -> None:
-    """The table behind the view `versions`: one row per version whose manifest can be read, with that as JSON. It says
-    for which folder, if any, it was written."""
+    """The table behind the view `versions`: one row for each version with a readable manifest, which is in the row as
+    JSON. The comment names the folder for which it was written, if any."""
     connection.execute("create table manifests (version varchar, is_current boolean, manifest json)")
     for place, text in {
         "table manifests": MANIFESTS if root is None else f"{WRITTEN_IN}{root}",
@@ -444,13 +443,13 @@ def _create_manifests(connection: duckdb.DuckDBPyConnection, root: Path | None) 
         connection.execute(f"comment on {place} is {sql_text(text)}")
 
 
-MOST_MANIFESTS = 256  # that are kept in memory at once
+MOST_MANIFESTS = 256  # in memory at once
 
 
 def _insert_manifests(
     connection: duckdb.DuckDBPyConnection, warehouse: Versions, variants: Mapping[str, Variant]
 ) -> None:
-    """A row for each version of these variants whose manifest can be read."""
+    """Insert a row for each version of these variants with a readable manifest."""
     rows: list[tuple[str, bool, str]] = []
     for key, variant in variants.items():
         for name in variant.versions:
@@ -470,7 +469,7 @@ def _insert_rows(connection: duckdb.DuckDBPyConnection, rows: list[tuple[str, bo
 
 
 def _forget_manifests(connection: duckdb.DuckDBPyConnection, key: str) -> None:
-    """Drop the rows of a variant."""
+    """Delete the rows of a variant."""
     connection.execute(
         "delete from manifests where manifest->>'dataset' = $1 and manifest->>'variant' = $2", key.split("/")
     )
@@ -479,8 +478,8 @@ def _forget_manifests(connection: duckdb.DuckDBPyConnection, key: str) -> None:
 def _create_view(
     connection: duckdb.DuckDBPyConnection, name: str, shape: TableShape, query: str, comment: str, *, replaced: bool
 ) -> None:
-    """Create a view of a table's rows; with a comment, its columns are commented from the declaration too. It may be
-    there and is `replaced`."""
+    """Create a view of a table's rows, or replace one that is `replaced`. With a comment, columns get the comments of
+    the declaration too."""
     statements = [f"create {'or replace ' * replaced}view {identifier(name)} as {query}"]
     if comment:
         statements.append(f"comment on view {identifier(name)} is {sql_text(comment)}")
@@ -491,13 +490,13 @@ def _create_view(
 
 
 def _leading_columns(shape: TableShape) -> list[Column]:
-    """The columns that tell versions apart."""
+    """The columns that identify a version."""
     variant = Column("variant", "VARCHAR", "", "Name of the parameters, such as 6x9")
     return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
 
 
 def _damaged_select(kind: str, shape: TableShape, variant: str, reason: str) -> str:
-    """A query with the columns of a table that fails as soon as it is read, with a reason."""
+    """A query with the columns of a table that fails with a reason when it is read."""
     columns = {column.name: f"null::{column.type}" for column in shape.columns}
     columns["variant"] = sql_text(variant)
     if shape.shared:
@@ -517,17 +516,17 @@ def connect(
     functions: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     for_query: str = "",
 ) -> duckdb.DuckDBPyConnection:
-    """A connection of its own to the catalog in memory: it opens the tables of the warehouse and no other files.
+    """A new connection to the catalog in memory, which can open only the tables of the warehouse.
 
-    With `limits` its configuration is locked too: for queries that anybody may have written, see `reading_query`. It
-    takes catalog.duckdb then, if it may. `allow_files` lets it open any file; `outputs` are files that it may write;
-    `functions` adds functions to it. Raises MissingWarehouseError or StorageError. Brings catalog.duckdb up to date,
-    for other clients, where it is old and can be written, unless `mend` is false: then nothing is written.
+    `limits` are for untrusted queries, see `reading_query`: the configuration is locked, and catalog.duckdb is used if
+    possible. With `allow_files` it can open any file; `outputs` are files that it may write; `functions` adds
+    functions. catalog.duckdb is updated for other clients if it is old and writable, unless `mend` is false: then
+    nothing is written. Raises MissingWarehouseError or StorageError.
 
-    If it `is_relative`, views name their files as the warehouse was opened: for as long as the process stays in its
-    folder, and for queries that should not see where that is. The setting `allowed_paths` says so all the same. If it
-    is `for_query`, only what that names is needed: of the file, it may open the tables of kinds that are named; in
-    memory nothing else is there, and nothing is mended, so only a query of our own should be told.
+    With `is_relative`, views name their files by the path with which the warehouse was opened, for queries that should
+    not see the folder of the warehouse, while the process stays in its folder. The setting `allowed_paths` still has
+    it. With `for_query`, the connection has only what this query names: the file opens only tables of named kinds; in
+    memory nothing else is created or updated, so this is only for queries of our own.
     """
     warehouse.require()
     is_read = mend and limits is not None and not allow_files and not is_relative
@@ -559,16 +558,16 @@ def connect(
     return connection
 
 
-ANY_FILE = re.compile(r"/|parquet|query|json_execute", re.IGNORECASE)  # in what may ask for files that no table names
+ANY_FILE = re.compile(r"/|parquet|query|json_execute", re.IGNORECASE)  # in queries that may open files outside tables
 
 
 def _named_by(warehouse: Versions, index: Index, query: str) -> frozenset[str]:
-    """All words of a query, and of the views and macros that it is made from."""
+    """All words of a query, and of the views and macros that it uses."""
     return warehouse.kinds.sql.needed_by(query, map(parse_script, index.generated))
 
 
 def _kinds_of(index: Index, names: frozenset[str]) -> set[str]:
-    """The kinds of tables that are named, by themselves or with a variant."""
+    """The kinds whose tables are named, directly or with a variant."""
     return {kind for kind, tables in index.tables.items() if any(_is_named(table, names) for table, _ in tables)}
 
 
@@ -586,7 +585,7 @@ def _fill_memory(
     is_relative: bool,
     for_query: str,
 ) -> None:
-    """Make the catalog in memory, or what a query needs of it."""
+    """Create the catalog in memory, or the part that a query needs."""
     known = {key: variant for key, variant in index.variants.items() if variant.is_whole}
     wanted = _named_by(warehouse, index, for_query) if for_query else None
     kinds = None if wanted is None or "manifests" in wanted else _kinds_of(index, wanted)
@@ -607,8 +606,8 @@ def _take_catalog(
     kinds: set[str] | None,
     outputs: Iterable[Path],
 ) -> bool:
-    """Open catalog.duckdb, and no other files than those that its views read (of some kinds, if these are given) and
-    the outputs; returns false where another program keeps it from being opened."""
+    """Open catalog.duckdb, the files that its views read (of some kinds, if given) and the outputs, and no other files.
+    Returns false if another program prevents it."""
     try:
         connection.execute(f"attach {sql_text(str(warehouse.catalog.resolve()))} as catalog (read_only)")
     except duckdb.Error:
@@ -626,18 +625,17 @@ def _take_catalog(
 
 def is_stale(warehouse: Versions, state: str = "") -> bool:
     """Whether versions came or went after catalog.duckdb was written, the warehouse was moved, or a newer bgdata
-    declares its tables and views; where there are no versions nobody needs it. `state` is that of now, if it is
-    known."""
+    declares its tables and views. It is not stale without versions. `state` is the present state, if known."""
     if not warehouse.catalog.exists():
         return next(warehouse.versions(), None) is not None
     return warehouse.is_moved() or _read_seal(warehouse)[0] != (state or catalog_state(warehouse))
 
 
 def check_catalog(warehouse: Versions) -> None:
-    """catalog.duckdb, which other clients open, says what the manifests say and nothing else.
+    """Check that catalog.duckdb, which other clients open, agrees with the manifests.
 
-    Raises CheckFailedError naming what differs, CorruptFileError for what is no catalog, and CheckSkippedError where
-    there is none, or an old one. In a copy its views still name the folder where it was written.
+    Raises CheckFailedError naming the differences, CorruptFileError for a file that is not a catalog, and
+    CheckSkippedError for a missing or old one. In a copy its views still name the folder where it was written.
     """
     if not warehouse.catalog.is_symlink() and is_stale(warehouse):
         raise CheckSkippedError("there is none that is up to date; the next query writes it")
@@ -667,7 +665,7 @@ def check_catalog(warehouse: Versions) -> None:
 
 
 def _differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]) -> bool:
-    """Whether what catalogs define differs by nothing but the folder of the warehouse, which has several names."""
+    """Whether two catalogs differ only in the path of the warehouse, which may have several names."""
     text = r"'(?:[^']|'')*'"
     place = re.compile(rf"(?<=files_in\(){text}|(?<=is_in_place\(){text}|(?<={re.escape(WRITTEN_IN)}).*")
     sides = ({tuple(place.sub("", str(part)) for part in each) for each in side} for side in (expected, found))
@@ -675,13 +673,13 @@ def _differ_in_place(expected: set[tuple[str, ...]], found: set[tuple[str, ...]]
 
 
 def catalog_state(warehouse: Versions) -> str:
-    """A digest of all that a catalog of the warehouse is made from: the text of what declares and writes it, which
-    version of each variant is current, and names, types, sizes and times of manifests and Parquet files."""
+    """A digest of all sources of a catalog: the texts that declare and write it, the current version of each variant,
+    and names, types, sizes and times of manifests and Parquet files."""
     return state_of(declaration(warehouse), states(warehouse, {}))
 
 
 def declaration(warehouse: Versions) -> str:
-    """A digest of the text of what declares and writes a catalog."""
+    """A digest of the texts that declare and write a catalog."""
     kinds = warehouse.kinds
     digest = hashlib.sha256(repr(kinds.modules if kinds.has_modules_alone else sorted(kinds)).encode())
     scripts = (path for part in PARTS for path in kinds.sql.files(part))
@@ -691,12 +689,12 @@ def declaration(warehouse: Versions) -> str:
 
 
 def seal(warehouse: Versions, state: str, code: str) -> None:
-    """Say for which state the catalog of the warehouse that has this code was written. Raises StorageError."""
+    """Record the state for which the catalog with this code was written. Raises StorageError."""
     write_file(warehouse.root / SEAL_NAME, f"{state} {code}".encode())
 
 
 def _read_seal(warehouse: Versions) -> tuple[str, str]:
-    """(state, code) as they are written beside a catalog; empty where nothing is."""
+    """(state, code) from the file beside a catalog; empty if there is none."""
     try:
         with open_regular(warehouse.root / SEAL_NAME) as file:
             state, code = file.read(_MOST_SEAL_BYTES).decode().split(" ")
@@ -706,7 +704,7 @@ def _read_seal(warehouse: Versions) -> tuple[str, str]:
 
 
 def _is_own(warehouse: Versions, state: str) -> bool:
-    """Whether catalog.duckdb was written by this user, here, for this state, and of kinds whose sources tell all."""
+    """Whether this user wrote catalog.duckdb, here and for this state, with kinds declared by their sources alone."""
     written, code = _read_seal(warehouse)
     if not code or written != state or not warehouse.kinds.has_modules_alone:
         return False
@@ -717,8 +715,8 @@ def _is_own(warehouse: Versions, state: str) -> bool:
 
 
 def code_of(warehouse: Versions, state: str, path: Path) -> str:
-    """A code of the catalog in a file, the state for which it was written, and the folder of the warehouse; empty where
-    this user has no key. Raises CorruptFileError or OSError."""
+    """A code of the catalog in a file, of its state, and of the folder of the warehouse; empty if this user has no key.
+    Raises CorruptFileError or OSError."""
     key = own_key()
     code = hashlib.blake2b(f"{warehouse.root.resolve()}\0{state}\0".encode(), key=key)
     with open_regular(path) as file:

@@ -1,5 +1,5 @@
-"""SQL over tables of versions, without a catalog: their columns, the rows that violate a claim, the rows that differ
-from those of another version, and queries over a few of them."""
+"""SQL over tables of versions, without a catalog: checks of columns and claims, comparisons with another version, and
+queries over a few tables."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def select_columns(kind: Dataset[Any], parameters: Parameters, shape: TableShape) -> str:
-    """The select list of the declared columns, after `variant`: Parquet holds them as SQL shows them."""
+    """The select list of the declared columns, after `variant`. Parquet files have them as SQL shows them."""
     owner = [f"{sql_text(kind.name)} as dataset"] if shape.shared else []
     columns = [identifier(column.name) for column in shape.columns]
     return ", ".join([*owner, f"{sql_text(kind.slug(parameters))} as variant", *columns])
 
 
 def check_columns(connection: duckdb.DuckDBPyConnection, kind: Dataset[Any], shape: TableShape, table: Table) -> None:
-    """The Parquet file of a version has the declared columns. Raises OlderTableError where it has others and is of an
-    older revision, CorruptFileError where it is not, and duckdb.Error for what is no Parquet file."""
+    """Check that the Parquet file of a version has the declared columns. Raises OlderTableError for other columns in an
+    older revision, else CorruptFileError, and duckdb.Error for an invalid Parquet file."""
     declared = {column.name: column.type for column in shape.columns}
-    for path in table.check_files(shape.file):  # as the warehouse was opened: errors show it
+    for path in table.check_files(shape.file):  # the path with which the warehouse was opened: errors show it
         relation = connection.sql(f"from {parquet_source(path)}")
         found = dict(zip(relation.columns, map(str, relation.types), strict=True))
         if found != declared:
@@ -77,8 +77,8 @@ def run_sql_checks(
 def connect_tables(
     kinds: Kinds, tables: Iterable[Table], *, outputs: Iterable[Path] = ()
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection with a view for each table of these versions, over all of its variants, and with the macros; it can
-    open their files and the `outputs`, and no others."""
+    """A connection with the macros, and a view for each table of these versions over all of its variants. It can open
+    only their files and the `outputs`."""
     from bgdata.store.locked_sql import keep_to, open_memory
 
     sources: dict[str, list[str]] = {}
@@ -91,7 +91,7 @@ def connect_tables(
             check_columns(connection, kind, shape, table)
             columns = select_columns(kind, kind.recipe_of(table.manifest), shape)
             sources.setdefault(shape.name, []).append(f"select {columns} from {parquet_source(*file)}")
-        connection.execute("set threads = 1")  # sums come out the same
+        connection.execute("set threads = 1")  # for reproducible sums
         connection.execute("set enable_progress_bar = false")
         kinds.sql.run(connection, "macros")
         for name, selects in sources.items():
@@ -100,7 +100,7 @@ def connect_tables(
 
 
 def stored_tables(kind: Dataset[Any], table: Table) -> tuple[TableShape, ...]:
-    """The tables of a version that are in Parquet files."""
+    """The tables of a version with Parquet files."""
     return kind.tables_of(kind.recipe_of(table.manifest))
 
 
@@ -122,18 +122,18 @@ NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
 
 
 class ColumnChange(NamedTuple):
-    """How one column differs over the rows that both tables have."""
+    """The differences of one column over common rows."""
 
     column: str
     rows_compared: int
     rows_changed: int
-    largest_change: float  # of lists the most that any entry changed, of other values 0 or 1
+    largest_change: float  # for lists the largest change of an entry, for other values 0 or 1
     mean_absolute_change: float
     key_of_largest: str
 
 
 class Comparison(NamedTuple):
-    """What is different in one of the tables of two versions."""
+    """The differences between one of the tables of two versions."""
 
     shape: TableShape
     only_before: int  # rows, by key
@@ -147,15 +147,15 @@ class Comparison(NamedTuple):
 
     @property
     def has_common(self) -> bool:
-        """Whether there are rows that both have, by key."""
+        """Whether there are common rows, by key."""
         return all(change.rows_compared for change in self.changes)
 
 
 def define_version(
     connection: duckdb.DuckDBPyConnection, name: str, kind: Dataset[Any], shape: TableShape, table: Table
 ) -> None:
-    """Create a temporary view of one of the tables of a version. Raises OlderTableError or CorruptFileError for a
-    version with other columns than the declared ones."""
+    """Create a temporary view of one of the tables of a version. Raises OlderTableError or CorruptFileError for other
+    columns than the declared ones."""
     parameters: Parameters = kind.recipe_of(table.manifest)
     if not kind.tables_of(parameters):
         raise UsageError(f"expected a version with Parquet files, got {table.name}, which is too large for them")
@@ -166,8 +166,8 @@ def define_version(
 
 
 def compare_views(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> Comparison:
-    """Compare the views `before` and `after` of a table: which keys only one has, and over their common keys each
-    declared column that both have."""
+    """Compare the views `before` and `after` of a table: keys in only one of them, and each declared column that both
+    have, over common keys."""
     keys = [identifier(name) for name in shape.key]
     same_key = " and ".join(f"before.{name} is not distinct from after.{name}" for name in keys)  # also where null
     alone = []
@@ -192,8 +192,8 @@ def compare_views(connection: duckdb.DuckDBPyConnection, shape: TableShape) -> C
 
 
 def _change_size(column: Column, old: str, new: str) -> str:
-    """SQL for the size of a difference: of numbers how far they are apart, of lists the largest such difference, of
-    other values 0 or 1."""
+    """SQL for the size of a difference: for numbers the distance, for lists the largest distance, for other values 0 or
+    1."""
     if column.type in NUMBERS:
         return f"abs({new}::double - {old}::double)"
     if column.type.removesuffix("[]") in NUMBERS:

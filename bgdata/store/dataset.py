@@ -1,5 +1,5 @@
-"""The contract of a dataset kind: a declaration, which everything else discovers, and a computation in the module
-beside it, which is imported when it is needed."""
+"""The contract of a dataset kind: a declaration, from which everything else is derived, and a computation in the module
+beside it, which is imported when needed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PARQUET = "table.parquet"  # file of the main table
 
 @dataclass(frozen=True)
 class Column:
-    """A column as SQL shows it: its DuckDB type, unit and meaning in one sentence."""
+    """A column in SQL: its DuckDB type, unit and meaning in one sentence."""
 
     name: str
     type: str
@@ -56,62 +56,62 @@ class Column:
 
 @dataclass(frozen=True)
 class TableShape:
-    """One Parquet file of a version, and the SQL view over it. A table that several kinds declare is `shared`: one
-    view over all of them, with a column that names the dataset."""
+    """One Parquet file of a version, and the SQL view over it. A table that several kinds declare is `shared`: one view
+    over all of them, with a column for the dataset."""
 
     name: str
     file: str
     summary: str
-    columns: tuple[Column, ...]  # as SQL shows them, `variant` not included
-    key: tuple[str, ...]  # columns that name a row; the table is sorted by them
+    columns: tuple[Column, ...]  # in SQL, without `variant`
+    key: tuple[str, ...]  # columns that identify a row; the table is sorted by them
     shared: bool = False
 
     @property
     def row(self) -> str:
-        """What a row is, in one sentence."""
+        """The meaning of a row, in one sentence."""
         return f"One row for each {' and '.join(self.key)}, in this order."
 
 
 @dataclass(frozen=True)
 class FlatArray:
-    """An array that the player maps: its dtype, the meaning of its axes, and what it holds."""
+    """An array for players: its dtype, the meaning of its axes, and its content."""
 
     name: str
     dtype: str
     axes: str
     meaning: str
-    is_shared: bool = False  # the same in all parts of a version, such as the name of who played
+    is_shared: bool = False  # equal in all parts of a version, such as the name of the player
 
 
-CONFIDENCE = 0.99  # with which a sample finds as many bad rows as it says
+CONFIDENCE = 0.99  # probability that a sample finds the stated share of bad rows
 
 
 class Estimate(NamedTuple):
-    """What a build will need, before it starts."""
+    """The estimated needs of a build."""
 
     rows: int
-    disk_bytes: int  # of the finished version
+    disk_bytes: int  # size of the finished version
     memory_bytes: int
-    checkpoint_bytes: int = 0  # of one saved state, or of all shards
+    checkpoint_bytes: int = 0  # size of one saved state, or of all shards
 
     @property
     def building_bytes(self) -> int:
-        """Most bytes on disk at any time of a build: a checkpoint beside the next one, or beside the finished files."""
+        """The largest disk usage during a build: a checkpoint beside the next one, or beside the finished files."""
         return self.checkpoint_bytes + max(self.disk_bytes, self.checkpoint_bytes)
 
 
 def sample_text(count: int, total: int, unit: str = "rows") -> str:
-    """What recomputing `count` random ones of `total` can find, as `1,000 of 10,000 games: finds 1 bad one in 217`."""
+    """The power of recomputing `count` random ones of `total`, as `1,000 of 10,000 games: finds 1 bad one in 217`."""
     return f"all {total:,} {unit}" if count >= total else f"{count:,} of {total:,} {unit}: {finds(count, total)}"
 
 
 def drawn_text(count: int, total: int) -> str:
-    """The same of rows that are drawn one by one: some may come twice, so that as many as there are need not be all."""
+    """The power of a sample whose rows are drawn one by one, so that rows may repeat."""
     return f"{count:,} rows drawn of {total:,}: {finds(count, total)}"
 
 
 def finds(count: int, total: int) -> str:
-    """How rare bad ones among `total` may be for `count` random ones to have one."""
+    """The rarest share of bad ones among `total` that `count` random ones find."""
     rarest = min(total, max(1, int(-1 / math.expm1(math.log(1 - CONFIDENCE) / count)))) if count else 0
     return f"finds 1 bad one in {rarest:,} with {CONFIDENCE:.0%}"
 
@@ -124,15 +124,15 @@ P_co = TypeVar("P_co", bound=Parameters, covariant=True)
 
 @dataclass(frozen=True)
 class Context(Generic[P_co]):
-    """A version and what it is made from."""
+    """A version and its inputs."""
 
     parameters: P_co
     inputs: Mapping[str, Table]  # by role
-    warehouse: Versions  # where players are found by name; what values depend on is in inputs or parameters
+    warehouse: Versions  # finds players by name; values depend only on inputs and parameters
     part: range | None = field(default=None, kw_only=True)  # of its items, None for all: see Dataset.part_items
 
     def items(self, count: int) -> range:
-        """The numbers of the items that are to be computed, of `count` in all."""
+        """The numbers of the items to compute, of `count` in all."""
         return range(count) if self.part is None else self.part
 
 
@@ -145,16 +145,16 @@ class Build(Context[P_co]):
 
 @dataclass(frozen=True)
 class Recheck(Context[P_co]):
-    """A version of which some rows, chosen at random, are computed again."""
+    """A version of which some random rows are computed again."""
 
     table: Table
-    rows: int  # how many
+    rows: int  # number of rows to compute again
     generator: np.random.Generator
 
 
 @dataclass(frozen=True)
 class Computed(Generic[P_co]):
-    """A version whose values are there: the arrays by name."""
+    """A version with finished values: the arrays by name."""
 
     parameters: P_co
     arrays: Mapping[str, Array]
@@ -168,22 +168,22 @@ BY_PLAYERS = "bit for bit by players of ours; other programs may answer otherwis
 
 
 class Dataset(ABC, Generic[P]):
-    """A kind of dataset, declared: what it holds, what it is made from, and which variants there are."""
+    """A kind of dataset, declared: its tables and arrays, its inputs, and its variants."""
 
     name: ClassVar[str]
     revision: ClassVar[int]  # raised whenever the values change for the same parameters
     summary: ClassVar[str]
-    source: ClassVar[str]  # where the method or the data come from
+    source: ClassVar[str]  # source of the method or the data
     licence: ClassVar[str] = "CC0-1.0"
-    made_again: ClassVar[str] = ANYWHERE  # what holds of a version that is computed again by the same code
+    made_again: ClassVar[str] = ANYWHERE  # whether the same code computes equal values again
     columns: ClassVar[tuple[Column, ...]]  # of the main table, which is named like the kind; see TableShape
     key: ClassVar[tuple[str, ...]]
-    main_table: ClassVar[str] = ""  # name of the main table where it is not that of the kind
+    main_table: ClassVar[str] = ""  # name of the main table; empty for that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
-    computed_by: ClassVar[str] = ""  # what its module of computation is named for; none: its own name
+    computed_by: ClassVar[str] = ""  # stem of its module of computation; empty for its own name
     takes_files: ClassVar[bool] = False  # whether it is imported from files rather than computed
-    tags: ClassVar[frozenset[str]] = frozenset()  # words of its subject, which the store does not read
+    tags: ClassVar[frozenset[str]] = frozenset()  # for subjects; the store ignores them
     sample_rows: ClassVar[int] = 1000  # what `verify` recomputes unless told, of tables that take long to compute
     whole_rows: ClassVar[int] = 0  # tables of up to so many rows take seconds: `verify` computes them again as a whole
     # items, such as games, of one part of a version: what is computed, written and proven at a time; 0: in one part
@@ -191,9 +191,9 @@ class Dataset(ABC, Generic[P]):
     row_group_rows: ClassVar[int] = 245_760  # fewer, larger groups: DuckDB spends 20 us on each it skips
 
     parameters: type[P]
-    defaults: tuple[P, ...]  # variants that warehouse.lock lists, known by their names alone
-    more: tuple[P, ...] = ()  # those of them that `make build` leaves to `bgdata build --all`
-    smallest: P  # what tests build
+    defaults: tuple[P, ...]  # variants in warehouse.lock, whose names imply their parameters
+    more: tuple[P, ...] = ()  # defaults that only `bgdata build --all` builds
+    smallest: P  # the variant of tests
 
     @property
     def basic(self) -> list[P]:
@@ -207,11 +207,11 @@ class Dataset(ABC, Generic[P]):
         return (main, *self.side_tables)
 
     def tables_of(self, _parameters: P) -> tuple[TableShape, ...]:
-        """The tables of a variant that are in Parquet files: all, unless it is too large for them."""
+        """The tables of a variant with Parquet files: all, unless it is too large for them."""
         return self.tables
 
     def arrays_of(self, _parameters: P) -> tuple[FlatArray, ...]:
-        """The arrays of a variant. One that is named `X_row_sha256` proves the rows of array X; see `values_digest`."""
+        """The arrays of a variant. `X_row_sha256` has the hashes of the rows of array X; see `values_digest`."""
         return self.arrays
 
     def default(self, variant: str) -> P:
@@ -223,7 +223,8 @@ class Dataset(ABC, Generic[P]):
         raise MissingTableError(f"expected a default variant of {self.name}: {have}, got {variant}")
 
     def recipe_of(self, manifest: Manifest) -> P:
-        """The parameters of a version, held to its name. Raises ManifestFormatError, or InvalidParameterError."""
+        """The parameters of a version, checked against its name. Raises ManifestFormatError, or
+        InvalidParameterError."""
         parameters = self.parameters.from_manifest(manifest.parameters)
         slug = self.slug(parameters)
         if slug != manifest.variant:
@@ -238,10 +239,10 @@ class Dataset(ABC, Generic[P]):
         """Readable name of a variant, unique within the kind; letters, digits, `x`, `-`."""
 
     def check_parameters(self, parameters: P) -> None:
-        """Raise InvalidParameterError when no such variant can exist."""
+        """Raise InvalidParameterError for parameters that no variant can have."""
 
     def complete(self, parameters: P, _warehouse: Versions) -> P:
-        """The parameters with what a user leaves out because a warehouse knows it, such as where a name is found."""
+        """The parameters, completed from the warehouse where a user may omit them, such as the version of a name."""
         return parameters
 
     def inputs(self, _parameters: P) -> Mapping[str, Input]:
@@ -249,11 +250,11 @@ class Dataset(ABC, Generic[P]):
         return {}
 
     def item_count(self, _parameters: P, _inputs: Mapping[str, Table]) -> int:
-        """How many items a version is made of, in the order of its rows: with more than `part_items` it has parts."""
+        """The number of items of a version, in the order of its rows; a version of more than `part_items` has parts."""
         return 0
 
     def published_folder(self, _parameters: P) -> Path | None:
-        """Folder of a finished version of this recipe that comes with the package, where computing takes hours."""
+        """The folder of a finished version of this recipe in the package, for variants that take hours to compute."""
         return None
 
     @abstractmethod
@@ -262,8 +263,8 @@ class Dataset(ABC, Generic[P]):
 
     @functools.cached_property
     def computation(self) -> Computation[P]:
-        """How it is computed. The first call imports `<name>_compute` beside the declaration, and its kernels; a module
-        that computes several kinds has their classes by name."""
+        """The computation of the kind. The first call imports `<name>_compute` beside the declaration, and its kernels;
+        a module for several kinds has their classes by name."""
         declaring = next(base for base in type(self).__mro__ if "name" in vars(base))
         package = declaring.__module__.rpartition(".")[0]
         module = import_module(f"{package}.{self.computed_by or self.name}_compute")
@@ -272,31 +273,29 @@ class Dataset(ABC, Generic[P]):
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """What pickles hold: not the computation, which other processes find as this one did."""
+        """The state without the computation, which other processes import again."""
         return {name: value for name, value in vars(self).items() if name != "computation"}
 
 
 class ImportedDataset(Dataset[P]):
-    """A kind that is imported from other people's files, given to `Job.files`; the same files, the same version."""
+    """A kind that is imported from other people's files, given to `Job.files`. Equal files give equal versions."""
 
     takes_files = True
 
     @abstractmethod
     def parameters_of(self, files: Sequence[Path], name: str | None = None) -> P:
-        """The variant that these files are: called by the name that the user gives, or else by theirs.
-
-        Raises InvalidParameterError for a name that no variant can have, and where theirs make none.
-        """
+        """The variant of these files, named by the user, or else by the files. Raises InvalidParameterError for an
+        invalid name."""
 
     def check_files(self, files: Sequence[Path]) -> None:
-        """Raise UsageError for files that cannot be imported together: rows know their file by its name."""
+        """Raise UsageError for files that cannot be imported together: rows identify their file by its name."""
         for name, count in Counter(map(unpacked_name, file_names(files))).items():
             if count > 1:
                 raise UsageError(f"expected files of different names, got {name} {count} times")
 
     @functools.cached_property
     def computation(self) -> ImportedComputation[P]:
-        """How its files are read."""
+        """The computation that reads its files."""
         found = super().computation
         assert isinstance(found, ImportedComputation)
         return found
@@ -305,8 +304,7 @@ class ImportedDataset(Dataset[P]):
 class Computation(ABC, Generic[P]):
     """How the versions of a kind are computed, shown as rows, and checked.
 
-    It stands apart from the declaration: this one is read by everybody who asks what kinds there are, and its
-    computation is imported, with its kernels and libraries, by whoever needs it first.
+    It is separate from the declaration, so that listing kinds imports no kernels or libraries.
     """
 
     kind: Dataset[P]

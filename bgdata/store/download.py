@@ -1,4 +1,4 @@
-"""Files from the network: resumed where an earlier download stopped, and put into place only when whole."""
+"""Files from the network: resumed after interruptions, and put into place only when complete."""
 
 from __future__ import annotations
 
@@ -15,27 +15,25 @@ from bgdata.store.storage import storage_errors, sync
 
 CHUNK = 1 << 18
 TIMEOUT_SECONDS = 30
-HAVE_ALL = 416  # range not satisfiable: there is nothing behind what we have
-# ValueError: an address that is none
+HAVE_ALL = 416  # range not satisfiable: we already have all bytes
+# ValueError: an invalid address
 FAILURES = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, TimeoutError, ConnectionError, ValueError)
 
 
 def download(address: str, path: Path, progress: Progress) -> Path:
-    """Download a file to `path`, resuming a `.partial` file if there is one; do nothing if the file is there.
-
-    Raises DownloadError, which says that nothing else depends on it, and StorageError.
-    """
+    """Download a file to `path`, resuming a `.partial` file; do nothing if the file exists. Raises DownloadError, whose
+    message says that nothing else needs the network, and StorageError."""
     if path.exists():
         return path
     partial = path.with_name(f"{path.name}.partial")
 
-    def begun() -> str:
+    def kept_bytes() -> str:
         return f"{partial.stat().st_size:,} bytes of {path.name} are kept" if partial.exists() else ""
 
-    with storage_errors("write", path), keeping(begun):
+    with storage_errors("write", path), keeping(kept_bytes):
         path.parent.mkdir(parents=True, exist_ok=True)
         if partial.is_symlink() or not (partial.is_file() or partial.is_dir()):
-            partial.unlink(missing_ok=True)  # a link would be written through, and a pipe is read by nobody
+            partial.unlink(missing_ok=True)  # a link would be written through, a pipe would block
         try:
             append(address, partial, progress)
         except urllib.error.HTTPError as error:
@@ -53,7 +51,7 @@ def download(address: str, path: Path, progress: Progress) -> Path:
 
 
 def append(address: str, partial: Path, progress: Progress) -> None:
-    """Append what is missing to a partial file; if it is longer than the file on the server, start again."""
+    """Append the missing bytes to a partial file; if it is longer than the file on the server, start again."""
     have = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
     try:

@@ -1,7 +1,7 @@
 """Executors of work in parts: in this process, in processes of this machine, or on a Dask cluster.
 
-All are `concurrent.futures.Executor`s, so they are used in one way. Processes are spawned, never forked: kernels have
-threads, which a fork would break.
+All are `concurrent.futures.Executor`s. Processes are spawned, never forked: kernels have threads, which a fork would
+break.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONNECT_SECONDS = 10
 
 
 class _Worker(multiprocessing.context.SpawnProcess):
-    """A process that ignores Ctrl-C from its first moment on; it ends with its parent, which answers the signal."""
+    """A process that ignores Ctrl-C from its start; it ends with its parent, which handles the signal."""
 
     def start(self) -> None:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # is inherited
@@ -57,21 +57,21 @@ class InProcess(Executor):
 
 
 class Cluster(Executor):
-    """Workers on other machines, who may see none of our folders."""
+    """Workers on other machines, which may not see our folders."""
 
     def __init__(self, inner: Executor, through: str = "") -> None:
         self._inner = inner
         self.through = through  # address of a store that they and this process reach
 
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """What a worker will return."""
+        """A future for the result of a worker."""
         return self._inner.submit(function, *args, **kwargs)
 
 
 def worker_name() -> str:
-    """Where this process computes, for messages: `the worker tcp://10.0.0.7:40123`, or this machine's name."""
+    """The place of this process, for messages: `the worker tcp://10.0.0.7:40123`, or this machine's name."""
     if "distributed" in sys.modules:
-        with suppress(ValueError):  # no worker
+        with suppress(ValueError):  # not a worker
             return f"the worker {sys.modules['distributed'].get_worker().address}"
     return socket.gethostname()
 
@@ -79,11 +79,9 @@ def worker_name() -> str:
 @contextmanager
 def open_executor(name: str, through: str = "") -> Iterator[Executor]:
     """The executor `local`, `processes:N` or `dask://host:8786`, shut down at the end; parts that have not begun are
-    dropped. Machines of a cluster that share no disk go through a store at the address `through`.
-
-    Raises UsageError for another name, or a store without a cluster, MissingExtraError where Dask is not installed, and
-    WorkerError for a cluster that does not answer.
-    """
+    cancelled. Machines of a cluster without a shared disk use a store at the address `through`. Raises UsageError for
+    another name, or a store without a cluster, MissingExtraError if Dask is missing, and WorkerError if the cluster
+    does not respond."""
     if through and not name.startswith("dask://"):
         raise UsageError(f"expected the executor dask://HOST:PORT with a store between machines, got {name}")
     if name == LOCAL:
@@ -102,18 +100,24 @@ _chosen: list[Executor] = []  # the innermost last
 
 @contextmanager
 def using_executor(name: str, through: str = "") -> Iterator[None]:
-    """Have all builds of this process that name no executor use this one, inside the block. Raises what `open_executor`
-    does."""
-    with open_executor(name, through) as executor:
-        _chosen.append(executor)
-        try:
-            yield
-        finally:
-            _chosen.remove(executor)
+    """A context in which all builds of this process without an executor use this one. Raises the errors of
+    `open_executor`."""
+    with open_executor(name, through) as executor, using(executor):
+        yield
+
+
+@contextmanager
+def using(executor: Executor) -> Iterator[None]:
+    """A context in which all builds of this process without an executor use this open one."""
+    _chosen.append(executor)
+    try:
+        yield
+    finally:
+        _chosen.remove(executor)
 
 
 def chosen_executor() -> Executor:
-    """Who computes what is in parts: the executor of the block that this process is in, else this process."""
+    """The executor of the innermost `using_executor`, else this process."""
     return _chosen[-1] if _chosen else InProcess()
 
 
@@ -129,13 +133,13 @@ def _processes(count: int) -> Iterator[Executor]:
 
 
 def begin_worker() -> None:
-    """In a new process, before kernels are loaded: use one thread, and end when the parent ends, however it does."""
+    """Set up a new process before kernels are loaded: use one thread, and end when the parent ends for any reason."""
     os.environ["NUMBA_NUM_THREADS"] = "1"
     end_with_parent()
 
 
 def end_with_parent() -> None:
-    """In a new process: arrange that it ends when its parent ends, however that does."""
+    """Make a new process end when its parent ends for any reason."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

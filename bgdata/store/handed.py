@@ -1,8 +1,7 @@
-"""Versions that are handed on to workers: by name and by the hash of the manifest, with the folder where they are.
+"""Versions for workers: by name and by the hash of the manifest, with their folder.
 
-A worker takes the folder if the manifest there is the same: on this machine, and on a disk that machines share. What
-comes with the package it finds in its own, and all else it fetches from the store between the machines, if there is
-one.
+A worker uses the folder if it has the same manifest: on this machine, or on a shared disk. It finds versions of the
+package in its own package, and fetches all others from the store between the machines, if there is one.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ PACKAGE = Path(__file__).parents[1]
 
 
 class HandedVersion(NamedTuple):
-    """A version, for whoever may be on another machine."""
+    """A version for a worker, which may be on another machine."""
 
     name: str  # kind/variant/version
-    folder: str  # where it is for whoever hands it on
-    packaged: str  # where it is in the package, if it is
+    folder: str  # its folder on the sending machine
+    packaged: str  # its folder in the package; empty if it is not there
     manifest_sha256: str
 
     def is_in(self, folder: Path) -> bool:
@@ -42,8 +41,8 @@ class HandedVersion(NamedTuple):
             return False
 
     def locate(self, through: str) -> Path:
-        """Its folder here; fetched from a store at an address where one is given. Raises MissingTableError, and what
-        `through.fetched` raises."""
+        """Its folder on this machine; fetched from a store at an address if given. Raises MissingTableError, and the
+        errors of `through.fetched`."""
         for folder in (Path(self.folder), PACKAGE / self.packaged):
             if self.is_in(folder):
                 return folder
@@ -57,7 +56,7 @@ class HandedVersion(NamedTuple):
         return fetched(through, self.name, self.manifest_sha256)
 
     def give(self, through: str) -> None:
-        """Have it in a store at an address, for workers. Raises StorageError."""
+        """Put it into a store at an address, for workers. Raises StorageError."""
         from bgdata.store.through import give
 
         if not self.packaged:
@@ -66,7 +65,7 @@ class HandedVersion(NamedTuple):
 
 @dataclass(frozen=True)
 class Handed:
-    """The versions that work needs, by role, and those of players that it finds by name in a warehouse."""
+    """The versions that work needs, by role, and the versions of players that it finds by name in a warehouse."""
 
     versions: Mapping[str, HandedVersion] = field(default_factory=dict)
     players: tuple[HandedVersion, ...] = ()
@@ -74,7 +73,7 @@ class Handed:
     through: str = ""  # address of a store between the machines
 
     def given(self, through: str) -> Handed:
-        """The same by way of a store at an address, which has the versions then. Raises StorageError."""
+        """These versions through a store at an address, into which they are put. Raises StorageError."""
         for version in (*self.versions.values(), *self.players):
             version.give(through)
         return replace(self, through=through)
@@ -105,7 +104,7 @@ def located(handed: Handed, settings: Settings) -> Settings:
 
 
 def _view(players: Mapping[HandedVersion, Path]) -> Path:
-    """A folder in which a warehouse has these versions alone, and not those of other work."""
+    """A folder with the layout of a warehouse and these versions only."""
     digest = hashlib.sha256(repr(sorted(players.items())).encode()).hexdigest()
     root = cache_folder() / "views" / digest[:16]
     for version, folder in players.items():

@@ -18,13 +18,13 @@ from bgdata.store.storage import is_locked, is_want, storage_errors
 from bgdata.store.table import Table
 from bgdata.store.versions import DELETING, VERSION, Versions, deleting, newest
 
-DAMAGED = "damaged-"  # begins the name of what a repair has set aside in the staging folder
+DAMAGED = "damaged-"  # prefix of versions that a repair moved to the staging folder
 MOST_NAMED = 10  # dependents in a message
 STAGED = re.compile(r"(.+?)(-[0-9a-f]{12}-[0-9a-f]{12}|\.published|\.lock)?")  # title of a build, and what is staged
 
 
 class Rubbish(NamedTuple):
-    """Something that may be deleted: a version, or a part of the staging folder."""
+    """Something to delete: a version, or an entry of the staging folder."""
 
     path: Path
     reason: str
@@ -32,22 +32,22 @@ class Rubbish(NamedTuple):
 
 
 def needed_by(warehouse: Versions, table: Table) -> list[str]:
-    """Names of the versions that are made from one, and of the lock if it states its digest. Raises ManifestFormatError
+    """Names of the versions that are made from one, and of the lock if it has its digest. Raises ManifestFormatError
     for a damaged lock."""
     wanted = _identities(table)
     return [who for who, needs in _all_needs(warehouse).items() if needs & wanted and who != table.name]
 
 
 def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
-    """For every readable version, and for the lock, what it is made from: `kind/variant@digest` (inputs) or
-    `rN-digest8` (versions that parameters name). Raises ManifestFormatError for a damaged lock."""
+    """The inputs of every readable version and of the lock: `kind/variant@digest` (inputs) or `rN-digest8` (versions
+    named by parameters). Raises ManifestFormatError for a damaged lock."""
     found: dict[str, set[str]] = {}
     for table in warehouse.versions():
         try:
             named = re.findall(VERSION.pattern, json.dumps(table.manifest.parameters))
             found[table.name] = {*table.manifest.inputs.values(), *named}
         except BgdataError as error:
-            if is_want(error):  # it may need anything
+            if is_want(error):  # its inputs are unknown
                 raise
             continue
     if warehouse.lock.exists():
@@ -68,8 +68,8 @@ def _identities(table: Table) -> set[str]:
 def remove(warehouse: Versions, table: Table) -> Table | None:
     """Delete a version. If it was the current one, the newest of the others becomes current.
 
-    Returns what is current now, None if nothing is left. Raises VersionInUseError while another version or the lock is
-    made from it, while a build is running that may need it, or where a link leads to it that somebody made by hand.
+    Returns the current version, or None if none is left. Raises VersionInUseError if another version or the lock needs
+    it, if a running build may need it, or for a version behind a link that was made by hand.
     """
     with no_builds(warehouse):
         check_removable(warehouse, table)
@@ -79,7 +79,7 @@ def remove(warehouse: Versions, table: Table) -> Table | None:
 
 
 def check_removable(warehouse: Versions, table: Table) -> None:
-    """Raise VersionInUseError for a version that something is made from, or that is not this warehouse's to delete."""
+    """Raise VersionInUseError for a version that others need, or that this warehouse does not own."""
     if not is_removable(warehouse, table):
         raise VersionInUseError(
             f"expected a version that this warehouse put where it is, got {table.name}, to which a link leads; "
@@ -91,13 +91,13 @@ def check_removable(warehouse: Versions, table: Table) -> None:
 
 
 def delete_version(warehouse: Versions, table: Table) -> None:
-    """Move a version out of the way as a whole, then delete it, so that no reader ever sees half of one."""
+    """Move a version away as a whole, then delete it, so that readers never see a part of it."""
     kind, variant, version = table.folder.parts[-3:]
     rest = [other for other in warehouse.versions(kind, variant) if other.folder != table.folder]
     with storage_errors("delete", table.folder):
         if rest and is_current(warehouse, table):
             warehouse.use(newest(rest))
-        if not rest:  # else it would name what is not there, if this were killed
+        if not rest:  # otherwise it would name a missing version after a kill
             (table.folder.parent / CURRENT).unlink(missing_ok=True)
         discard(warehouse, move_aside(warehouse, table.folder, f"removed-{kind}-{variant}-{version}"))
         if not rest:
@@ -105,8 +105,8 @@ def delete_version(warehouse: Versions, table: Table) -> None:
 
 
 def is_current(warehouse: Versions, table: Table) -> bool:
-    """Whether a version is the current one of its variant. If `current` is damaged, every version counts: it may be
-    meant."""
+    """Whether a version is the current one of its variant. If `current` is damaged, every version counts, because any
+    may be meant."""
     try:
         return warehouse.open(*table.folder.parts[-3:-1]).folder == table.folder
     except BgdataError:
@@ -114,9 +114,9 @@ def is_current(warehouse: Versions, table: Table) -> bool:
 
 
 def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
-    """What `sweep` would delete: staging folders that no process holds, and undamaged versions that are neither current
-    nor locked, nor needed by one that is; of what links lead to, only what this warehouse put there. With `damaged`
-    also what a repair has set aside. Raises ManifestFormatError for a damaged lock."""
+    """The entries that `sweep` would delete: staging folders that no process holds, and undamaged versions that are
+    neither current nor locked, nor needed by such a version; behind links only those that this warehouse made. With
+    `damaged` also versions that a repair moved aside. Raises ManifestFormatError for a damaged lock."""
     unheld = [path for path in _staged_paths(warehouse) if path.suffix != ".lock" and not _is_held(path)]
     aside = [path for path in unheld if path.name.startswith(DAMAGED)]
     found = [Rubbish(path, "no process holds it", size(path)) for path in unheld if path not in aside]
@@ -127,12 +127,12 @@ def rubbish(warehouse: Versions, *, damaged: bool = False) -> list[Rubbish]:
 
 
 def _staged_paths(warehouse: Versions) -> list[Path]:
-    """What is in the staging folder, sorted; nothing where that is a link, which may lead anywhere."""
+    """The entries of the staging folder, sorted; none if it is a link, which may lead anywhere."""
     return [] if warehouse.staging.is_symlink() else sorted(warehouse.staging.glob("*"))
 
 
 def _kept_versions(warehouse: Versions) -> set[str]:
-    """Names of the versions that are current, locked or damaged, and of those that these are made from."""
+    """Names of the versions that are current, locked or damaged, and of their inputs."""
     needs = _all_needs(warehouse)
     kept: set[str] = set()
     names: dict[str, set[str]] = {}  # by what others name them by: equal values give equal names
@@ -140,7 +140,7 @@ def _kept_versions(warehouse: Versions) -> set[str]:
         for identity in _identities(table):
             names.setdefault(identity, set()).add(table.name)
         try:
-            table.check_sizes()  # hashes would take long
+            table.check_sizes()  # hashing would take long
             if is_current(warehouse, table):
                 kept.add(table.name)
         except BgdataError:
@@ -154,8 +154,8 @@ def _kept_versions(warehouse: Versions) -> set[str]:
 
 
 def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
-    """Delete what was found to be rubbish and still is; returns that. Raises VersionInUseError while a build is running
-    that may need some of it, and StorageError."""
+    """Delete the entries that are still rubbish, and return them. Raises VersionInUseError while a running build may
+    need some of them, and StorageError."""
     with no_builds(warehouse):
         still = {entry.path for entry in rubbish(warehouse, damaged=True)}
         swept = [entry for entry in what if entry.path in still]
@@ -173,8 +173,8 @@ def sweep(warehouse: Versions, what: list[Rubbish]) -> list[Rubbish]:
 
 @contextmanager
 def no_builds(warehouse: Versions) -> Iterator[None]:
-    """While the block deletes, no build begins: those that want to wait, and look for what they are made from again.
-    Raises VersionInUseError if one is running: it may need what is about to be deleted."""
+    """A context for deletions in which no build begins: builds wait, and then look for their inputs again. Raises
+    VersionInUseError if a build is running, because it may need what is deleted."""
     with deleting(warehouse):
         locks = [path for path in _staged_paths(warehouse) if path.suffix == ".lock"]
         held = [lock.stem for lock in locks if lock.stem not in ("catalog", DELETING) and _is_held(lock)]
@@ -186,7 +186,7 @@ def no_builds(warehouse: Versions) -> Iterator[None]:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether a process holds the lock of something in the staging folder."""
+    """Whether a process holds the lock of an entry in the staging folder."""
     match = STAGED.fullmatch(path.name)
     return is_locked(path.with_name(f"{match[1] if match else path.name}.lock"))
 

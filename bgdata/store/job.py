@@ -1,7 +1,5 @@
-"""A running build: where its arrays are saved, its progress, and the checkpoints from which a killed build resumes.
-
-Work in ranges that do not depend on each other is in `shards`.
-"""
+"""A running build: the place of its arrays, its progress, and the checkpoints from which a killed build resumes. Work
+in independent ranges is in `shards`."""
 
 from __future__ import annotations
 
@@ -33,18 +31,18 @@ if TYPE_CHECKING:
 Step = TypeVar("Step")
 
 CHECKPOINT_SECONDS = float(os.environ.get("BGDATA_CHECKPOINT_SECONDS", "30"))  # 0: after every step, for tests
-CHECKPOINT_SHARE = 0.05  # of the time, at most: a large state is written less often
+CHECKPOINT_SHARE = 0.05  # limit of the time for checkpoints: a large state is saved less often
 SHARDS = "shards"  # the folder of shards
-PART = "part"  # the folder of the part that is computed, and of the records of finished ones
-CHECKPOINT_ERRORS = (BgdataError, KeyError, ValueError, OSError)  # ours of damage, others of a missing field or file
+PART = "part"  # the folder of the present part, and of the records of finished ones
+CHECKPOINT_ERRORS = (BgdataError, KeyError, ValueError, OSError)  # of damage, or a missing field or file
 _STATE = "state.json"
 _SEAL = "sha256"  # hash of all other fields of the state
 
 
 class Job:
-    """What `Computation.compute` saves arrays and checkpoints with, in the staging folder."""
+    """Saves the arrays and checkpoints of `Computation.compute` in the staging folder."""
 
-    keeps = True  # whether a killed build can go on from what is in the folder
+    keeps = True  # whether a killed build can resume from the folder
 
     def __init__(
         self,
@@ -60,17 +58,17 @@ class Job:
         self.folder = folder
         self.progress = progress
         self.files = files  # to import
-        self.title = title  # kind/variant, for people
+        self.title = title  # kind/variant, for messages
         self.strict = strict  # whether a row that breaks a rule fails the import instead of being set aside
-        self.recipe = recipe  # key that checkpoints bear
-        self.executor = executor or chosen_executor()  # who computes shards; values do not depend on it
+        self.recipe = recipe  # key of checkpoints
+        self.executor = executor or chosen_executor()  # computes shards; values do not depend on it
 
     def save(self, name: str, values: Array) -> None:
         """Save a finished array under its declared name."""
         save_array(self.folder / f"{name}.npy", values)
 
     def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> ArrayWriter:
-        """Start an array that is written row by row, or with `keep` go on with it; use as a context manager."""
+        """Start an array that is written row by row, or with `keep` continue it. Use as a context manager."""
         return ArrayWriter(self.folder / f"{name}.npy", dtype, shape, keep=keep)
 
     def grow(self, name: str, values: Array) -> GrowingWriter:
@@ -84,11 +82,11 @@ class Job:
     def steps(
         self, unit: str, steps: Sequence[Step], sizes: Sequence[int], state: Mapping[str, Array]
     ) -> Iterator[Step]:
-        """Yield the steps that remain, in order, and report `sizes[n]` units of progress for each.
+        """Yield the remaining steps in order, and report `sizes[n]` units of progress for each.
 
-        The caller changes the arrays of `state` in place while it handles a step. Every CHECKPOINT_SECONDS they are
-        saved, or less often where that would take more than CHECKPOINT_SHARE of the time, so that a killed build
-        resumes from there; saved arrays are loaded into `state` before the first step.
+        The caller changes the arrays of `state` in place while it handles a step. They are saved every
+        CHECKPOINT_SECONDS, or less often if that would exceed CHECKPOINT_SHARE of the time, so that a killed build
+        resumes from them. Saved arrays are loaded into `state` before the first step.
         """
         self.progress.start(self.title, sum(sizes), unit)
         done = self._restore(state)
@@ -107,7 +105,7 @@ class Job:
                     pause = max(CHECKPOINT_SECONDS, (saved - begin) * (1 / CHECKPOINT_SHARE - 1))
 
     def _checkpoint(self, done: int, state: Mapping[str, Array]) -> None:
-        """Save the state aside with its hashes, then rename it: there is always one complete checkpoint on disk."""
+        """Save the state with its hashes aside, then rename it: there is always one complete checkpoint on disk."""
         partial = self.folder / "checkpoint.partial"
         target = self.folder / f"checkpoint-{done:09d}"
         with storage_errors("write a checkpoint to", partial):
@@ -122,14 +120,14 @@ class Job:
                 seal_record({"label": self.title, "done": done, "recipe": self.recipe, "arrays": hashes}),
             )
             partial.rename(target)
-            sync(self.folder)  # before the older one goes
+            sync(self.folder)  # before the older one is deleted
             for old in self.folder.glob("checkpoint-*"):
                 if old != target:
                     remove_folder(old)
 
     def _restore(self, state: Mapping[str, Array]) -> int:
-        """Load the newest usable checkpoint into `state`; returns the number of steps it has done. A damaged one is
-        named and deleted, one of another recipe, put here by hand, is named and skipped."""
+        """Load the newest usable checkpoint into `state`; returns the number of its steps. A damaged one is reported
+        and deleted, one of another recipe is reported and skipped."""
         for folder in sorted(self.folder.glob("checkpoint-*"), reverse=True):
             try:
                 record = read_sealed(folder / _STATE)
@@ -160,8 +158,8 @@ class Job:
 
 
 def tidy(folder: Path) -> None:
-    """Delete what no build leaves in its staging folder, put there by hand or by whom the warehouse comes from: links,
-    which would be written through, pipes, which nobody would write to, folders in place of files and the reverse."""
+    """Delete what builds never write into their staging folder: links, which would be written through, pipes, which
+    would block, folders in place of files and the reverse."""
     for path in folder.iterdir():
         is_folder = path.is_dir() and not path.is_symlink()
         if path.name == PART and is_folder:
@@ -183,7 +181,7 @@ def seal_record(record: Mapping[str, object]) -> bytes:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """A record as it was written. Raises CorruptFileError for any other bytes, OSError where there are none."""
+    """A record from `seal_record`. Raises CorruptFileError for changed bytes, OSError for a missing file."""
     data = path.read_bytes()
     try:
         record = json.loads(data)
@@ -196,7 +194,7 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 
 def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
-    """The arrays `<name>.npy` of a folder, mapped. Raises DigestMismatchError for one with another SHA-256."""
+    """The arrays `<name>.npy` of a folder, mapped. Raises DigestMismatchError for another SHA-256."""
     for name, expected in hashes.items():
         found = sha256_file(folder / f"{name}.npy")
         if found != expected:
@@ -206,7 +204,7 @@ def intact_arrays(folder: Path, hashes: Mapping[str, str]) -> dict[str, Array]:
 
 
 def finished_part(folder: Path) -> str:
-    """How far a killed build got, from its folder: `up to step 12`, `in 7 parts`, or empty."""
+    """The progress of a killed build, from its folder: `up to step 12`, `in 7 parts`, or empty."""
     if parts := len(list((folder / PART).glob("part_*.json"))):
         return f"in {parts} part{'s' * (parts > 1)}"
     for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
@@ -217,14 +215,14 @@ def finished_part(folder: Path) -> str:
 
 def kernels_here() -> str:
     """Fingerprint of the kernels of this process."""
-    from bgdata.kernel_cache import kernel_fingerprint  # imports Numba: commands that compute nothing need none of it
+    from bgdata.kernel_cache import kernel_fingerprint  # imports Numba, which most commands do not need
 
     return kernel_fingerprint()
 
 
 def sources_here(kind: Dataset[Any]) -> str:
-    """Twelve hex digits of the sources that compute a kind: the module of its computation and all of the package that
-    it imports at its top, directly or not. Manifests record it as `sources` among the software."""
+    """Twelve hex digits of the sources that compute a kind: the module of its computation and all modules of the
+    package that it imports at its top, directly or indirectly. Manifests record it as `sources` among the software."""
     from bgdata.kernel_cache import closure_fingerprint
 
     return closure_fingerprint(Path(inspect.getfile(type(kind.computation))))

@@ -36,8 +36,8 @@ def _visible(folder: Path) -> list[str]:
 
 
 def place_of(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
-    """The folder of a variant's versions: on another disk if they are there, or if an unfinished build is, which
-    `staged` may lead to; else in the warehouse. Raises StorageError where that disk is not there."""
+    """The folder of a variant's versions: on another disk if they are there, or if an unfinished build in `staged` is;
+    else in the warehouse. Raises StorageError if that disk is missing."""
     folder = warehouse.root / title
     for path in (folder, *staged):
         if path.is_symlink():
@@ -51,8 +51,8 @@ def place_of(warehouse: Versions, title: str, staged: Iterable[Path]) -> Path:
 
 
 def chosen_place(warehouse: Versions, title: str, directory: Path) -> Path:
-    """The folder in `directory` that a variant goes to. Raises UsageError unless `directory` is a folder outside the
-    warehouse, no version of the variant is anywhere else, and none of another warehouse is there."""
+    """The folder of a variant in `directory`. Raises UsageError unless `directory` is a folder outside the warehouse,
+    no version of the variant is anywhere else, and no other warehouse has versions there."""
     with storage_errors("read", directory):
         if not directory.is_dir():
             found = "a file" if directory.exists() else "no such folder"
@@ -79,8 +79,8 @@ def _versions_in(place: Path) -> list[str]:
 
 
 def link_again(warehouse: Versions, title: str, place: Path) -> None:
-    """Link the versions in a folder on another disk, if there are any: a build may have been killed before it did, the
-    disk may be found in another place now, and so may this warehouse, which owns them then. Raises StorageError."""
+    """Link the versions in a folder on another disk, if there are any. A build may have been killed before it linked
+    them, and the disk or this warehouse, which then owns them, may have moved. Raises StorageError."""
     if _versions_in(place):
         link(warehouse, title, place)
         if _is_left(place):
@@ -88,7 +88,7 @@ def link_again(warehouse: Versions, title: str, place: Path) -> None:
 
 
 def prepare(warehouse: Versions, title: str, place: Path) -> None:
-    """Get a folder on another disk ready for versions of a variant; the caller holds its lock. Raises StorageError."""
+    """Prepare a folder on another disk for versions of a variant. The caller holds its lock. Raises StorageError."""
     with storage_errors("create", place):
         make_folder(place)
     link_again(warehouse, title, place)
@@ -97,13 +97,13 @@ def prepare(warehouse: Versions, title: str, place: Path) -> None:
 
 
 def _own(warehouse: Versions, place: Path) -> None:
-    """Name this warehouse as the owner of a folder on another disk."""
+    """Record this warehouse as the owner of a folder on another disk."""
     write_file(place / OWNER, str(warehouse.root.resolve()).encode())
 
 
 def stage(warehouse: Versions, staged: Path, hidden: Path) -> bool:
-    """Have something in the staging folder lead to what is staged on another disk; returns whether anything else of
-    that name had to go. Raises StorageError."""
+    """Link `staged` in the staging folder to `hidden` on another disk; returns whether anything else of that name was
+    deleted. Raises StorageError."""
     with storage_errors("create", staged):
         if staged.is_symlink() and _target(staged) == hidden:
             return False
@@ -129,7 +129,7 @@ def link(warehouse: Versions, title: str, place: Path) -> None:
 
 
 def is_removable(warehouse: Versions, table: Table) -> bool:
-    """Whether a version is this warehouse's to delete: it is in it, or was put elsewhere by it."""
+    """Whether this warehouse may delete a version: it is inside, or this warehouse put it on another disk."""
     variant = table.folder.parent
     if variant.parent.is_symlink():
         return False
@@ -137,8 +137,8 @@ def is_removable(warehouse: Versions, table: Table) -> bool:
 
 
 def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
-    """Move the folder of a version, as a whole, out of sight of all readers; returns what is in the staging folder in
-    its place: the folder, or a link to it on another disk. Raises OSError."""
+    """Move the folder of a version, as a whole, away from all readers. Returns its replacement in the staging folder:
+    the folder, or a link to it on another disk. Raises OSError."""
     aside, variant = warehouse.staging / name, folder.parent
     warehouse.staging.mkdir(exist_ok=True)
     discard(warehouse, aside)
@@ -153,8 +153,8 @@ def move_aside(warehouse: Versions, folder: Path, name: str) -> Path:
 
 
 def put_back(warehouse: Versions, aside: Path, folder: Path) -> None:
-    """Undo `move_aside`, unless there is a version in its place by now. A link that this warehouse did not make is
-    moved as it is. Raises StorageError."""
+    """Undo `move_aside`, unless a version is now in its place. A link that this warehouse did not make is moved itself.
+    Raises StorageError."""
     if os.path.lexists(folder):
         return
     with storage_errors("move", aside):
@@ -168,8 +168,8 @@ def put_back(warehouse: Versions, aside: Path, folder: Path) -> None:
 
 
 def discard(warehouse: Versions, path: Path) -> None:
-    """Delete something in the staging folder, if it is there: a file, a folder, or a link; what it leads to as well if
-    this warehouse put it there. Raises OSError."""
+    """Delete something in the staging folder, if it exists: a file, a folder, or a link, and its target if this
+    warehouse made it. Raises OSError."""
     if path.is_symlink():
         hidden = _target(path)
         if hidden.name == f".{path.name}" and _is_own(warehouse.root, hidden.parent):
@@ -183,7 +183,7 @@ def discard(warehouse: Versions, path: Path) -> None:
 
 
 def drop_variant(warehouse: Versions, variant: Path) -> None:
-    """Delete the folder of a variant that has no version left, if nothing else is in it. Raises OSError."""
+    """Delete the folder of a variant without versions, if nothing else is in it. Raises OSError."""
     (variant / CURRENT).unlink(missing_ok=True)
     if variant.is_symlink():
         place = _target(variant)
@@ -194,17 +194,17 @@ def drop_variant(warehouse: Versions, variant: Path) -> None:
 
 
 def _drop_empty(warehouse: Versions, place: Path) -> None:
-    """Delete a folder of this warehouse on another disk if nothing is left in it but unfinished writes."""
+    """Delete a folder of this warehouse on another disk if it has nothing but unfinished writes."""
     if _is_own(warehouse.root, place) and all(
         path.name == OWNER or path.suffix == ".partial" for path in place.iterdir()
     ):
         remove_folder(place)
-        with suppress(OSError):  # other variants are there
+        with suppress(OSError):  # other variants exist
             place.parent.rmdir()
 
 
 def _owner_of(place: Path) -> Path | None:
-    """The warehouse that owns a folder on another disk, or None where no file says so."""
+    """The warehouse that owns a folder on another disk, or None if no file names it."""
     try:
         with open_regular(place / OWNER) as file:
             found = Path(file.read(MOST_PATH_BYTES).decode())
@@ -238,7 +238,7 @@ def _target(link: Path) -> Path:
 
 
 def check_link(path: Path) -> None:
-    """Raise StorageError for a link to a folder that is not there."""
+    """Raise StorageError for a link to a missing folder."""
     if path.is_symlink() and not path.is_dir():
         raise StorageError(_gone(path, _target(path)))
 
@@ -251,8 +251,8 @@ def _gone(link: Path, place: Path) -> str:
 
 
 def require_own(root: Path, kind: str, variant: str) -> None:
-    """Raise StorageError where what is written into the folder of a variant would go to another warehouse, by a link to
-    it or to the folder of its kind, or where the disk is not there to which the link leads."""
+    """Raise StorageError if writing into the folder of a variant would write into another warehouse, by a link at the
+    variant or its kind, or if the disk of the link is missing."""
     for path in (root / kind, root / kind / variant):
         check_link(path)
         if path.is_symlink():

@@ -1,9 +1,9 @@
 """Locked SQL: an untrusted query can read the files that it is given, and do nothing else.
 
-DuckDB lets a connection read *and write* what it may open at all, and a SELECT can write too: `with a as (copy ...)`.
-So a query runs as a subquery, which DuckDB limits to reading, on a connection that can open no other files, with its
-configuration locked, and with limits. One call of a function that works for long, such as `sleep_ms`, is not
-interrupted: a server for strangers should run their queries in a process that it can end.
+DuckDB lets a connection read *and write* every file that it may open, and a SELECT can write too: `with a as (copy
+...)`. So a query runs as a subquery, which DuckDB limits to reading, on a connection that can open no other files, with
+locked configuration and limits. A single long call of a function such as `sleep_ms` is not interrupted: a public server
+should run queries in a process that it can kill.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ import psutil
 
 from bgdata.errors import QueryError, cite
 
-READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # a PIVOT is several statements in one
-# functions that call others by the text of their name, and what they are told stays there for later queries
+READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # a PIVOT is several statements
+# functions that call others by name, or keep values for later queries
 CALLING = re.compile(r"(create|register|deregister|destroy)_external_resource", re.IGNORECASE)
 EXPLAIN = re.compile(r"\s*(explain(\s+analyze|\s*\([\w\s,]*\))?)\s", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class QueryLimits:
-    """Limits of a query: seconds until it is stopped, bytes of memory (0: half of the memory of this machine), and
-    bytes that it may keep in files for want of memory (0: what the disk has)."""
+    """Limits of a query: seconds, bytes of memory (0: half of this machine's memory), and bytes of temporary files (0:
+    the free disk space)."""
 
     seconds: float = 600.0
     memory_bytes: int = 0
@@ -39,8 +39,8 @@ class QueryLimits:
 
 
 def open_memory(*, allow_files: bool = True, is_relative: bool = False) -> duckdb.DuckDBPyConnection:
-    """A connection to an empty database in memory, which loads no extensions. What does not fit into memory is kept in
-    a folder of its own while it is open: below the folder of this process, if paths are to be `is_relative` to that."""
+    """A connection to an empty database in memory, without extensions. Data beyond memory go to a temporary folder
+    while it is open: below the folder of this process, if paths are `is_relative` to that."""
     place = Path() if is_relative else Path(tempfile.gettempdir())
     config: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": "false",
@@ -54,7 +54,7 @@ def open_memory(*, allow_files: bool = True, is_relative: bool = False) -> duckd
 
 
 def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path], *, folders: Iterable[Path] = ()) -> None:
-    """Restrict a connection to these files, and to all below these folders, for good."""
+    """Permanently restrict a connection to these files and folders."""
     connection.execute("set allowed_paths = $1", [list(map(str, files))])
     if within := list(map(str, folders)):
         connection.execute("set allowed_directories = $1", [within])
@@ -64,7 +64,7 @@ def keep_to(connection: duckdb.DuckDBPyConnection, files: Iterable[Path], *, fol
 def lock(connection: duckdb.DuckDBPyConnection, limits: QueryLimits) -> None:
     """Set limits for each statement, and lock the configuration."""
     memory = limits.memory_bytes or psutil.virtual_memory().total // 2
-    connection.execute("set python_enable_replacements = false")  # variables of Python are no tables
+    connection.execute("set python_enable_replacements = false")  # Python variables must not become tables
     connection.execute(f"set memory_limit = '{memory // 1000} kB'")
     if limits.temporary_bytes:
         connection.execute(f"set max_temp_directory_size = '{limits.temporary_bytes // 1000} kB'")
@@ -84,9 +84,9 @@ def run_query(
 
 
 def reading_query(sql: str) -> str:
-    """The one query of a text, as a subquery that can only read; empty if the text has none.
+    """The single query of a text, as a subquery that can only read; empty for a text without one.
 
-    Raises QueryError for several statements, for a statement that is not a query, or for one that DuckDB cannot read.
+    Raises QueryError for several statements, for a statement that is not a query, and for invalid SQL.
     """
     try:
         statements = duckdb.extract_statements(sql)
@@ -105,13 +105,13 @@ def reading_query(sql: str) -> str:
         types = [[statement.type for statement in duckdb.extract_statements(text)] for text in (query, read)]
         if all(len(found) == 1 and found[0] in READING for found in types) and not CALLING.search(query):
             return explain + read
-    except duckdb.Error:  # other statements are no subqueries
+    except duckdb.Error:  # other statements cannot be subqueries
         pass
     raise QueryError(f"expected a query that only reads, got {cite(sql)}; try: --allow-files, which runs any statement")
 
 
 def _without_semicolons(statement: str) -> str:
-    text = statement.encode()  # places are those of bytes
+    text = statement.encode()  # positions count bytes
     for place, kind in reversed(duckdb.tokenize(statement)):
         if kind != duckdb.token_type.comment:
             if text[place : place + 1] != b";":
@@ -131,8 +131,8 @@ def first_lines(error: Exception) -> str:
 
 @contextmanager
 def query_errors() -> Iterator[None]:
-    """Raise QueryError, with the first line of what DuckDB says, where a query of our own inside the block fails: of a
-    table that cannot be read."""
+    """Raise QueryError with DuckDB's first line if a query of our own inside the block fails, for a table that cannot
+    be read."""
     try:
         yield
     except duckdb.Error as error:

@@ -1,5 +1,5 @@
-"""warehouse.lock: the digests that the default build must reproduce on every machine, and whether a warehouse has
-them."""
+"""warehouse.lock: the digests that the default build must reproduce on every machine, and their comparison with a
+warehouse."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class LockEntry:
 
 @dataclass(frozen=True)
 class PinnedFile:
-    """A downloaded file with the hash that it had when it was first trusted."""
+    """A downloaded file with the hash from when it was first trusted."""
 
     name: str
     address: str
@@ -42,7 +42,7 @@ class PinnedFile:
 
 
 def load_lock(path: Path) -> list[LockEntry]:
-    """The locked variants. Raises MissingTableError when there are none, ManifestFormatError when it is damaged."""
+    """The locked variants. Raises MissingTableError for no variants, ManifestFormatError for a damaged file."""
     entries, _ = read_lock(path)
     if not entries:
         raise MissingTableError(f"expected locked variants in {path}, found none; try: bgdata lock")
@@ -50,7 +50,7 @@ def load_lock(path: Path) -> list[LockEntry]:
 
 
 def load_pins(path: Path) -> list[PinnedFile]:
-    """The pinned files, an empty list without a lock. Raises ManifestFormatError when it is damaged."""
+    """The pinned files, empty without a lock. Raises ManifestFormatError for a damaged file."""
     return read_lock(path)[1] if path.exists() else []
 
 
@@ -83,7 +83,7 @@ def read_lock(path: Path) -> tuple[list[LockEntry], list[PinnedFile]]:
 
 
 def save_lock(path: Path, manifests: list[Manifest]) -> None:
-    """Write a lock of these versions, sorted, so that changes make small diffs; pinned files are kept."""
+    """Write a lock of these versions, sorted for small diffs; pinned files are kept."""
     entries = [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests]
     with _one_writer(path):
         write_lock(path, entries, load_pins(path))
@@ -97,7 +97,7 @@ def save_pin(path: Path, pin: PinnedFile) -> None:
 
 
 def _one_writer(path: Path) -> AbstractContextManager[None]:
-    """Held while the lock is read and written anew: of two processes, one would lose what the other adds."""
+    """A lock for reading and rewriting the file, so that concurrent changes are not lost."""
     return hold_lock(path.with_name(f".{path.name}.lock"))
 
 
@@ -114,11 +114,11 @@ SAME = "same"
 
 
 class Verdict(NamedTuple):
-    """A locked variant, and in words how its current version compares with the lock."""
+    """A locked variant, and a text that compares its current version with the lock."""
 
     entry: LockEntry
     text: str
-    is_right: bool  # whether the digests are equal, or nothing is built that only `bgdata build --all` builds
+    is_right: bool  # whether the digests are equal, or an optional variant is not built
 
     @property
     def is_same(self) -> bool:
@@ -130,8 +130,8 @@ class Verdict(NamedTuple):
 
 
 def lock_verdicts(versions: Versions) -> list[Verdict]:
-    """A verdict on each locked variant, in the order of the lock. Raises MissingWarehouseError, what `load_lock`
-    raises, and ManifestFormatError for a damaged manifest."""
+    """A verdict on each locked variant, in the order of the lock. Raises MissingWarehouseError, the errors of
+    `load_lock`, and ManifestFormatError for a damaged manifest."""
     versions.require()
     return [_verdict_on(versions, entry) for entry in load_lock(versions.lock)]
 
@@ -157,13 +157,13 @@ def is_more(versions: Versions, entry: LockEntry) -> bool:
 
 
 def left_out(versions: Versions, kind: str | None = None) -> list[str]:
-    """KIND/VARIANT of all that `bgdata build --all` would build and `bgdata build` does not (of one kind, or of all),
-    as far as it is not there."""
+    """KIND/VARIANT of all missing variants that `bgdata build --all` would build and `bgdata build` does not, of one
+    kind or all."""
     kinds = versions.kinds.values() if kind is None else [versions.kind(kind)]
     slugs = [(each.name, each.slug(parameters)) for each in kinds for parameters in each.more]
     return ["/".join(title) for title in slugs if next(versions.versions(*title), None) is None]
 
 
 def advice(missing: Sequence[str]) -> str:
-    """A line that names what `left_out` found, and the command that builds it."""
+    """A line with the variants of `left_out`, and the command that builds them."""
     return f"not built: {', '.join(missing)}; try: bgdata build --all"

@@ -1,4 +1,4 @@
-"""The manifest of a version: what it is, what it was made from, and the hashes that prove it."""
+"""The manifest of a version: its identity, its inputs, and the hashes that verify it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Part:
-    """A range of what a version is made of, games for instance, from `begin` to before `end`: its rows in the main
-    table, and the digest of its values."""
+    """A range of the items of a version, such as games, from `begin` to before `end`: its rows in the main table, and
+    the digest of its values."""
 
     begin: int
     end: int
@@ -47,7 +47,7 @@ class Part:
 
     @property
     def items(self) -> range:
-        """What it is made of, by number."""
+        """The numbers of its items."""
         return range(self.begin, self.end)
 
 
@@ -61,11 +61,11 @@ class RawFile:
     content_sha256: str  # of the unpacked content
     address: str = ""
     licence: str = ""
-    date: str = ""  # of the file itself or of its download
+    date: str = ""  # of the file or its download
 
     @property
     def recipe(self) -> str:
-        """What identifies the file in a recipe: the hash of its content, and the name that rows refer to."""
+        """The identity of the file in a recipe: the hash of its content, and the name that rows refer to."""
         return f"{self.content_sha256} {unpacked_name(self.name)}"
 
 
@@ -84,8 +84,8 @@ def unpacked_name(name: str) -> str:
 
 
 def file_names(paths: Sequence[Path]) -> list[str]:
-    """What files are called in a version: their names, and as many folders before them, with `:` between, as tell those
-    of one name apart. Only equal paths get equal names."""
+    """Names of files in a version: the file name, with as many folders before it, separated by `:`, as distinguish
+    equal names. Only equal paths get equal names."""
     names = [path.name for path in paths]
     for count in range(2, max((len(path.parts) for path in paths), default=0) + 1):
         uses = Counter(map(unpacked_name, names))
@@ -130,11 +130,11 @@ class Manifest:
         return version_name(self.revision, self.digest)
 
     def to_bytes(self) -> bytes:
-        """The file: JSON with a hash of its fields, so that any later change is noticed."""
+        """The file: JSON with a hash of its fields, which reveals any change."""
         return _seal(self.values())
 
     def values(self) -> dict[str, Any]:
-        """The fields as JSON values; a figure that is NaN, such as the mean of no rows, is null."""
+        """The fields as JSON values; a NaN figure, such as the mean of no rows, is null."""
         listed = {name: [vars(entry) for entry in getattr(self, name)] for name in ("files", "raw_files")}
         figures = {name: value if math.isfinite(value) else None for name, value in self.statistics.items()}
         found = vars(self) | listed | {"statistics": figures, "parts": [vars(entry) for entry in self.parts]}
@@ -146,17 +146,17 @@ class Manifest:
 
 
 def parts_digest(parts: Sequence[Part], shared: str) -> str:
-    """SHA-256 of a version in parts: over their ranges and digests in order, and the digest of what they share."""
+    """SHA-256 of a version in parts: over their ranges and digests in order, and the digest of shared arrays."""
     return hashlib.sha256(canonical_json([shared, [[part.begin, part.end, part.digest] for part in parts]])).hexdigest()
 
 
 def part_file(name: str, number: int) -> str:
-    """The name of a part's own file: `part_00007_table.parquet` for `table.parquet`."""
+    """The name of a file of a part: `part_00007_table.parquet` for `table.parquet`."""
     return f"part_{number:05d}_{name}"
 
 
 def is_part_file(name: str) -> bool:
-    """Whether a file of a version is that of one of its parts."""
+    """Whether a file of a version belongs to one of its parts."""
     return re.match(r"part_\d{5}_", name) is not None
 
 
@@ -170,7 +170,7 @@ def _seal(values: dict[str, Any]) -> bytes:
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
-    """JSON with sorted keys: equal values are equal bytes. Raises ValueError for a number that JSON does not have."""
+    """JSON with sorted keys: equal values are equal bytes. Raises ValueError for NaN and infinity."""
     separators = (",", ":") if indent is None else None
     return (json.dumps(value, sort_keys=True, indent=indent, separators=separators, allow_nan=False) + "\n").encode()
 
@@ -187,8 +187,8 @@ def recipe_key(
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """Read and check the manifest of a version. Raises MissingTableError when there is none, ManifestFormatError when
-    it is damaged or of a newer format."""
+    """Read and check the manifest of a version. Raises MissingTableError for a missing one, ManifestFormatError for a
+    damaged one or one of a newer format."""
     path = folder / FILE_NAME
     try:
         written = read_whole(path)
@@ -234,9 +234,9 @@ def parse_manifest(written: bytes, path: Path | str) -> Manifest:
     return Manifest(**{**data, **lists})
 
 
-@lru_cache(128)  # a program that answers opens the same few tables again and again
+@lru_cache(128)  # programs often open the same few tables again
 def _is_as_written(written: bytes) -> bool:
-    """Whether the fields of a manifest have the hash that is among them."""
+    """Whether the fields of a manifest match the hash in it."""
     data = parse_json(written)
     del data[SEAL]
     return _seal(data) == written
@@ -244,7 +244,7 @@ def _is_as_written(written: bytes) -> bool:
 
 def read_whole(path: Path) -> bytes:
     """The bytes of a manifest or a lock. Raises FileNotFoundError, CorruptFileError if it is not a regular file,
-    ManifestFormatError if it is far larger than any of ours, or StorageError."""
+    ManifestFormatError if it is far larger than valid ones, or StorageError."""
     with storage_errors("read", path):
         try:
             with open_regular(path) as file:
@@ -259,21 +259,21 @@ def read_whole(path: Path) -> bytes:
 
 
 def parse_json(written: bytes) -> Any:
-    """A value from strict JSON: no NaN, no infinity. Raises ValueError."""
+    """A value from strict JSON, without NaN and infinity. Raises ValueError."""
 
     def refuse(word: str) -> None:
         raise ValueError(f"{word}, which is no number in JSON")
 
     try:
         value = json.loads(written, parse_constant=refuse)
-        json.dumps(value, ensure_ascii=False).encode()  # halves of letters, which no other reader takes
+        json.dumps(value, ensure_ascii=False).encode()  # lone surrogates, which other readers reject
     except RecursionError:
         raise ValueError("values inside values without end") from None
     return value
 
 
 def is_count(value: object) -> bool:
-    """Whether a value is an integer from 0 that fits into 64 bits; true and false are not."""
+    """Whether a value is a nonnegative integer of at most 64 bits; booleans are not."""
     return type(value) is int and 0 <= value < 1 << 63
 
 
@@ -287,7 +287,8 @@ def is_text(value: object) -> bool:
 
 
 def _is_parameter(value: object) -> bool:
-    """Whether a value can be a parameter: a number, a text, true, false or null, or a list or an object of these."""
+    """Whether a value can be a parameter: a number, a text, true, false or null, or a list or an object of
+    parameters."""
     if isinstance(value, list):
         return all(map(_is_parameter, value))
     is_plain = value is None or isinstance(value, bool | str) or _is_number(value)
@@ -303,7 +304,7 @@ def _is_input(value: object) -> bool:
 
 
 def _is_mapping(value: object, is_right: Check, names: str = "") -> bool:
-    """Whether a value maps `names` (see `names.is_name`; any texts if empty) to values that are right."""
+    """Whether a value maps `names` (see `names.is_name`; any texts if empty) to valid values."""
     return isinstance(value, dict) and all(
         (not names or is_name(names, name)) and is_right(entry) for name, entry in value.items()
     )
@@ -314,7 +315,7 @@ def _is_list(value: object, is_right: Check) -> bool:
 
 
 def _is_record_list(value: Any, checks: Mapping[str, Check]) -> bool:
-    """Whether a value is a list of objects with exactly these fields, each of them right."""
+    """Whether a value is a list of objects with exactly these valid fields."""
     return _is_list(value, lambda entry: isinstance(entry, dict) and set(entry) == set(checks)) and all(
         is_right(entry[name]) for entry in value for name, is_right in checks.items()
     )
@@ -329,7 +330,7 @@ _RAW_FILE_FIELDS: dict[str, Check] = {entry.name: is_text for entry in fields(Ra
     "content_sha256": _is_digest,
 }
 _PART_FIELDS: dict[str, Check] = {"begin": is_count, "end": is_count, "rows": is_count, "digest": _is_digest}
-_FIELDS: dict[str, tuple[str, Check]] = {  # of a manifest: what is expected, and how it is told
+_FIELDS: dict[str, tuple[str, Check]] = {  # of a manifest: expectation and check
     "dataset": ("the name of a kind", partial(is_name, "kind")),
     "variant": ("the name of a variant", partial(is_name, "variant")),
     "revision": ("a number", is_count),

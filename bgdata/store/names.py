@@ -1,7 +1,7 @@
-"""Names that come from outside (of kinds, variants, versions, tables and files), checked and quoted in one place.
+"""Checks and quotes external names (of kinds, variants, versions, tables and files) in one place.
 
-They are parts of paths and of SQL, so only names in the form that is written here are allowed: such a name is a single
-path component that stays inside its folder, needs no quoting in a shell, and is the same on every file system.
+They are parts of paths and of SQL, so only names in these forms are allowed: a single path component that stays inside
+its folder, needs no quoting in a shell, and is the same on every file system.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from pathlib import Path
 
 from bgdata.errors import InvalidNameError, cite
 
-CURRENT = "current"  # file in the folder of a variant: the name of the version that is used when none is named
-LONGEST = 200  # characters of a variant: folders of builds add the kind, a key and a fingerprint, within 255 bytes
+CURRENT = "current"  # file in the folder of a variant with the name of the default version
+LONGEST = 200  # characters of a variant: staging folders add kind, key and fingerprint, within 255 bytes
 
 KIND = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")  # tables and arrays too
 VARIANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 VERSION = re.compile(r"r[1-9][0-9]{0,8}-[0-9a-f]{8}")
 FILE = re.compile(rf"{KIND.pattern}\.(npy|parquet)")
-ROLE = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")  # of an input; some have the name of a variant in them
+ROLE = re.compile(r"[a-z][a-z0-9]*([_-][a-z0-9]+)*")  # of an input; some contain the name of a variant
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 _RULES = {
@@ -38,7 +38,7 @@ def is_name(what: str, text: object) -> bool:
 
 
 def check_name(what: str, text: object) -> str:
-    """The name itself. Raises InvalidNameError for a text that is not one; `what` is as for `is_name`."""
+    """The name itself. Raises InvalidNameError for an invalid one; `what` is as for `is_name`."""
     if not (is_name(what, text) and isinstance(text, str)):
         raise InvalidNameError(f"expected a {what} named by {_RULES[what][1]}, got {cite(text)}")
     return text
@@ -54,8 +54,8 @@ def parse_reference(text: str) -> tuple[str, str, str | None]:
 
 
 def parse_scope(text: str | None) -> tuple[str | None, str | None, str | None]:
-    """(kind, variant, version) of nothing, KIND, KIND/VARIANT or KIND/VARIANT/VERSION, None for what is not named.
-    Raises InvalidNameError."""
+    """(kind, variant, version) of nothing, KIND, KIND/VARIANT or KIND/VARIANT/VERSION; None for missing parts. Raises
+    InvalidNameError."""
     if text is None or "/" not in text:
         return text, None, None
     return parse_reference(text)
@@ -78,17 +78,17 @@ def sql_text(text: str) -> str:
 
 
 def parquet_source(*paths: str | Path) -> str:
-    """The rows of Parquet files, one after the other, as an SQL source. Folders above them that are named
-    `column=value` say nothing about their columns, as they would for DuckDB by itself."""
+    """The rows of Parquet files, one after the other, as an SQL source. Unlike DuckDB's default, folders named
+    `column=value` add no columns."""
     return read_parquet(*(sql_text(str(path)) for path in paths))
 
 
 def read_parquet(*expressions: str, options: str = "") -> str:
-    """As `parquet_source`, of files whose paths are the values of SQL expressions, one of which may be a list alone."""
+    """Like `parquet_source`, for paths from SQL expressions, of which a single one may be a list."""
     paths = expressions[0] if len(expressions) == 1 else f"[{', '.join(expressions)}]"
     return f"read_parquet({paths}, hive_partitioning = false{options})"
 
 
 def identifier(name: str) -> str:
-    """A name as an SQL identifier, always in quotes."""
+    """A name as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

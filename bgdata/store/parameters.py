@@ -1,7 +1,7 @@
 """Parameters of variants: frozen dataclasses with few types, which manifests record as JSON and users write as text.
 
-A parameter is an integer, a float, a text, true or false; a tuple of these; a dataclass of these, such as `VersionRef`,
-which has a text form; or any of them or None. `Given` holds the parameters of a variant of another kind.
+A parameter is an integer, a float, a text or a boolean; a tuple of these; a dataclass of these with a text form, such
+as `VersionRef`; or any of them or None. `Given` has the parameters of a variant of another kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no":
 
 @dataclass(frozen=True, order=True)
 class VersionRef:
-    """A reference to a version by name; without `version`, to the version that the recipe of the variant leads to."""
+    """A reference to a version by name; without `version`, to the version of the variant's recipe."""
 
     kind: str
     variant: str
@@ -38,7 +38,7 @@ class VersionRef:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The reference of a text KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidParameterError."""
+        """Parse KIND/VARIANT or KIND/VARIANT/VERSION. Raises InvalidParameterError."""
         try:
             kind, variant, version = parse_reference(text)
         except InvalidNameError:
@@ -48,7 +48,7 @@ class VersionRef:
 
 @dataclass(frozen=True)
 class Given:
-    """Parameters of a variant of another kind, by name; empty if the name of the variant determines them all."""
+    """Parameters of a variant of another kind, by name; empty if the variant's name determines them."""
 
     values: tuple[tuple[str, Any], ...] = ()
 
@@ -59,7 +59,7 @@ class Given:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The parameters of a text with a JSON object. Raises InvalidParameterError."""
+        """Parse a JSON object. Raises InvalidParameterError."""
         try:
             found = json.loads(text or "{}")
         except ValueError:
@@ -89,7 +89,7 @@ _HINTS: dict[type, Mapping[str, Any]] = {}
 
 
 def _hints_of(declared: type) -> Mapping[str, Any]:
-    """The types of the fields of a class, read once: many recipes are made where the kinds of dataset are loaded."""
+    """The types of the fields of a class, cached because loading kinds creates many recipes."""
     if declared not in _HINTS:
         _HINTS[declared] = MappingProxyType(get_type_hints(declared))
     return _HINTS[declared]
@@ -97,12 +97,12 @@ def _hints_of(declared: type) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of every kind's parameters: each has a default. A whole number for a float becomes a float, so that 1 and
-    1.0 are the same recipe. Those named in `later` came after versions had been published: recipes leave them out at
-    their default, so that older ones keep their key."""
+    """Base of every kind's parameters, all with defaults. An integer for a float becomes a float, so that 1 and 1.0 are
+    the same recipe. Parameters in `later` were added after versions had been published: recipes omit them at their
+    default, so that older recipes keep their key."""
 
     later: ClassVar[tuple[str, ...]] = ()
-    size_names: ClassVar[tuple[str, ...]] = ()  # those of which a build that is too large should take less
+    size_names: ClassVar[tuple[str, ...]] = ()  # parameters to reduce if a build is too large
 
     def __post_init__(self) -> None:
         for name, declared in self.types().items():

@@ -1,4 +1,4 @@
-"""Tables as Parquet: sorted, in row groups that allow pruning, and encoded to suit the columns."""
+"""Tables as Parquet: sorted, in row groups that allow pruning, with encodings for each column type."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from bgdata.store.storage import is_want, storage_errors
 def encodings(schema: pa.Schema) -> dict[str, Any]:
     """Writer options by column type.
 
-    Dictionaries double the size of 16-bit columns whose values are all different, so wide integers are stored as packed
-    differences, lists of small ones too (twice as fast to write), and floats as byte streams; other small integers and
-    texts keep the default dictionary, and so do numbers that come as dictionaries.
+    A dictionary would double the size of 16-bit columns with distinct values. So wide integers are stored as packed
+    differences, lists of small integers too (twice as fast to write), and floats as byte streams. Other small integers
+    and texts keep the default dictionary, as do numbers given as dictionaries.
     """
     dictionary, encoding = [], {}
     for column in schema:
@@ -42,8 +42,8 @@ def encodings(schema: pa.Schema) -> dict[str, Any]:
 
 
 def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, str]) -> pa.Schema:
-    """The schema of a file, with `unit` and `meaning` for each column and `about` for the file, under names that begin
-    with `bgdata.`; numbers that come as dictionaries are plain numbers in it."""
+    """The schema of a file, with `unit` and `meaning` for each column and `about` for the file, under names with the
+    prefix `bgdata.`. Numbers given as dictionaries are plain numbers in it."""
     fields = []
     for column in shape.columns:
         field = schema.field(column.name)
@@ -53,7 +53,7 @@ def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, s
 
 
 def stored_type(type_: pa.DataType) -> pa.DataType:
-    """The type that a reader gets: texts stay dictionaries, which readers treat as categories."""
+    """The type that readers get: texts stay dictionaries, which readers treat as categories."""
     is_number = pa.types.is_dictionary(type_) and not pa.types.is_string(type_.value_type)
     return type_.value_type if is_number else type_
 
@@ -61,8 +61,8 @@ def stored_type(type_: pa.DataType) -> pa.DataType:
 def write_parquet(
     path: Path, batches: Iterator[pa.RecordBatch], shape: TableShape, about: Mapping[str, str], progress: Progress
 ) -> int:
-    """Write one row group for each batch and return the number of rows; the metadata of the file says what it is
-    `about`, and what its columns mean."""
+    """Write one row group for each batch and return the number of rows. The metadata has `about`, and the meaning of
+    each column."""
     rows = 0
     first = next(batches)
     schema = described_schema(first.schema, shape, about)
@@ -85,8 +85,8 @@ def write_parquet(
 
 
 class RowReader:
-    """Reads some columns of some rows at a time, and only the row groups that hold them, of one file or of several
-    whose rows follow one another. The group that was read last stays in memory."""
+    """Reads some columns of some rows at a time, and only their row groups, from one file or from consecutive files.
+    The last row group stays in memory."""
 
     def __init__(self, *paths: Path) -> None:
         """Open the files. Raises CorruptFileError for one that is not a Parquet file."""
@@ -140,12 +140,12 @@ def first_difference(path: Path, batches: Iterator[pa.RecordBatch]) -> int | Non
 
 @contextmanager
 def _parquet_errors(path: Path) -> Iterator[None]:
-    """Raise CorruptFileError in place of whatever PyArrow raises; StorageError or MemoryError where it could not read
-    the file for now."""
+    """Raise CorruptFileError for any error of PyArrow; StorageError or MemoryError if the file cannot be read at
+    present."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, BgdataError | MemoryError):  # of the rows that it is compared with
+        if isinstance(error, BgdataError | MemoryError):  # from the compared rows
             raise
         if is_want(error):
             with storage_errors("read", path):
@@ -154,14 +154,14 @@ def _parquet_errors(path: Path) -> Iterator[None]:
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """A table without dictionaries, so that equal texts are equal however dictionaries number them."""
+    """A table without dictionaries, so that equal texts compare equal."""
     types = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
     return table.cast(pa.schema(list(zip(table.column_names, types, strict=True))))
 
 
 def middle_rows(path: Path, count: int) -> list[dict[str, Any]]:
-    """Up to `count` rows from the middle of a Parquet file, read from one row group: the ends of tables are dull.
-    Raises CorruptFileError or StorageError."""
+    """Up to `count` rows from the middle of a Parquet file, from one row group, because rows at the ends are less
+    typical. Raises CorruptFileError or StorageError."""
     with _parquet_errors(path), pq.ParquetFile(path) as file:
         groups = file.num_row_groups
         if not groups:

@@ -1,9 +1,7 @@
-"""Places that hold the files of a warehouse: a folder, a web server to read from, or a store that fsspec knows, such
-as S3.
+"""Places with the files of a warehouse: a folder, a web server to read from, or a store of fsspec, such as S3.
 
-A place has files by name (`kind/variant/version/manifest.json`), whole ones and parts of them, and knows nothing of
-versions: see `transfer`. An address is shown without the name and password that may stand in it, and so is whatever a
-library says.
+A place has files by name (`kind/variant/version/manifest.json`), and reads whole files and parts of them. It knows no
+versions: see `transfer`. Addresses and messages of libraries are shown without names and passwords.
 """
 
 from __future__ import annotations
@@ -41,27 +39,27 @@ from bgdata.store.names import is_name
 from bgdata.store.storage import is_want_of_memory, make_folder, open_regular, storage_errors, sync, write_file
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-LEVELS = ("kind", "variant", "version")  # of the folders of a warehouse
+LEVELS = ("kind", "variant", "version")  # levels of the folders of a warehouse
 CHUNK = 1 << 23  # bytes of a request while a whole file is fetched
-MOST_LETTERS = 200  # of what a library says
+MOST_LETTERS = 200  # letters of a message of a library
 S3 = ("s3", "s3a")
 EXTRA, PURPOSE = "remote", "for a warehouse at an address"
-Advance = Callable[[int], None]  # is told of so many bytes more
+Advance = Callable[[int], None]  # called with the number of new bytes
 
 
 class Entry(NamedTuple):
-    """A file of a place: its size, and a tag that changes when the file does."""
+    """A file of a place: its size, and a tag that changes with the file."""
 
     size: int
     tag: str
 
 
 class Part(NamedTuple):
-    """What a place gave of a file."""
+    """A part of a file, as read from a place."""
 
     data: bytes
-    size: int | None  # of the whole file, where the place says so
-    tag: str  # of the state of the file; empty where the place gives none
+    size: int | None  # size of the whole file, if known
+    tag: str  # tag of the state of the file; may be empty
 
 
 def is_address(text: object) -> bool:
@@ -70,8 +68,8 @@ def is_address(text: object) -> bool:
 
 
 def folder_of(address: str) -> Path | None:
-    """The folder that an address `file:///...` or a path means; None for any other address. Raises UsageError for a
-    file on another machine."""
+    """The folder of an address `file:///...` or a path; None for any other address. Raises UsageError for a file on
+    another machine."""
     if not is_address(address):
         return Path(address)
     parts = urlsplit(address)
@@ -83,10 +81,10 @@ def folder_of(address: str) -> Path | None:
 
 
 class Place(ABC):
-    """Files by name at an address. Every method raises DownloadError or StorageError where the place does not answer,
-    and MissingFileError where it has no such file."""
+    """Files by name at an address. Every method raises DownloadError or StorageError if the place does not respond, and
+    MissingFileError for a missing file."""
 
-    address: str  # as messages show it
+    address: str  # for messages
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.address!r})"
@@ -97,15 +95,15 @@ class Place(ABC):
 
     @abstractmethod
     def part(self, name: str, begin: int, length: int | None) -> Part:
-        """`length` bytes of a file from `begin` on, fewer where it ends, or all of it."""
+        """`length` bytes of a file from `begin` on, or fewer at its end; without `length` all of them."""
 
     def read(self, name: str) -> bytes:
         """All bytes of a small file."""
         return self.part(name, 0, None).data
 
     def fetch(self, name: str, path: Path, size: int, advance: Advance) -> None:
-        """Append to a file what it lacks of the `size` bytes of a file of this place. Raises CorruptFileError where
-        that is shorter."""
+        """Append the rest of the `size` bytes of a file of this place to a file. Raises CorruptFileError if it is
+        shorter in the place."""
         with path.open("ab") as file:
             while (begin := file.tell()) < size:
                 data = self.part(name, begin, min(CHUNK, size - begin)).data
@@ -116,11 +114,11 @@ class Place(ABC):
 
 
 class OpenPlace(Place):
-    """A place that lists its files, and can be written."""
+    """A place that lists its files, and can be written to."""
 
     @abstractmethod
     def entries(self, below: str = "") -> dict[str, Entry]:
-        """All files, or those in a folder, by their whole names."""
+        """All files, or those in a folder, by their full names."""
 
     @abstractmethod
     def send(self, path: Path, name: str) -> None:
@@ -128,7 +126,7 @@ class OpenPlace(Place):
 
     @abstractmethod
     def write(self, name: str, data: bytes, *, is_new: bool = False) -> bool:
-        """Write a small file; if it `is_new`, only where there is none. Returns whether it did."""
+        """Write a small file; if it `is_new`, only if it does not exist. Returns whether it was written."""
 
 
 class Folder(OpenPlace):
@@ -141,14 +139,14 @@ class Folder(OpenPlace):
         found = {}
         with storage_errors("read", self.root):
             for path in self._files(self.root / below, len(Path(below).parts)):
-                with suppress(FileNotFoundError):  # it goes at this moment
+                with suppress(FileNotFoundError):  # deleted meanwhile
                     status = path.stat()
                     name = path.relative_to(self.root).as_posix()
                     found[name] = Entry(status.st_size, str(status.st_mtime_ns))
         return found
 
     def _files(self, folder: Path, depth: int) -> Iterator[Path]:
-        """The regular files below a folder, of folders that are named as those of a warehouse are."""
+        """The regular files below a folder, in folders with valid names of a warehouse."""
         for path in folder.iterdir() if folder.is_dir() else ():
             if path.is_file() and not path.is_symlink():
                 yield path
@@ -187,7 +185,7 @@ class Folder(OpenPlace):
 
 
 class Web(Place):
-    """A web server with the files of a warehouse, which is only read: its list of versions is `index.json`."""
+    """A web server with the files of a warehouse, for reading only; its list of versions is `index.json`."""
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
@@ -215,7 +213,7 @@ class Web(Place):
             if begin == size:
                 return
             with self._answer(name, {"Range": f"bytes={begin}-"} if begin else {}) as answer:
-                if answer.status != http.client.PARTIAL_CONTENT:  # the whole file, whatever was asked for
+                if answer.status != http.client.PARTIAL_CONTENT:  # the whole file instead of the rest
                     file.truncate(0)
                 while data := answer.read(CHUNK):
                     file.write(data)
@@ -240,7 +238,7 @@ class Web(Place):
 
 
 class Store(OpenPlace):
-    """A place that fsspec knows: an object store, such as S3, or whatever else has a package."""
+    """A place of fsspec: an object store such as S3, or any other with a package."""
 
     def __init__(self, address: str) -> None:
         self.address = without_secrets(address).rstrip("/")
@@ -259,7 +257,7 @@ class Store(OpenPlace):
                     self._files, root = fsspec.url_to_fs(address)
             except MissingExtraError:
                 raise
-            except ImportError as error:  # it says which
+            except ImportError as error:  # the error names the package
                 said = str(error)[:1].lower() + str(error)[1:MOST_LETTERS]
                 raise MissingExtraError(f"expected a package for addresses {scheme}://, found none; {said}") from error
             except ValueError as error:
@@ -276,7 +274,7 @@ class Store(OpenPlace):
             try:
                 found = self._files.find(root, detail=True)
             except FileNotFoundError as error:
-                if " " in str(error):  # no bucket, rather than no folder, which is a name
+                if " " in str(error):  # a missing bucket; for a missing folder the error is its name
                     raise
                 return {}
         before = len(self._root.lstrip("/"))
@@ -307,28 +305,28 @@ class Store(OpenPlace):
         return True
 
     def remove(self, name: str) -> None:
-        """Delete a file, if it is there."""
+        """Delete a file, if it exists."""
         with self._errors("delete", self.where(name), StorageError), suppress(FileNotFoundError):
             self._files.rm_file(f"{self._root}/{name}")
 
     @contextmanager
     def _errors(self, action: str, where: str, kind: type[BgdataError] = DownloadError) -> Iterator[None]:
-        """Turn whatever a library raises into one line, without names and passwords."""
+        """Turn any error of a library into one line, without names and passwords."""
         try:
             yield
         except (BgdataError, ImportError):
             raise
         except FileNotFoundError as error:
-            said = self._said(error)
+            said = self._error_text(error)
             found = f"found: {said[:1].lower()}{said[1:]}" if " " in said else "found no such file"
             raise MissingFileError(f"expected {where}, {found}") from error
         except Exception as error:  # every library has its own
             if is_want_of_memory(error):
                 raise
-            raise kind(f"cannot {action} {where}: {self._said(error) or type(error).__name__}") from error
+            raise kind(f"cannot {action} {where}: {self._error_text(error) or type(error).__name__}") from error
 
-    def _said(self, error: Exception) -> str:
-        """What a library says, in one line, without what is secret in the address."""
+    def _error_text(self, error: Exception) -> str:
+        """The message of a library, in one line, without secrets of the address."""
         said = without_secrets(" ".join(str(error).split()))
         for word in self._secrets:
             said = said.replace(word, "...")
@@ -336,16 +334,14 @@ class Store(OpenPlace):
 
 
 def _tag(info: Mapping[str, Any]) -> str:
-    """What tells one state of a file from another, of the facts that stores give."""
+    """A tag of the state of a file, from the facts that stores give."""
     return next((str(info[name]) for name in ("ETag", "etag", "mtime", "LastModified", "created") if name in info), "")
 
 
 def open_place(address: str) -> Place:
     """The place at an address: a path or file:///..., http or https, or any scheme that fsspec has a package for.
-
-    Raises UsageError for an unknown scheme, MissingExtraError where the extra is not installed, DownloadError where
-    the place cannot be opened.
-    """
+    Raises UsageError for an unknown scheme, MissingExtraError if the extra is missing, and DownloadError if the place
+    cannot be opened."""
     folder = folder_of(address)
     if folder is not None:
         return Folder(folder)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """Receives the progress of each stage of work: its label, its number of units, and each step done. This one ignores
-    it."""
+    """Receives the progress of each stage of work: its label, its number of units, and each step done. This class
+    ignores it."""
 
     def start(self, label: str, total: int, unit: str) -> None:
-        """A stage begins: its label, its number of units, and what a unit is."""
+        """Begin a stage with a label, a number of units, and the name of a unit."""
 
     def advance(self, count: int) -> None:
-        """`count` more units of the current stage are done."""
+        """Count `count` more units of the current stage as done."""
 
     def tell(self, text: str) -> None:
         """An interim result of the current stage, such as an estimate with its error."""

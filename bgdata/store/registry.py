@@ -1,7 +1,6 @@
-"""The registry of a warehouse: its kinds of dataset by name, and the SQL that belongs to them.
+"""The registry of a warehouse: its kinds of dataset by name, and their SQL.
 
-A kind is imported when it is first needed, and none to learn which there are. Installed packages add kinds by entry
-points.
+A kind is imported when it is first needed; listing kinds imports none. Installed packages add kinds by entry points.
 """
 
 from __future__ import annotations
@@ -59,17 +58,17 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
 
     @cached_property
     def _other_modules(self) -> dict[str, Place]:
-        """The modules of the kinds that other packages add; the names of our own kinds stay ours."""
+        """The modules of kinds that other packages add, without names of our own kinds."""
         if not self._group:
             return {}
-        from importlib.metadata import entry_points  # takes longer to import than all else here
+        from importlib.metadata import entry_points  # slow to import
 
         found = {each.name: each.value for each in entry_points(group=self._group)}
         return {name: module for name, module in found.items() if name not in self._own and is_name("kind", name)}
 
     @cached_property
     def modules(self) -> dict[str, Dataset[Any] | Place]:
-        """What was given for each kind, in order of name."""
+        """The given declaration or module of each kind, in order of name."""
         return dict(sorted({**self._own, **self._other_modules}.items()))
 
     @cached_property
@@ -101,11 +100,11 @@ class Kinds(Mapping[str, "Dataset[Any]"]):
 
     @property
     def has_modules_alone(self) -> bool:
-        """Whether every kind is given by its module, so that `files` are all that declares them."""
+        """Whether every kind is given by its module, so that `files` declare all of them."""
         return all(isinstance(place, str) for place in self.modules.values())
 
     def files(self) -> set[Path]:
-        """The sources of the kinds, with all modules of the packages that they are in, which may share something."""
+        """The sources of the kinds, with all modules of their packages, which may be shared."""
         given = self.modules.values()
         names = {each for each in given if isinstance(each, str)}
         names |= {base.__module__ for each in given if not isinstance(each, str) for base in type(each).__mro__}
@@ -134,7 +133,7 @@ def _load_added(name: str, module: Place) -> Dataset[Any]:
 
     try:
         found = import_module(module).DATASET
-    except Exception as error:  # whatever a stranger's module does
+    except Exception as error:  # modules of other packages may raise anything
         reason = f"{type(error).__name__}: {cite(str(error))}"
         raise PluginError(
             f"expected the kind {name} in the module {cite(module)} of another package, got {reason}; "
@@ -145,12 +144,12 @@ def _load_added(name: str, module: Place) -> Dataset[Any]:
     return found
 
 
-PARTS = ("macros", "lookups", "views")  # that a catalog is made from, in this order
+PARTS = ("macros", "lookups", "views")  # scripts of a catalog, in this order
 COMMENTS_AND_TEXTS = re.compile(r"--[^\n]*|'(?:[^']|'')*'")
 
 
 class Script(NamedTuple):
-    """Some SQL: its text, the views and macros that it creates, the tables that it reads, and all words in it."""
+    """An SQL script: its text, the views and macros that it creates, the tables that it reads, and all words in it."""
 
     text: str
     creates: frozenset[str]
@@ -159,7 +158,7 @@ class Script(NamedTuple):
 
 
 def parse_script(text: str) -> Script:
-    """What a script creates, reads and names, as far as its keywords tell."""
+    """Parse what a script creates, reads and names, as far as its keywords tell."""
     created = re.findall(r"(?im)^create\s+(?:or\s+replace\s+)?(?:view|macro|table)\s+(\w+)", text)
     code = COMMENTS_AND_TEXTS.sub("''", text.lower())
     sources = re.findall(r"(?<!distinct )\b(?:from|join)\s+([a-z_]\w*)\b(?!\s*[(.])", code)
@@ -173,13 +172,13 @@ def _read_script(path: Path, _modified: int) -> Script:
 
 
 def _words_of(sql: str) -> frozenset[str]:
-    """All words of some SQL, in small letters: whatever it names is among them."""
+    """All words of some SQL, in small letters; names are among them."""
     return frozenset(re.findall(r"\w+", sql.lower()))
 
 
 @dataclass(frozen=True)
 class SqlFolders:
-    """The folders of SQL that are handed to a warehouse with its kinds; later ones may use what earlier ones create."""
+    """The SQL folders of a warehouse and its kinds; later folders may use what earlier ones create."""
 
     folders: tuple[Path, ...] = ()
 
@@ -192,12 +191,12 @@ class SqlFolders:
         return [_read_script(path, path.stat().st_mtime_ns) for part in parts for path in self.files(part)]
 
     def checks(self, table: str) -> Iterator[tuple[str, str]]:
-        """(claim, query) of every check of a table; the query reads the view of that name."""
+        """(claim, query) of every check of a table; the query reads the view of that table."""
         for path in self.files("checks", f"{table}__*.sql"):
             yield path.stem.partition("__")[2], path.read_text()
 
     def needed_by(self, sql: str, others: Iterable[Script] = ()) -> frozenset[str]:
-        """The words of some SQL, and of all that it is made from: views and macros of the scripts, and `others`."""
+        """The words of some SQL, and of all views and macros of the scripts, and `others`, that it uses."""
         scripts = [*others, *self.scripts(*PARTS)]
         wanted = _words_of(sql)
         while more := {word for script in scripts if script.creates & wanted for word in script.words} - wanted:
@@ -205,9 +204,9 @@ class SqlFolders:
         return wanted
 
     def run(self, connection: duckdb.DuckDBPyConnection, *parts: str, wanted: frozenset[str] | None = None) -> None:
-        """Run the scripts of these parts, or those alone that create something `wanted`.
+        """Run the scripts of these parts, or only those that create something `wanted`.
 
-        Scripts that read tables of kinds which the connection does not have are left out, and whatever needs them.
+        Scripts that read tables of missing kinds are left out, as are scripts that need them.
         """
         found = connection.execute("select table_name from duckdb_tables() union select view_name from duckdb_views()")
         tables, missing = {name for (name,) in found.fetchall()}, set[str]()

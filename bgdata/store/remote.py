@@ -1,9 +1,9 @@
-"""A warehouse at an address, of which only that is fetched which is used: into a folder of the user's cache that has
-the layout of a warehouse, so that everything which reads one reads it.
+"""A warehouse at an address, fetched file by file when used, into a folder of the user's cache with the layout of a
+warehouse, so that any reader can read it.
 
-Manifests are fetched when the place is looked at, files when they are opened, each checked against the hash in its
-manifest. Its time of change is set to one that is made from that hash: a file that was changed since is checked again,
-and fetched again if it is damaged. Workers of a cluster use `fetch_version` and `publish_file`.
+Manifests are fetched when the place is listed, files when they are opened; each is checked against the hash in its
+manifest. The modification time of a checked file is derived from that hash, so a file that was changed since is checked
+again, and fetched again if it is damaged. Workers of a cluster use `fetch_version` and `publish_file`.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ from bgdata.store.transfer import (
     manifest_of,
 )
 
-SEEN = "listing.json"  # in the folder of a mirror: what its manifests were fetched as
-HEADER_BYTES = 4096  # more than the header of an array takes
-KEPT_ROWS = 64  # in memory: 28 MB of the largest array
-TOLD_BYTES = 10_000_000  # of a file that somebody waits for
+SEEN = "listing.json"  # in the folder of a mirror: tags of the fetched manifests
+HEADER_BYTES = 4096  # more than any header of an array
+KEPT_ROWS = 64  # rows in memory: 28 MB of the largest array
+TOLD_BYTES = 10_000_000  # size of a file whose download is reported
 _SAFE = re.compile(r"(?!\.)[A-Za-z0-9._-]+(/(?!\.)[A-Za-z0-9._-]+)*")
 
 
 class Mirror:
-    """What was fetched of a warehouse at an address: manifests, and the files that were opened."""
+    """The fetched part of a warehouse at an address: manifests, and the files that were opened."""
 
     def __init__(self, address: str, folder: Path | None = None) -> None:
         """Nothing is fetched yet. Raises what `open_place` raises."""
@@ -73,7 +73,7 @@ class Mirror:
         self.place = open_place(address)
         self.address = self.place.address
         self.folder = folder or cache_folder() / "remote" / sha256(self.address.encode()).hexdigest()[:16]
-        self.tell: Callable[[str], None] = lambda _: None  # is told of large files
+        self.tell: Callable[[str], None] = lambda _: None  # called for large files
         self.may_fetch = True
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -81,8 +81,8 @@ class Mirror:
 
     @cached_property
     def offered(self) -> Listing:
-        """What the place has, as it was looked at once; the folder has its manifests then. Raises what `listing` and
-        `fetched_manifest` raise."""
+        """The listing of the place, read once, with its manifests in the folder. Raises the errors of `listing` and
+        `fetched_manifest`."""
         found = listing(self.place)
         seen = self._seen()
         wanted = [
@@ -107,7 +107,7 @@ class Mirror:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Whoever else writes into the folder of this mirror waits meanwhile."""
+        """A lock on the folder of this mirror."""
         with storage_errors("write", self.folder):
             make_folder(self.folder)
             with hold_lock(self.folder / ".lock"):
@@ -120,16 +120,16 @@ class Mirror:
             return {}
 
     def _manifest(self, name: str, listed: Listed) -> bytes:
-        """The bytes of a manifest. A damaged one is taken as it is: readers will see."""
+        """The bytes of a manifest. A damaged one is kept: readers find the damage."""
         try:
             return fetched_manifest(self.place, name, listed)[0]
-        except MissingFileError:  # it went at this moment
+        except MissingFileError:  # deleted meanwhile
             return b""
         except BgdataError:
             return self.place.read(f"{name}/{MANIFEST}")
 
     def _keep(self, name: str, data: bytes) -> None:
-        """Keep a manifest. Where it is another than before, nothing else that was fetched of the version stays."""
+        """Keep a manifest. If it differs from the old one, all other fetched files of the version are deleted."""
         path = self.folder / name / MANIFEST
         before = path.read_bytes() if path.is_file() else b""
         if data and before != data:
@@ -147,8 +147,8 @@ class Mirror:
             write_file(path, f"{version}\n".encode())
 
     def open(self, kind: str, variant: str, version: str | None = None) -> MirroredTable:
-        """A version, the current one unless named, without looking at what else the place has. Raises MissingTableError
-        for one that is not there, and what `fetched_manifest` raises."""
+        """A version, the current one unless named, without listing the place. Raises MissingTableError for a missing
+        one, and the errors of `fetched_manifest`."""
         title = f"{check_name('kind', kind)}/{check_name('variant', variant)}"
         if version is None:
             try:
@@ -168,8 +168,8 @@ class Mirror:
         return MirroredTable(self.folder / name, kind, self)
 
     def file(self, name: str, entry: FileEntry) -> Path:
-        """A file of a version, fetched if it is not there, with the right hash. Raises NotFetchedError while nothing is
-        to be fetched, TooLargeError where the disk has no room, and what `fetch_file` raises."""
+        """A file of a version with the right hash, fetched if missing. Raises NotFetchedError inside
+        `fetching_nothing`, TooLargeError for a full disk, and the errors of `fetch_file`."""
         folder = self.folder / name
         path, mark = folder / entry.name, _mark(entry)
         if _is_marked(path, entry, mark):
@@ -197,7 +197,7 @@ class Mirror:
 
     @contextmanager
     def fetching_nothing(self) -> Iterator[None]:
-        """Inside, what is not there stays so."""
+        """A context in which missing files are not fetched."""
         before, self.may_fetch = self.may_fetch, False
         try:
             yield
@@ -206,7 +206,7 @@ class Mirror:
 
 
 def _mark(entry: FileEntry) -> int:
-    """The time of change of a file that was checked, in seconds: of this century, and made from its hash."""
+    """The modification time of a checked file, in seconds: of this century, and derived from its hash."""
     return 1_000_000_000 + int(entry.sha256[:7], 16)
 
 
@@ -235,12 +235,12 @@ class MirroredTable(Table):
 
     @property
     def parquet(self) -> Path:
-        """The path of the Parquet file of the main table, which is fetched if the version has one."""
+        """The path of the Parquet file of the main table, fetched if the version has one."""
         return self.check_files(PARQUET)[0] if self.has_file(PARQUET) else super().parquet
 
     @property
     def parts(self) -> Sequence[Table]:
-        """The version itself, or each of its parts, all of which are fetched. Raises what `Mirror.file` raises."""
+        """The version itself, or each of its parts, all fetched. Raises the errors of `Mirror.file`."""
         if self.manifest.parts:
             self.fetch_all()
         return super().parts
@@ -249,8 +249,8 @@ class MirroredTable(Table):
         return self.has_file(f"{name}.npy")
 
     def _map(self, file: str, *, scattered: bool) -> Array:
-        """An array, which is fetched first. Raises TooLargeError for a large one whose rows can be fetched alone, and
-        what `Mirror.file` raises."""
+        """An array, fetched first. Raises TooLargeError for a large one whose rows can be fetched singly, and the
+        errors of `Mirror.file`."""
         size = sum(entry.bytes for entry in self.manifest.files if entry.name == file)
         hashed = f"{file.removesuffix('.npy')}{ROW_HASHES}.npy"
         if size >= LARGE and self.has_file(hashed) and not self._is_here(file):
@@ -267,7 +267,7 @@ class MirroredTable(Table):
         )
 
     def check_sizes(self) -> None:
-        """Compare the sizes that the place states with the manifest, where it does. Raises as `Table.check_sizes`."""
+        """Compare the sizes in the place, where known, with the manifest. Raises the errors of `Table.check_sizes`."""
         listed = self.mirror.offered.versions.get(self.name)
         for entry in self.manifest.files if listed and listed.files is not None else ():
             assert listed is not None
@@ -279,12 +279,11 @@ class MirroredTable(Table):
                 raise CorruptFileError(f"expected {entry.bytes} bytes in {where}, found {size}")
 
     def check_file(self, name: str) -> Path:
-        """The path of a file that the manifest lists, fetched and checked. Raises what `Mirror.file` raises."""
+        """The path of a file in the manifest, fetched and checked. Raises the errors of `Mirror.file`."""
         return self._fetched(name)
 
     def fetch_rows(self, file: str) -> None:
-        """Fetch a Parquet file, or, of a version without it, the hashes of rows that are fetched one by one. Raises
-        what `Mirror.file` raises."""
+        """Fetch a Parquet file, or for a version without it the hashes of rows. Raises the errors of `Mirror.file`."""
         if self.has_file(file):
             self.check_files(file)
         else:
@@ -293,23 +292,23 @@ class MirroredTable(Table):
                     self._fetched(entry.name)
 
     def rows(self, name: str) -> RemoteRows:
-        """The rows of an array, each of which is fetched and proven alone. Raises as `RemoteRows` does."""
+        """The rows of an array, each fetched and verified singly. Raises the errors of `RemoteRows`."""
         return RemoteRows(self, name)
 
     def fetch_all(self) -> Table:
-        """The same version as one of a folder, with all of its files. Raises what `Mirror.file` raises."""
+        """The version as a table of a folder, with all of its files. Raises the errors of `Mirror.file`."""
         with ThreadPoolExecutor(JOBS) as pool:
             list(pool.map(lambda entry: self._fetched(entry.name), self.manifest.files))
         return Table(self.folder, self._kind)
 
 
 class RemoteRows:
-    """Rows of an array `X` of a version, proven by `X_row_sha256`, and that by the digest in the manifest and so by the
-    name of the version. Those that were asked for last are kept in memory, all of them in the user's cache."""
+    """Rows of an array `X` of a version, verified by `X_row_sha256`, which the digest in the manifest, and so the name
+    of the version, verifies. Recent rows are kept in memory, all rows in the user's cache."""
 
     def __init__(self, table: MirroredTable, name: str) -> None:
-        """Fetch the hashes of all rows. Raises UsageError for an array that has none, DigestMismatchError for hashes
-        that are not those of the version, CorruptFileError for what is no array."""
+        """Fetch the hashes of all rows. Raises UsageError for an array without hashes, DigestMismatchError for hashes
+        of another version, and CorruptFileError for an invalid array."""
         self.place, self.path = table.mirror.place, f"{table.name}/{name}.npy"
         self.where = self.place.where(self.path)
         hashed = name + ROW_HASHES
@@ -324,7 +323,7 @@ class RemoteRows:
             raise CorruptFileError(f"expected a .npy array in {self.where}, found: {cite(str(error))}") from error
         self._start = header.tell()
         self.hashes = table.array(hashed)
-        values = np.broadcast_to(np.zeros(1, self.dtype), self.shape)  # which do not count
+        values = np.broadcast_to(np.zeros(1, self.dtype), self.shape)  # zeros stand in for the values
         found = values_digest({name: values, hashed: self.hashes})
         if found != table.manifest.digest:
             raise DigestMismatchError(
@@ -335,8 +334,7 @@ class RemoteRows:
         self._kept: OrderedDict[int, bytes] = OrderedDict()
 
     def read(self, begin: int, length: int) -> bytes:
-        """Some bytes of the values, unchecked. Raises DownloadError, also where the file is not the one that was
-        opened."""
+        """Some unchecked bytes of the values. Raises DownloadError, also if the file changed after it was opened."""
         found = self.place.part(self.path, self._start + begin, length)
         if (found.size, found.tag) != (self._first.size, self._first.tag) or len(found.data) != length:
             raise DownloadError(
@@ -345,7 +343,7 @@ class RemoteRows:
         return found.data
 
     def row(self, index: int) -> bytes:
-        """The bytes of a row, with the right hash. Raises DownloadError or DigestMismatchError."""
+        """The bytes of a row with the right hash. Raises DownloadError or DigestMismatchError."""
         if index not in self._kept:
             self._kept[index] = self._row(index)
         self._kept.move_to_end(index)
@@ -365,7 +363,7 @@ class RemoteRows:
                 f"expected row {index} of {self.where} to match its hash, found it changed or damaged; open the table "
                 "again, and if that does not help build your own"
             )
-        with suppress(OSError):  # a full disk keeps none
+        with suppress(OSError):  # on a full disk rows are not kept
             self._folder.mkdir(parents=True, exist_ok=True)
             partial = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
             try:
@@ -377,18 +375,16 @@ class RemoteRows:
 
 
 def reopen_mirrored(mirror: Mirror, name: str) -> MirroredTable:
-    """The version of this name, when a table is unpickled."""
+    """The version of this name, for unpickling."""
     return mirror.open(*name.split("/"))
 
 
 def fetch_version(
     address: str, kind: str, variant: str, version: str | None = None, cache: Path | None = None
 ) -> Table:
-    """A version of the warehouse at an address, the current one unless named, with all of its files: where it is in a
-    folder, else in `cache` (by default a folder of the user's), whole and checked, and fetched only if it is not there.
-
-    Raises MissingTableError, DownloadError, DigestMismatchError, CorruptFileError, TooLargeError or StorageError.
-    """
+    """A version of the warehouse at an address, the current one unless named, with all of its files. It is in its
+    folder, or in `cache` (by default a folder of the user), checked, and fetched only if missing. Raises
+    MissingTableError, DownloadError, DigestMismatchError, CorruptFileError, TooLargeError or StorageError."""
     mirror = Mirror(address, cache)
     if not isinstance(mirror.place, Folder):
         return mirror.open(kind, variant, version).fetch_all()
@@ -401,7 +397,7 @@ def fetch_version(
 
 def publish_file(address: str, path: Path, name: str) -> str:
     """Write a file to a place, under a name that may have folders; returns its SHA-256. Readers see all of it or
-    nothing. Raises UsageError for a name that leads elsewhere or a place that is only read from, and StorageError."""
+    nothing. Raises UsageError for an invalid name or a read-only place, and StorageError."""
     parts = name.split("/")
     is_version = len(parts) > 2 and (all(map(is_name, LEVELS, parts)) or parts[2] == CURRENT)
     if not _SAFE.fullmatch(name) or len(parts) < 2 or is_version:

@@ -1,11 +1,11 @@
-"""Work in ranges: computed here, by other processes, or on a cluster; each range is kept as a file when it is finished.
+"""Work in ranges: computed here, by other processes, or on a cluster. Each finished range is kept as a file.
 
-A killed build keeps the finished ranges, and any number of workers can share the rest. A shard
-`000000000-000002000.<SHA-256>.npz` holds the arrays of the items 0 to 1,999. It is written aside and renamed; its name
-holds the hash of the key of what it is a part of, its range, and its bytes: one that was damaged, renamed, or comes
-from another recipe is named and computed again.
+A killed build keeps finished ranges, and any number of workers can share the rest. A shard
+`000000000-000002000.<SHA-256>.npz` has the arrays of the items 0 to 1,999. It is written aside and renamed. Its name
+has the hash of the recipe's key, its range, and its bytes: a shard that was damaged, renamed, or comes from another
+recipe is reported and computed again.
 
-Workers are given the name of a function, settings, a range, and versions by name and hash, never arrays: see `handed`.
+Workers get the name of a function, settings, a range, and versions by name and hash, never arrays: see `handed`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from bgdata.store.storage import open_regular, remove_folder, storage_errors, wr
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
-MOST_ASKED = 2 * MOST_PROCESSES  # parts that wait in an executor: two for each worker, however many it has
-MOST_RESULT_BYTES = 1 << 24  # of a shard that a cluster brings back itself; all that wait are in its memory
+MOST_ASKED = 2 * MOST_PROCESSES  # limit of parts in an executor: two for each worker
+MOST_RESULT_BYTES = 1 << 24  # limit of a shard as the result of a task, which stays in the cluster's memory
 _NAME = re.compile(r"(\d{9,})-(\d{9,})\.([0-9a-f]{64})\.npz")
 _ONE_AT_A_TIME = threading.Lock()  # a worker of a cluster may have several threads; kernels bring their own
 NO_KINDS: Mapping[str, Dataset[Any]] = {}
@@ -49,17 +49,16 @@ R = TypeVar("R", bound=Parameters)
 
 @dataclass(frozen=True)
 class Work:
-    """What is computed for each range: `module:function`, called with (settings, begin, end), returns named arrays that
-    depend on nothing else but the kernels. The settings that it is called with have the folder of each version that is
-    handed on, by role."""
+    """The work for each range: `module:function`, called with (settings, begin, end), returns named arrays that depend
+    only on these and on the kernels. The settings get the folder of each handed version, by role."""
 
     function: str
     settings: Settings
-    kernels: str = field(default_factory=kernels_here)  # of whoever asks for it
+    kernels: str = field(default_factory=kernels_here)  # of the process that requests the work
     handed: Handed = field(default_factory=Handed)
 
     def compute(self, begin: int, end: int) -> Mapping[str, Array]:
-        """The arrays of one range. Raises WorkerError if the kernels here are others, or a version is not to be had."""
+        """The arrays of one range. Raises WorkerError if the kernels here differ, or a version is missing."""
         if kernels_here() != self.kernels:
             raise WorkerError(
                 f"expected a worker with the kernels {self.kernels}, found {kernels_here()} on {worker_name()}; "
@@ -76,13 +75,13 @@ class Work:
 
 
 class _Opened:
-    """What the present work of this process has opened: the same for all of its ranges."""
+    """Objects that the present work of this process has opened, shared by all of its ranges."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all of it: other work begins, or none."""
+        """Forget all of them before other work."""
         self.work: Work | None = None
         self.settings: Settings = {}
         self.found: dict[Any, Any] = {}
@@ -92,7 +91,8 @@ _opened = _Opened()
 
 
 def opened_once(function: Callable[[Settings], T], settings: Settings) -> T:
-    """What a function opens by the settings of the present work, such as a player: once for all ranges of a worker."""
+    """The result of a function that opens something by the settings, such as a player: once for all ranges of a
+    worker."""
     if settings is not _opened.settings:
         return function(settings)
     if function not in _opened.found:
@@ -104,16 +104,16 @@ def opened_once(function: Callable[[Settings], T], settings: Settings) -> T:
 def work_of(
     build: Build[Any], function: str, tables: Mapping[str, Table], players: Iterable[Table] = (), **settings: str | int
 ) -> Work:
-    """The work of a build for a function that takes what it is made from out of `context_of`: these versions by role,
-    and those of players that it opens by name."""
+    """The work of a build for a function that gets its inputs from `context_of`: these versions by role, and the
+    versions of players that it opens by name."""
     part = {"begin": build.part.start, "end": build.part.stop} if build.part else {}
     own = {"parameters": json.dumps(build.parameters.to_json()), **part, **settings}
     return Work(function, own, handed=hand_on(tables, players, build.warehouse.root))
 
 
 def context_of(settings: Settings, recipe: type[R], kinds: Mapping[str, Dataset[Any]] = NO_KINDS) -> Context[R]:
-    """On a worker: what a version is made from, with the versions of `work_of` as inputs. Who opens players by name
-    gives all kinds of dataset."""
+    """The context of a version on a worker, with the versions of `work_of` as inputs. A function that opens players by
+    name passes all kinds of dataset."""
     parameters = recipe.from_manifest(json.loads(str(settings["parameters"])))
     tables = {role: Table(Path(str(settings[role]))) for role in str(settings[ROLES]).split()}
     part = range(int(settings["begin"]), int(settings["end"])) if "begin" in settings else None
@@ -127,10 +127,10 @@ def ranges(items: range | int, size: int) -> list[range]:
 
 
 def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> Iterator[dict[str, Array]]:
-    """The arrays of each range, in order. Ranges that a killed build finished are read; the others are computed by
-    `job.executor`.
+    """The arrays of each range, in order. Ranges that a killed build finished are read; `job.executor` computes the
+    others.
 
-    Raises WorkerError when workers are lost, and whatever the function raises; finished shards are kept.
+    Raises WorkerError when workers are lost, and the errors of the function; finished shards are kept.
     """
     folder, through = job.folder / SHARDS, job.executor.through if isinstance(job.executor, Cluster) else ""
     with storage_errors("create", folder):
@@ -155,7 +155,7 @@ def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> I
 
 
 def fill_shards(job: Job, unit: str, state: Mapping[str, Array], size: int, work: Work) -> None:
-    """Fill the arrays of `state`, all of one length, with what work returns for `size` rows at a time."""
+    """Fill the arrays of `state`, all of one length, with the results of work for `size` rows at a time."""
     parts = ranges(len(next(iter(state.values()))), size)
     for part, found in zip(parts, compute_shards(job, unit, work, parts), strict=True):
         for name, values in found.items():
@@ -163,7 +163,7 @@ def fill_shards(job: Job, unit: str, state: Mapping[str, Array], size: int, work
 
 
 def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int, int], Path]:
-    """The undamaged shards of a folder by (begin, end); damaged ones, and those of other keys, are named and
+    """The undamaged shards of a folder by (begin, end); damaged ones, and those of other keys, are reported and
     deleted."""
     found = {}
     for path in sorted(folder.iterdir()):
@@ -187,20 +187,20 @@ def _stored(key: str) -> str:
 
 
 def _fetch_left(progress: Progress, folder: Path, key: str, through: str) -> None:
-    """Fetch what workers wrote into a store after whoever had asked for it was killed."""
+    """Fetch shards that workers wrote into a store after their build was killed."""
     from bgdata.store.through import names_in, take
 
     for name in names_in(through, _stored(key)):
         data = take(through, f"{_stored(key)}/{name}")
-        if _NAME.fullmatch(name):  # whether they are its bytes is seen where all that are there are looked at
+        if _NAME.fullmatch(name):  # its bytes are checked with those of all shards
             write_file(folder / name, data, is_durable=False)
         else:
             progress.note(f"deleted {name} in {_stored(key)}, which is no shard")
 
 
 class WayBack(NamedTuple):
-    """How a shard of a cluster reaches whoever asked for it: through the folder where it belongs, if the worker sees
-    there the mark that was put there; else through a store; else as the result of its task."""
+    """How a shard of a cluster returns: through its folder, if the worker sees the mark that was put there; else
+    through a store; else as the result of its task."""
 
     folder: str
     key: str
@@ -215,8 +215,8 @@ class WayBack(NamedTuple):
         return cls(str(folder.absolute()), key, mark, through)
 
     def send(self, name: str, data: bytes) -> bytes | None:
-        """Write a shard where it belongs or into the store, or return its bytes. Raises StorageError, or WorkerError
-        for one that is too large."""
+        """Write a shard into its folder or into the store, or return its bytes. Raises StorageError, or WorkerError for
+        one that is too large."""
         if self._is_seen():
             write_file(Path(self.folder) / name, data, is_durable=False)
             return None
@@ -240,7 +240,7 @@ class WayBack(NamedTuple):
             return False
 
     def receive(self, name: str, data: bytes | None) -> Path:
-        """The path of a shard that was sent. Raises CorruptFileError for one that is not as its name says."""
+        """The path of a shard that was sent. Raises CorruptFileError for bytes that do not match its name."""
         path = Path(self.folder) / name
         where = f"the shard {name} from a worker"
         if data is None and self.through and not path.exists():
@@ -257,32 +257,30 @@ class WayBack(NamedTuple):
 def _written_shards(
     executor: Executor, work: Work, parts: Iterable[range], folder: Path, key: str
 ) -> Iterator[tuple[range, Path]]:
-    """Have shards written, and yield each with its path when it is finished; at most MOST_ASKED are asked for and not
-    yet yielded. Raises WorkerError."""
+    """Compute shards, and yield each with its path when it is finished. At most MOST_ASKED are requested at a time.
+    Raises WorkerError."""
     asked: dict[Future[Any], range] = {}
-    done: SimpleQueue[Future[Any]] = (
-        SimpleQueue()
-    )  # to wait for all that are asked, again and again, would be quadratic
+    done: SimpleQueue[Future[Any]] = SimpleQueue()  # waiting for all of them each time would be quadratic
     back = WayBack.to(folder, key, executor.through) if isinstance(executor, Cluster) else None
 
-    def begun(part: range) -> Future[Any]:
+    def submit(part: range) -> Future[Any]:
         if back:
             return executor.submit(send_shard, work, part.start, part.stop, back)
         return executor.submit(write_shard, work, part.start, part.stop, str(folder), key)
 
-    def finished(future: Future[Any]) -> tuple[range, Path]:
+    def shard_path(future: Future[Any]) -> tuple[range, Path]:
         part, found = asked.pop(future), future.result()
         return part, back.receive(*found) if back else folder / found
 
     try:
         for part in parts:
-            future = begun(part)
+            future = submit(part)
             asked[future] = part
             future.add_done_callback(done.put)
             while len(asked) >= MOST_ASKED or not done.empty():
-                yield finished(done.get())
+                yield shard_path(done.get())
         while asked:
-            yield finished(done.get())
+            yield shard_path(done.get())
     except BgdataError:
         raise
     except Exception as error:
@@ -291,7 +289,7 @@ def _written_shards(
             raise WorkerError(
                 f"expected workers to finish, lost one; finished parts are kept, and the same command resumes: {reason}"
             ) from error
-        if back and isinstance(error, ImportError | AttributeError | TypeError):  # of what was sent
+        if back and isinstance(error, ImportError | AttributeError | TypeError):  # errors of reading the task
             raise WorkerError(
                 f"expected the same bgdata on all workers, found one that cannot read what it is given: {reason}"
             ) from error
@@ -302,15 +300,15 @@ def _written_shards(
 
 
 def write_shard(work: Work, begin: int, end: int, folder: str, key: str) -> str:
-    """Compute and write one shard; returns the name of its file. Raises StorageError, and what the work raises."""
+    """Compute and write one shard; returns the name of its file. Raises StorageError, and the errors of the work."""
     with _ONE_AT_A_TIME:
         arrays = work.compute(begin, end)
     return save_shard(arrays, begin, end, Path(folder), key)
 
 
 def send_shard(work: Work, begin: int, end: int, back: WayBack) -> tuple[str, bytes | None]:
-    """Compute one shard on a worker of a cluster, and send it; returns its name, and its bytes where they go with it.
-    Raises WorkerError, and what the work raises."""
+    """Compute one shard on a worker of a cluster, and send it; returns its name, and its bytes if they are the result.
+    Raises WorkerError, and the errors of the work."""
     with _ONE_AT_A_TIME:
         arrays = work.compute(begin, end)
     name, data = packed_shard(arrays, begin, end, back.key)
@@ -333,7 +331,7 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _seal(key: str, begin: str, end: str, data: bytes) -> str:
-    """What the name of a shard says of its bytes, and of what it is a part of."""
+    """The hash in the name of a shard: of its key, its range and its bytes."""
     return hashlib.sha256(f"{key} {begin} {end}\n".encode() + data).hexdigest()
 
 
@@ -343,8 +341,7 @@ def packed_shard(arrays: Mapping[str, Array], begin: int, end: int, key: str) ->
     np.savez(packed, **{name: np.ascontiguousarray(values) for name, values in arrays.items()})  # type: ignore[arg-type]
     data = packed.getvalue()
     first, last = f"{begin:09d}", f"{end:09d}"
-    # the seal in the name proves that a part is whole, without a second file, and without waiting for the disk: to wait
-    # would take longer than all else that is done for a part
+    # the seal in the name verifies a part without a second file and without syncing, which would take long
     return f"{first}-{last}.{_seal(key, first, last, data)}.npz", data
 
 

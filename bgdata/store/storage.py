@@ -1,4 +1,4 @@
-"""Files: written aside, synced, then renamed into place; hashed; locked; and with errors in one clear line."""
+"""Files: written aside, synced and renamed into place; hashed; locked; and with errors in one line."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _REASONS = {
     errno.EPERM: "permission denied",
     errno.ENOTDIR: "part of the path is a file",
 }
-# what says of this machine and this moment that a file cannot be read, and nothing of the file
+# errors of the machine at this moment, not of the file
 _WANTS = (errno.EIO, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EACCES, errno.EPERM, errno.ESTALE)
 _WANT_TEXTS = ("can't start new thread", "allocate memory", "failed to map", "error return without exception set")
-_ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # where another place would do
+_ELSEWHERE = (errno.EROFS, errno.EACCES, errno.EPERM)  # another place may work
 
 
 @contextmanager
 def storage_errors(action: str, path: Path, hint: str = "choose another place with --warehouse") -> Iterator[None]:
     """Turn any OSError inside the block into one StorageError line: `cannot <action> <path>: <reason>`, with the hint
-    where another place would do."""
+    if another place may work."""
     try:
         yield
     except BgdataError:
@@ -48,8 +48,8 @@ def storage_errors(action: str, path: Path, hint: str = "choose another place wi
 
 
 def is_want(error: BaseException | None) -> bool:
-    """Whether an error, or what caused it, says that something could not be read for now (for want of memory or of
-    rights, or as a disk fails), and not that it is damaged."""
+    """Whether an error, or its cause, means that something cannot be read at present (for want of memory or of rights,
+    or because a disk fails), and not that it is damaged."""
     while error is not None:
         if is_want_of_memory(error) or (isinstance(error, OSError) and error.errno in _WANTS):
             return True
@@ -58,19 +58,17 @@ def is_want(error: BaseException | None) -> bool:
 
 
 def is_want_of_memory(error: BaseException) -> bool:
-    """Whether an error says that this process may not take more memory, or start another thread."""
+    """Whether an error means that this process cannot get more memory, or start another thread."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
-    if isinstance(error, RuntimeError | ImportError | SystemError):  # of libraries that do not say it in another way
+    if isinstance(error, RuntimeError | ImportError | SystemError):  # libraries raise these for want of memory
         return any(words in str(error) for words in _WANT_TEXTS)
     return isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException"  # of DuckDB
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a file of a warehouse for reading. This never waits for a pipe and never follows a link.
-
-    Raises FileNotFoundError, CorruptFileError if it is not a regular file, or another OSError.
-    """
+    """Open a file of a warehouse for reading, without waiting for a pipe and without following a link. Raises
+    FileNotFoundError, CorruptFileError if it is not a regular file, or another OSError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -80,7 +78,7 @@ def open_regular(path: Path) -> BufferedReader:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise CorruptFileError(not_regular(path))
-    return open(handle, "rb")  # noqa: PTH123 (a descriptor, no path)
+    return open(handle, "rb")  # noqa: PTH123 (a descriptor, not a path)
 
 
 def not_regular(path: Path) -> str:
@@ -92,12 +90,12 @@ def not_regular(path: Path) -> str:
 
 
 def write_file(path: Path, data: bytes, *, is_durable: bool = True) -> None:
-    """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new one. One
-    that need not be durable is not waited for: after a power cut it may be missing, or have other bytes."""
+    """Write a whole file beside its place, sync it, and rename it into place: readers see the old or the new file.
+    Without `is_durable` it is not synced: after a power cut it may be missing or damaged."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with storage_errors("write", path), when_cut_off(lambda: partial.unlink(missing_ok=True)):
         try:
-            partial.unlink(missing_ok=True)  # whatever leads elsewhere
+            partial.unlink(missing_ok=True)  # it may be a link
             with partial.open("xb") as file:
                 file.write(data)
                 if is_durable:
@@ -120,11 +118,8 @@ def sync(path: Path) -> None:
 
 
 def publish(staging: Path, target: Path) -> None:
-    """Rename a finished folder into place, files read-only and durable.
-
-    An older folder there takes over the files one by one, in the order in which they were written, so that readers
-    find a whole version at any time.
-    """
+    """Rename a finished folder into place, with its files read-only and durable. An existing folder gets the new files
+    one by one, in the order of writing, so that readers find a whole version at any time."""
     with storage_errors("publish", target):
         files = sorted(staging.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         for path in files:
@@ -132,7 +127,7 @@ def publish(staging: Path, target: Path) -> None:
             sync(path)
         sync(staging)
         make_folder(target.parent)
-        if target.is_symlink():  # to what somebody else has
+        if target.is_symlink():  # its target is not ours
             target.unlink()
         if target.exists():
             for path in files:
@@ -153,7 +148,7 @@ def make_folder(path: Path) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Delete a folder and everything in it, read-only files included; do nothing if there is none."""
+    """Delete a folder and everything in it, read-only files included, if it exists."""
     if path.exists():
         shutil.rmtree(path)
 
@@ -167,7 +162,7 @@ def sha256_file(path: Path, *, inside: bool = False) -> str:
 
 @contextmanager
 def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold an exclusive lock on a file, which is removed afterwards; calls `waiting` when another process holds it.
+    """Hold an exclusive lock on a file, which is deleted afterwards; calls `waiting` if another process holds it.
 
     The system drops the lock when its holder dies, so a killed build never blocks the next one.
     """
@@ -179,12 +174,12 @@ def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterato
         try:
             path.unlink(missing_ok=True)
         finally:
-            os.close(handle)  # whatever happens: the lock ends with it
+            os.close(handle)  # this releases the lock
 
 
 def is_locked(path: Path, *, remove: bool = False) -> bool:
-    """Whether a process holds the lock of a file; false if there is no file. A lock that nobody holds can be removed:
-    it is held meanwhile, so that whoever waits for it sees then that it is gone."""
+    """Whether a process holds the lock of a file; false for a missing file. With `remove` an unused lock is deleted
+    while it is held, so that waiting processes see that it is gone."""
     with storage_errors("remove" if remove else "look at the lock of", path):
         try:
             handle = os.open(path, os.O_RDWR)
@@ -202,7 +197,7 @@ def is_locked(path: Path, *, remove: bool = False) -> bool:
 
 
 def _open_locked(path: Path, waiting: Callable[[], None]) -> int:
-    """Open and lock a file; once more if its last holder has removed it, since others lock a new one by then."""
+    """Open and lock a file, and again if its last holder has deleted it, because others lock a new file then."""
     while True:
         with storage_errors("lock", path):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,10 @@
-"""What is in the folders of a warehouse, told by the files there without reading them again: the index of a catalog.
+"""The content of the folders of a warehouse, from file facts without reading the files again: the index of a catalog.
 
 The index has a line for each variant: a digest of `current` and of names, types, sizes and times of its manifests and
-Parquet files, and what was found when these were read. It is believed as long as that digest is the same, and only if
-this user wrote it, here: a code over its bytes says so (see `catalog.own_key`). Where no more is asked for than whether
-other programs should be given a new catalog, the times of folders are compared in place of those of files: every
-version that comes, goes, is repaired or is made the current one changes them, and only what writes into a file in its
-place does not.
+Parquet files, and what was read from these. It is valid as long as the digest is unchanged, and only if this user wrote
+it here, as a code over its bytes proves (see `catalog.own_key`). To decide only whether the catalog for other programs
+is outdated, the times of folders are compared instead of those of files: adding, deleting, repairing or choosing a
+version changes them; only writing into an existing file does not.
 """
 
 from __future__ import annotations
@@ -31,43 +30,43 @@ from bgdata.store.versions import Versions
 
 INDEX_NAME = ".catalog.index"
 KEY_BYTES = 32
-RECENT_NS = 2_000_000_000  # a folder that changed so shortly before it was read may have changed once more since
+RECENT_NS = 2_000_000_000  # a folder that changed so shortly before reading may have changed again since
 _MOST_POINTER_BYTES = 1000
 
 
 class Version(NamedTuple):
-    """What `list` says of a whole version."""
+    """The facts of an undamaged version for `list`."""
 
-    sizes: str  # digest of names, types and sizes of all its files; empty where the version is to be read again
+    sizes: str  # digest of names, types and sizes of all its files; empty to read the version again
     rows: int = 0
     bytes: int = 0
 
 
 class Variant(NamedTuple):
-    """What was found in the folder of a variant."""
+    """The content of the folder of a variant."""
 
     state: str  # digest of `current`, and of names, types, sizes and times of manifests and Parquet files
     times: tuple[int, ...]  # when its folder, and those of its versions, were changed [ns]
     read_at: int  # [ns]
-    current: str  # the version that answers, or `current` where none does
+    current: str  # the current version, or `current` if there is none
     versions: dict[str, Version]
-    tables: dict[str, str]  # of the current version, that it has or should have: empty, or what is wrong with each
-    files: dict[str, list[str]]  # of those with which nothing is wrong
+    tables: dict[str, str]  # tables of the current version with their error, empty for undamaged ones
+    files: dict[str, list[str]]  # files of undamaged tables
 
     @property
     def what(self) -> tuple[object, ...]:
-        """All of it but times."""
+        """All fields except times."""
         return self.state, self.current, self.versions, self.tables, self.files
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is wrong with it: messages are those of whoever reads it."""
+        """Whether it has no errors, whose messages depend on the reader."""
         return not any(self.tables.values()) and all(each.sizes for each in self.versions.values())
 
 
 class Index(NamedTuple):
-    """What a catalog was made from: digest of all that declares it, names of the tables of each kind and whether
-    several kinds fill them, texts of views that declarations generate, and the variants by KIND/VARIANT."""
+    """The sources of a catalog: a digest of declarations, the names of the tables of each kind and whether several
+    kinds share them, generated SQL of views, and the variants by KIND/VARIANT."""
 
     declared: str
     tables: dict[str, list[tuple[str, bool]]]
@@ -76,12 +75,12 @@ class Index(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The digest of what a catalog of these variants is made from."""
+        """The digest of the sources of a catalog with these variants."""
         return state_of(self.declared, {key: variant.state for key, variant in self.variants.items()})
 
 
 class Seen(NamedTuple):
-    """A variant as its files tell; `sizes` of each version by name."""
+    """The facts of a variant's files; `sizes` of each version by name."""
 
     state: str
     times: tuple[int, ...]
@@ -99,8 +98,8 @@ def _digest(*what: object) -> str:
 
 
 def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
-    """(name, whether it is a link) of each folder of a variant, sorted. Raises StorageError where the folder of the
-    kind is a link that leads to none."""
+    """(name, whether it is a link) of each folder of a variant, sorted. Raises StorageError if the folder of the kind
+    is a broken link."""
     folder = warehouse.root / kind
     check_link(folder)
     with suppress(OSError), os.scandir(folder) as entries:
@@ -113,7 +112,7 @@ def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
 
 
 def see(folder: str, *, is_link: bool) -> Seen | None:
-    """A variant as its files tell; None for a folder without versions, `current`, or a link that leads to it."""
+    """The facts of a variant's files; None for a folder without versions, `current`, or a link."""
     read_at = time.time_ns()
     said: list[object] = [is_link]
     sizes: dict[str, str] = {}
@@ -140,18 +139,18 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _files_in(folder: str) -> list[tuple[str, int, int, int]]:
-    """(name, mode, size, time) of what is in a folder, by name. Raises OSError for what is no folder."""
+    """(name, mode, size, time) of the entries of a folder, by name. Raises OSError for other paths."""
     found = []
     with os.scandir(folder) as entries:
         for each in entries:
-            with suppress(FileNotFoundError):  # it is being removed
+            with suppress(FileNotFoundError):  # deleted meanwhile
                 status = each.stat(follow_symlinks=False)
                 found.append((each.name, status.st_mode, status.st_size, status.st_mtime_ns))
     return sorted(found)
 
 
 def _pointer(path: str) -> object:
-    """What the file `current` says."""
+    """The content of the file `current`."""
     with suppress(CorruptFileError, OSError), open_regular(Path(path)) as file:
         return file.read(_MOST_POINTER_BYTES)
     with suppress(OSError):
@@ -160,7 +159,7 @@ def _pointer(path: str) -> object:
 
 
 def _times(folder: str, versions: Iterator[str] | tuple[str, ...]) -> tuple[int, ...]:
-    """When the folder of a variant, and those of its versions, were changed; 0 for what is not there."""
+    """The modification times of the folders of a variant and of its versions; 0 for missing ones."""
     found = []
     for path in (folder, *(f"{folder}/{name}" for name in versions)):
         try:
@@ -183,9 +182,9 @@ def survey(
     kinds: set[str] | None = None,
     exact: set[str] | None = None,
 ) -> dict[str, Variant]:
-    """The variants that are there by KIND/VARIANT, in order: those that are as they are `known`, and the others as they
-    are `read`. Files are looked at, or folders alone in kinds that are not among the `exact` ones (None: all are). Only
-    variants of `kinds`, if these are given. Raises StorageError."""
+    """The existing variants by KIND/VARIANT, in order: unchanged ones from `known`, the others from `read`. Files are
+    compared, or only folders in kinds outside `exact` (None: all kinds are exact). `kinds` limits the result. Raises
+    StorageError."""
     found = {}
     for kind in sorted(warehouse.kinds if kinds is None else kinds):
         for name, is_link in variant_names(warehouse, kind):
@@ -208,14 +207,14 @@ def _sizes_of(variant: Variant) -> dict[str, str]:
 
 
 def states(warehouse: Versions, known: Mapping[str, Variant], exact: set[str] | None = None) -> dict[str, str]:
-    """The states of all variants by KIND/VARIANT, as `survey` finds them, without reading any."""
+    """The states of all variants by KIND/VARIANT, as in `survey`, without reading any."""
     found = survey(warehouse, known, lambda _kind, _name, seen: Variant(*seen[:3], "", {}, {}, {}), exact=exact)
     return {key: variant.state for key, variant in found.items()}
 
 
 def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, BgdataError | None]:
-    """The version that answers for a variant; and what is wrong where `current` names none, or one that is not there:
-    then it is the last one by name, or `current` itself where there is none."""
+    """The current version of a variant, and the error if `current` is invalid or names a missing version: then it is
+    the last version by name, or `current` itself without versions."""
     folder = warehouse.root / kind / variant
     try:
         return warehouse.open(kind, variant), None
@@ -225,8 +224,8 @@ def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, Bgd
 
 
 def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict[str, Version]:
-    """What is known of each version of a variant after its manifest was read and the sizes of its files were compared;
-    what is damaged, or cannot be read for now, is to be read again by whoever asks."""
+    """The facts of each version of a variant, after reading manifests and comparing sizes of files. Damaged or
+    unreadable versions are left for later reads."""
     found = {}
     for version, sizes in seen.sizes.items():
         table = warehouse.table_in(warehouse.root / kind / name / version, kind)
@@ -239,7 +238,7 @@ def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict
 
 
 def read_variant(warehouse: Versions, kind: str, name: str, seen: Seen) -> Variant:
-    """A variant as `list` needs it: its versions, and which one answers; of its tables nothing is known."""
+    """A variant for `list`: its versions, and the current one, without its tables."""
     table, flaw = current_of(warehouse, kind, name)
     if is_want(flaw) or flaw:
         table = warehouse.table_in(table.folder.with_name(CURRENT), kind)
@@ -289,7 +288,7 @@ def _code_of(warehouse: Versions, body: bytes) -> str:
 
 
 def own_key() -> bytes:
-    """The key of this user, made when it is first asked for; nothing where it cannot be kept."""
+    """The key of this user, created when first needed; empty if it cannot be saved."""
     path = cache_folder() / "key"
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""One version of a dataset, opened: its manifest and its arrays, memory-mapped when first used. Needs NumPy alone.
+"""One version of a dataset, opened: its manifest and its arrays, memory-mapped when first used. Needs only NumPy.
 
-Versions that come with the package are copied into a warehouse, with their hashes checked, instead of being computed.
+Versions of the package are copied into a warehouse, with their hashes checked, instead of being computed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def reopen(folder: Path, kind: str) -> Table:
 class Table:
     """A published version. Opening reads nothing; the manifest and each array are read when they are used.
 
-    Its folder is <variant>/<version>, below one that is named by its kind if `kind` is given; the manifest must agree.
+    Its folder is <variant>/<version>, below one with the name of its kind if `kind` is given; the manifest must agree.
     """
 
     def __init__(self, folder: Path, kind: str = "") -> None:
@@ -49,8 +49,8 @@ class Table:
         self._kind = kind
         self._arrays: dict[str, Array] = {}
         self._scattered: dict[str, Array] = {}
-        self.items: range | None = None  # of a part of a version: see Dataset.part_items
-        self.first_row = 0  # of its main table, in the whole
+        self.items: range | None = None  # items of a part of a version: see Dataset.part_items
+        self.first_row = 0  # first row of a part of a version in its main table
 
     def __repr__(self) -> str:
         return f"Table({self.folder})"
@@ -61,14 +61,13 @@ class Table:
         return version_html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickled table is the path of its version: unpickling maps the same files, or raises an error if the version
-        is gone."""
+        """Pickle the path of the version: unpickling maps the same files, or raises an error if the version is gone."""
         return reopen, (self.folder.resolve(), self._kind)
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The manifest. Raises MissingTableError when there is none, ManifestFormatError when it cannot be read or is
-        that of another folder."""
+        """The manifest. Raises MissingTableError for a missing one, ManifestFormatError for an unreadable one or one of
+        another folder."""
         found = load_manifest(self.folder)
         names = (self._kind or found.dataset, *self.folder.parts[-2:])
         if (found.dataset, found.variant, found.version) != names:
@@ -89,13 +88,13 @@ class Table:
         return self.folder / PARQUET
 
     def has_file(self, file: str) -> bool:
-        """Whether its manifest lists one of the kind's files, such as `table.parquet`, or one of each part."""
+        """Whether its manifest lists a file of the kind, such as `table.parquet`, or one for each part."""
         return bool({entry.name for entry in self.manifest.files}.intersection(self.files_of(file)))
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
-        """A flat array, mapped read-only, as `map_array` has it; of a version in parts a `PartedArray` of their rows.
-        Raises MissingTableError or CorruptFileError."""
-        # two maps of one file: reading ahead suits whoever reads all, and costs 4 ms for a row that is read at random
+        """A flat array, mapped read-only by `map_array`; for a version in parts a `PartedArray` of their rows. Raises
+        MissingTableError or CorruptFileError."""
+        # two maps of one file: reading ahead helps to read all rows, and costs 4 ms for a random row
         arrays = self._scattered if scattered else self._arrays
         if name not in arrays:
             arrays[name] = self._map(f"{name}.npy", scattered=scattered)
@@ -113,7 +112,7 @@ class Table:
             last = firsts[:0] if file.endswith(ENDS) else firsts[-1:]
             return np.concatenate([*(values + first for values, first in zip(own, firsts[:-1], strict=True)), last])
         parted: Any = PartedArray(found)
-        rows: Array = parted  # not one, but it has all that is asked of long arrays: rows, slices, shape
+        rows: Array = parted  # has the parts of the interface that long arrays need: rows, slices, shape
         return rows
 
     def arrays(self) -> dict[str, Array]:
@@ -130,13 +129,13 @@ class Table:
         return [name.removesuffix(".npy") for name in names]
 
     def files_of(self, file: str) -> list[str]:
-        """The files that hold one of the kind's files, such as `table.parquet`: itself, or one of each part."""
+        """The files for a file of the kind, such as `table.parquet`: itself, or one for each part."""
         if file in {entry.name for entry in self.manifest.files}:
             return [file]
         return [part_file(file, number) for number in range(len(self.manifest.parts))] or [file]
 
     def check_files(self, file: str) -> list[Path]:
-        """The paths of these files. Raises what `check_file` raises."""
+        """The checked paths of these files. Raises the errors of `check_file`."""
         return [self.check_file(name) for name in self.files_of(file)]
 
     def has_array(self, name: str) -> bool:
@@ -145,12 +144,12 @@ class Table:
 
     @property
     def parts(self) -> Sequence[Table]:
-        """The version itself, or each of its parts, which reads like a version of these rows alone."""
+        """The version itself, or each of its parts as a version of these rows."""
         return [TablePart(self, number) for number in range(len(self.manifest.parts))] or [self]
 
     def check_sizes(self) -> None:
         """Compare the size of every file with the manifest. Raises MissingTableError or CorruptFileError for the first
-        that differs."""
+        difference."""
         for entry in self.manifest.files:
             self.check_file(entry.name)
 
@@ -194,7 +193,7 @@ class TablePart(Table):
         return f"{self.whole.name}, part {self.number}"
 
     def array(self, name: str, *, scattered: bool = False) -> Array:
-        """A flat array of the part, which is mapped for as long as somebody uses it: of many parts a few at a time."""
+        """A flat array of the part, mapped while it is used, so that few of many parts are mapped at a time."""
         return self._map(f"{name}.npy", scattered=scattered)
 
     def _map(self, file: str, *, scattered: bool) -> Array:
@@ -206,7 +205,7 @@ class TablePart(Table):
         return {name: self.array(name) for name in self.whole.array_names}
 
     def files_of(self, file: str) -> list[str]:
-        """The file of this part that holds one of the kind's files, or the one that all parts share."""
+        """The file of this part, or the file that all parts share."""
         own = part_file(file, self.number)
         return [own if own in {entry.name for entry in self.manifest.files} else file]
 
@@ -215,7 +214,7 @@ P = TypeVar("P", bound=Parameters)
 
 
 def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
-    """Folders <variant>/<version> within a folder of the package, by their parameters; damaged ones are left out."""
+    """Folders <variant>/<version> in a folder of the package, by their parameters, without damaged ones."""
     found: dict[P, Path] = {}
     for version in sorted(folder.glob("*/r*-*")):
         try:
@@ -226,8 +225,8 @@ def published_versions(folder: Path, recipe: type[P]) -> dict[P, Path]:
 
 
 def published_folder(folder: Path, parameters: Parameters, variant: str) -> Path | None:
-    """The version of a recipe within a folder of the package, or None. Raises ManifestFormatError where a version of
-    this variant is damaged: what takes hours would be computed again without a word."""
+    """The version of a recipe in a folder of the package, or None. Raises ManifestFormatError for a damaged version of
+    this variant, which would otherwise be computed for hours."""
     found = published_versions(folder, type(parameters)).get(parameters)
     if found is None:
         for version in folder.glob(f"{variant}/r*-*"):
@@ -242,8 +241,8 @@ def published_folder(folder: Path, parameters: Parameters, variant: str) -> Path
 
 
 def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> Table | None:
-    """The version of a recipe that comes with the package, or None; its recipe key must be the same. Raises
-    ManifestFormatError if its manifest is damaged."""
+    """The version of a recipe in the package with the same recipe key, or None. Raises ManifestFormatError if its
+    manifest is damaged."""
     folder = kind.published_folder(parameters)
     if folder is None or load_manifest(folder).recipe_key != key:
         return None
@@ -251,7 +250,7 @@ def published_version(kind: Dataset[Any], parameters: Parameters, key: str) -> T
 
 
 def is_published(kind: Dataset[Any], table: Table) -> bool:
-    """Whether a version of a warehouse is a copy of one that comes with the package."""
+    """Whether a version of a warehouse is a copy of a version of the package."""
     try:
         folder = kind.published_folder(kind.parameters.from_manifest(table.manifest.parameters))
         return folder is not None and load_manifest(folder) == table.manifest
@@ -260,8 +259,8 @@ def is_published(kind: Dataset[Any], table: Table) -> bool:
 
 
 def install(table: Table, staging: Path, target: Path) -> Table:
-    """Copy a version to `target` by way of the folder `staging`, the manifest last; returns the copy. Raises
-    MissingTableError, CorruptFileError or DigestMismatchError for a file that is not as its manifest says."""
+    """Copy a version to `target` through the folder `staging`, the manifest last; returns the copy. Raises
+    MissingTableError, CorruptFileError or DigestMismatchError for a file that differs from its manifest."""
     table.check_sizes()
     names = [entry.name for entry in table.manifest.files]
     with storage_errors("write", staging):

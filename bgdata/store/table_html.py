@@ -1,4 +1,4 @@
-"""Rows, and versions, as pieces of HTML: what notebooks show of a table, and pages of the explorer too."""
+"""Rows and versions as HTML, for notebooks and for pages of the explorer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Cell = Callable[[str, Any], str]
-LONG = 40  # letters of a text that gets more room
-MOST = 300  # letters of a cell
-SAMPLE = 5  # rows that a notebook shows
+LONG = 40  # letters of a wide cell
+MOST = 300  # limit of letters in a cell
+SAMPLE = 5  # rows in a notebook
 
 
 def cell_text(value: Any) -> str:
-    """A value of a table as people read it."""
+    """A value of a table as text for people."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, bool) or value is None:
@@ -37,8 +37,8 @@ def rows_html(
     links: Sequence[str] = (),
     word: str = "link",
 ) -> str:
-    """Rows as a table, with the columns of the first. `cell` writes what stands in the cell of a column. `links` lead
-    from each row elsewhere, by a `word`, where the first of them leads somewhere. Every name is escaped."""
+    """Rows as a table, with the columns of the first row. `cell` writes the content of a cell. `links` of rows, if the
+    first is not empty, get a column with this `word`. Every name is escaped."""
     has_links = bool(links and links[0])
     heads = [f'<th scope="col"{_class_of(value)}>{escape(name)}</th>' for name, value in rows[0].items()]
     lines = []
@@ -54,15 +54,15 @@ def rows_html(
 
 
 def _class_of(value: Any) -> str:
-    """The class of a cell: numbers stand at the right, long texts get room."""
+    """The CSS class of a cell: numbers are right-aligned, long texts are wide."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return ' class="number"'
     return ' class="long"' if isinstance(value, str) and len(value) > LONG else ""
 
 
 def version_html(table: Table, flat_rows: Callable[[int], Sequence[Row]] = lambda _: []) -> str:
-    """A version as a notebook shows it: its name and size, rows from its middle, and what proves it. A damaged one says
-    what is wrong. Rows of a version without Parquet files are those of `flat_rows`, given how many."""
+    """A version in a notebook: its name and size, rows from its middle, and its hashes. A damaged version shows its
+    error. `flat_rows` gives this many rows of a version without Parquet files."""
     from bgdata.store.parquet import middle_rows
 
     try:

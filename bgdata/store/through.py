@@ -1,9 +1,9 @@
-"""A store between machines that share no disk: what work needs goes there, and finished shards come back from there.
+"""A store between machines without a shared disk: it has the versions that work needs, and returns finished shards.
 
-    given/<SHA-256 of a manifest>/...    a version, as a warehouse has it; the manifest is written last
-    shards/<hash of a key>/<name>        a shard, until whoever asked for it has fetched it
+    given/<SHA-256 of a manifest>/...    a version, as in a warehouse; the manifest is written last
+    shards/<hash of a key>/<name>        a shard, until the process that requested it has fetched it
 
-A version that the store has as one of its own, as `bgdata push` writes it, is taken from there.
+A version that `bgdata push` wrote into the store is taken from there.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from bgdata.store.transfer import fetch_file
 
 
 def resolved(address: str) -> str:
-    """An address as other machines understand it: paths are absolute. Raises UsageError for one that cannot be
-    written to, and what `open_place` raises."""
+    """An address for other machines: paths are absolute. Raises UsageError for a read-only place, and the errors of
+    `open_place`."""
     address = address if is_address(address) else str(Path(address).absolute())
     _open(address)
     return address
@@ -55,7 +55,7 @@ def _remove(place: OpenPlace, name: str) -> None:
 
 
 def take(address: str, name: str) -> bytes:
-    """The bytes of a file, which is deleted there. Raises DownloadError, MissingFileError or StorageError."""
+    """The bytes of a file, which is then deleted. Raises DownloadError, MissingFileError or StorageError."""
     place = _open(address)
     data = place.read(name)
     _remove(place, name)
@@ -81,7 +81,7 @@ def _has(place: Place, folder: str, digest: str) -> bytes | None:
 
 
 def give(address: str, name: str, digest: str, folder: Path) -> int:
-    """Have a version in the store for workers; returns how many bytes were sent. Raises StorageError."""
+    """Put a version into the store for workers; returns the number of bytes sent. Raises StorageError."""
     place = _open(address)
     _, given = _places_of(name, digest)
     if any(_has(place, each, digest) for each in _places_of(name, digest)):
@@ -97,11 +97,9 @@ def give(address: str, name: str, digest: str, folder: Path) -> int:
 
 
 def fetched(address: str, name: str, digest: str) -> Path:
-    """The folder of a version in the cache of this user, fetched from a store unless it is there. One process fetches,
-    the others of this machine wait.
-
-    Raises MissingFileError for what the store does not have, DownloadError, DigestMismatchError or StorageError.
-    """
+    """The folder of a version in the cache of this user, fetched from a store if missing. One process fetches while the
+    others of this machine wait. Raises MissingFileError for a version that the store lacks, DownloadError,
+    DigestMismatchError or StorageError."""
     root = cache_folder() / "versions"
     target = root / digest[:32] / name
     if _is_whole(target, digest):
@@ -125,7 +123,7 @@ def fetched(address: str, name: str, digest: str) -> Path:
 
 
 def _is_whole(folder: Path, digest: str) -> bool:
-    """Whether a folder has the version with this manifest, with files of its sizes."""
+    """Whether a folder has the version with this manifest, and files of its sizes."""
     try:
         if hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest() != digest:
             return False

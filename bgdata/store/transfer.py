@@ -1,11 +1,11 @@
-"""Versions on their way from one place to another: what is missing there goes, several files at once, and is a version
-only when all of it is there.
+"""Copies versions between places: missing files are copied, several at once, and a version exists only when it is
+complete.
 
-Into a folder a version is fetched aside, each file is checked against the hash in its manifest, and the folder is
-renamed into place. What is half fetched is gone on with. In a store that fsspec knows there is no renaming: the
-manifest is written last, and a version without one is not there yet. `.pushing.json` names the manifest of whoever
-sends a version meanwhile. So the files that are there already are known to be of the same manifest, and two who send
-the same version, of equal values but of other bytes, do not mix their files.
+A version is fetched into a staging folder, each file is checked against the hash in its manifest, and the folder is
+renamed into place. Interrupted fetches resume. Stores of fsspec cannot rename: the manifest is written last, and a
+version without a manifest does not exist yet. Meanwhile `.pushing.json` has the hash of the sender's manifest, so that
+files already sent are known to belong to the same manifest, and two senders of equal values in different bytes do not
+mix their files.
 
     {"manifest_sha256": "...", "time": 1764403200}
 """
@@ -71,16 +71,17 @@ from bgdata.store.storage import (
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions, deleting, newest
 
-INDEX = "index.json"  # at the root of a place: its versions, for servers that list no files
+INDEX = "index.json"  # list of versions at the root of a place, for servers that cannot list files
 FORMAT = 1
 PUSHING = ".pushing.json"
-JOBS = 8  # files at once, unless another number is asked for
-CLAIM_SECONDS = 3600  # after which whoever sends a version and was not heard of is taken to have stopped
+JOBS = 8  # default number of files at once
+CLAIM_SECONDS = 3600  # age at which a claim to send a version expires
 RENEW_SECONDS = 600
 
 
 class Listed(NamedTuple):
-    """What a place says of a version: its files, where it lists them, and a tag or the SHA-256 of its manifest."""
+    """A version in the listing of a place: its files, if the place lists them, and a tag or the SHA-256 of its
+    manifest."""
 
     files: dict[str, Entry] | None
     tag: str
@@ -94,16 +95,16 @@ class Listing(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A version, and what became of it: `moved`, or `there` where it was there before."""
+    """A version and its outcome: `moved`, or `there` if it already existed."""
 
     name: str
     is_moved: bool
-    files: int  # that were sent or fetched, or would be
+    files: int  # number of files sent or fetched, or to send or fetch
     bytes: int
 
 
 def listing(place: Place) -> Listing:
-    """The versions of a place that have a manifest. Raises DownloadError, ManifestFormatError for a damaged index."""
+    """The versions of a place with a manifest. Raises DownloadError, and ManifestFormatError for a damaged index."""
     if not isinstance(place, OpenPlace):
         return _read_index(place)
     found: dict[str, dict[str, Entry]] = {}
@@ -121,7 +122,7 @@ def listing(place: Place) -> Listing:
     }
 
     def pointer(title: str) -> str:
-        with suppress(MissingFileError):  # it goes at this moment
+        with suppress(MissingFileError):  # deleted meanwhile
             return place.part(f"{title}/{CURRENT}", 0, 100).data.decode(errors="replace").strip()
         return ""
 
@@ -162,8 +163,8 @@ def _is_version(name: object) -> bool:
 
 
 def write_index(place: OpenPlace, anew: Iterable[str] = ()) -> None:
-    """Write which versions a place has; the manifests of those that came `anew` are read. Whoever writes at the same
-    time writes all of them in the end: each looks again after it has written. Raises StorageError."""
+    """Write the list of versions of a place; the manifests of `anew` versions are read. With concurrent writers the
+    final list is complete, because each checks again after writing. Raises StorageError."""
     known, written = dict[str, str](), None
     with suppress(BgdataError):
         written = place.read(INDEX)
@@ -181,8 +182,8 @@ def write_index(place: OpenPlace, anew: Iterable[str] = ()) -> None:
 
 
 def in_scopes(names: Collection[str], scopes: Sequence[str], where: str) -> list[str]:
-    """Those names of versions that KIND, KIND/VARIANT or KIND/VARIANT/VERSION name, all of them without scopes. Raises
-    InvalidNameError, or MissingTableError for a scope with no version."""
+    """The names of versions in KIND, KIND/VARIANT or KIND/VARIANT/VERSION, or all names without scopes. Raises
+    InvalidNameError, or MissingTableError for a scope without versions."""
     chosen = set()
     for scope in scopes:
         wanted = [part for part in parse_scope(scope) if part is not None]
@@ -195,7 +196,7 @@ def in_scopes(names: Collection[str], scopes: Sequence[str], where: str) -> list
 
 
 def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
-    """(bytes, manifest) of a version of a place. Raises ManifestFormatError for what is none, or that of another
+    """(bytes, manifest) of a version of a place. Raises ManifestFormatError for an invalid manifest, or one of another
     version."""
     where = place.where(f"{name}/{MANIFEST}")
     data = place.part(f"{name}/{MANIFEST}", 0, MOST_BYTES).data
@@ -207,8 +208,8 @@ def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
 
 
 def fetched_manifest(place: Place, name: str, listed: Listed) -> tuple[bytes, Manifest]:
-    """(bytes, manifest) of a version as a place lists it. Raises as `manifest_of`, and DigestMismatchError where the
-    index states another hash."""
+    """(bytes, manifest) of a listed version. Raises the errors of `manifest_of`, and DigestMismatchError for another
+    hash than in the index."""
     data, found = manifest_of(place, name)
     if listed.files is None and (has := hashlib.sha256(data).hexdigest()) != listed.tag:
         where = place.where(f"{name}/{MANIFEST}")
@@ -217,12 +218,9 @@ def fetched_manifest(place: Place, name: str, listed: Listed) -> tuple[bytes, Ma
 
 
 def fetch_file(place: Place, name: str, entry: FileEntry, folder: Path, advance: Advance) -> bool:
-    """Have a file of a version in a folder, with the hash in its manifest: the one that is there, or else fetched aside
-    and renamed. What another try has begun is gone on with; returns whether anything was fetched.
-
-    Raises DownloadError or MissingFileError, CorruptFileError where the place gives less than the whole file,
-    DigestMismatchError for another hash, and StorageError.
-    """
+    """Get a file of a version, with the hash in its manifest, into a folder: keep an existing one, or resume or begin a
+    download, then rename it. Returns whether anything was fetched. Raises DownloadError or MissingFileError,
+    CorruptFileError for a file that is too short, DigestMismatchError for another hash, and StorageError."""
     target, partial = folder / entry.name, folder / f".{entry.name}.partial"
     with storage_errors("write", target):
         if target.is_file() and target.stat().st_size == entry.bytes and sha256_file(target) == entry.sha256:
@@ -234,7 +232,7 @@ def fetch_file(place: Place, name: str, entry: FileEntry, folder: Path, advance:
         found = sha256_file(partial)
         if found != entry.sha256:
             partial.unlink()
-            if begun > 0:  # of an older file of the place, it may be
+            if begun > 0:  # it may be of an older file of the place
                 return fetch_file(place, name, entry, folder, advance)
             raise DigestMismatchError(
                 f"expected SHA-256 {entry.sha256[:16]}... of {place.where(name)}/{entry.name}, found {found[:16]}..."
@@ -245,13 +243,13 @@ def fetch_file(place: Place, name: str, entry: FileEntry, folder: Path, advance:
 
 
 class _Fetch:
-    """A version to fetch into a warehouse, and what of it is in the staging folder already."""
+    """A version to fetch into a warehouse, and its files in the staging folder."""
 
     def __init__(self, warehouse: Versions, place: Place, name: str, data: bytes, manifest: Manifest) -> None:
         self.warehouse, self.place, self.name, self.data, self.manifest = warehouse, place, name, data, manifest
         self.kind, self.variant, self.version = name.split("/")
         title = f"{self.kind}-{self.variant}"
-        self.lock = warehouse.staging / f"{title}.lock"  # that of builds
+        self.lock = warehouse.staging / f"{title}.lock"  # the lock of builds
         digest = hashlib.sha256(data).hexdigest()
         self.staged = warehouse.staging / f"{title}-{manifest.recipe_key[:12]}-{digest[:12]}"
         self.home = place_of(warehouse, f"{self.kind}/{self.variant}", ())
@@ -264,11 +262,11 @@ class _Fetch:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all files that another try has not finished."""
+        """Bytes of all files that are not finished."""
         return sum(entry.bytes for entry in self.files if not (self.folder / entry.name).is_file())
 
     def prepare(self) -> None:
-        """Have the staging folder, with nothing in it but files of this version."""
+        """Prepare the staging folder, with no files except those of this version."""
         with storage_errors("create", self.folder):
             if self.folder != self.staged:
                 stage(self.warehouse, self.staged, self.folder)
@@ -282,18 +280,18 @@ class _Fetch:
                     path.unlink()
 
     def finish(self) -> None:
-        """Put the version into its place."""
+        """Rename the version into place."""
         write_file(self.folder / MANIFEST, self.data)
         publish(self.folder, self.home / self.version)
         with storage_errors("delete", self.staged):
             discard(self.warehouse, self.staged)
 
     def renew(self) -> None:
-        """Nothing: whoever waits for the lock sees that it is held."""
+        """Do nothing: other processes see the lock."""
 
 
 class _Send:
-    """A version to send to a store, and the claim that says so there."""
+    """A version to send to a store, and its claim there."""
 
     def __init__(self, place: Store, table: Table) -> None:
         self.place, self.table, self.name = place, table, table.name
@@ -304,11 +302,11 @@ class _Send:
         self.claim_name = f"{self.name}/{PUSHING}"
 
     def claim(self) -> bool:
-        """Say that this version is being sent; returns whether that was said before, of the same manifest. Raises
-        VersionInUseError while somebody else sends it with other files."""
+        """Claim this version in the store; returns whether it was already claimed with the same manifest. Raises
+        VersionInUseError while another process sends it with other files."""
         if self.renew(is_new=True):
             return False
-        digest, seconds = self.claimed()
+        digest, seconds = self.read_claim()
         age = time.time() - seconds
         if digest not in ("", self.digest) and age < CLAIM_SECONDS:
             minutes = max(0, age) / 60
@@ -320,10 +318,10 @@ class _Send:
         return digest == self.digest
 
     def check_claim(self, there: Collection[str]) -> bool:
-        """Whether somebody else has finished it meanwhile. Raises VersionInUseError where that was with other files."""
+        """Whether another process has finished sending it. Raises VersionInUseError if that was with other files."""
         name = f"{self.name}/{MANIFEST}"
         is_there = name in there
-        said = self.claimed()[0] or self.digest
+        said = self.read_claim()[0] or self.digest
         if said != self.digest or (is_there and self.place.read(name) != self.data):
             raise VersionInUseError(
                 f"expected nobody else to push {self.name} to {self.place.address}, found that somebody does, with "
@@ -331,8 +329,8 @@ class _Send:
             )
         return is_there
 
-    def claimed(self) -> tuple[str, float]:
-        """(SHA-256 of the manifest, time) as whoever sends the version has said; nothing where nobody did."""
+    def read_claim(self) -> tuple[str, float]:
+        """(SHA-256 of the manifest, time) of the claim in the store; empty without one."""
         try:
             said = parse_json(self.place.read(self.claim_name))
             return str(said["manifest_sha256"]), float(said["time"])
@@ -340,28 +338,28 @@ class _Send:
             return "", 0.0
 
     def renew(self, *, is_new: bool = False) -> bool:
-        """Say it, or say it again: it goes on."""
+        """Write the claim, or renew its time."""
         said = {"manifest_sha256": self.digest, "time": int(time.time())}
         return self.place.write(self.claim_name, canonical_json(said), is_new=is_new)
 
 
 @dataclass
 class Transfer:
-    """Versions on their way: who hears of it, and how many files go at once."""
+    """The settings of copying versions: progress, and the number of files at once."""
 
     progress: Progress
     jobs: int = JOBS
-    is_dry: bool = False  # whether it is only said what would be done
-    use: bool = False  # whether what is current where they come from becomes current
+    is_dry: bool = False  # whether to report only, without copying
+    use: bool = False  # whether current versions of the source become current
     _stop: threading.Event = field(default_factory=threading.Event)
     _done: list[Moved] = field(default_factory=list)
 
     def pull(self, warehouse: Versions, place: Place, scopes: Sequence[str] = ()) -> list[Moved]:
-        """Bring versions of a place into a warehouse in a folder. The first of a variant becomes current.
+        """Copy versions of a place into a warehouse in a folder. The first version of a variant becomes current.
 
-        Raises MissingTableError for what is not in the place, TooLargeError where the disk has no room, and
-        DownloadError, MissingFileError, CorruptFileError, DigestMismatchError or StorageError for the first file that
-        cannot be had; whatever is whole by then stays.
+        Raises MissingTableError for versions missing in the place, TooLargeError for a full disk, and DownloadError,
+        MissingFileError, CorruptFileError, DigestMismatchError or StorageError for the first file that fails; finished
+        versions are kept.
         """
         warehouse.check_staging()
         offered = listing(place)
@@ -388,9 +386,9 @@ class Transfer:
         return sorted(self._done)
 
     def push(self, warehouse: Versions, place: Place, scopes: Sequence[str] = ()) -> list[Moved]:
-        """Send versions of a warehouse in a folder to a place: another folder, or a store. The first of a variant
-        becomes current there, and the index is written anew. Raises as `pull`, and UsageError for a place that is only
-        read from, VersionInUseError for a version that somebody else sends with other files."""
+        """Copy versions of a warehouse in a folder to a place: another folder, or a store. The first version of a
+        variant becomes current there, and the index is rewritten. Raises the errors of `pull`, UsageError for a
+        read-only place, and VersionInUseError for a version that another process sends with other files."""
         warehouse.require()
         if isinstance(place, Folder):
             there = type(warehouse)(place.root, warehouse.kinds)
@@ -416,7 +414,7 @@ class Transfer:
         return sorted(self._done)
 
     def _begin(self, title: str, plans: Sequence[_Fetch] | Sequence[_Send]) -> bool:
-        """Say what is going to be done; returns whether it is."""
+        """Report the work ahead; returns whether to do it."""
         if self.is_dry:
             self._done += [Moved(plan.name, True, len(plan.files), plan.bytes) for plan in plans]
         else:
@@ -424,7 +422,7 @@ class Transfer:
         return not self.is_dry
 
     def _together(self, plans: Sequence[P], move: Callable[[P, Executor], Moved], count: int) -> None:
-        """Move versions, several at a time; after the first that fails no more begin. Raises what that raised."""
+        """Copy versions, several at a time; none begins after the first failure, whose error is raised."""
         waiting = list(plans)
         failures: list[BaseException] = []
         busy: list[BaseException] = []
@@ -459,17 +457,17 @@ class Transfer:
         keep("what is finished is kept")
 
     def _each_file(self, plan: P, files: Executor, move: Callable[[P, FileEntry], int]) -> list[int]:
-        """What `move` says of each file of a version. Raises what the first that fails raises, when none is moved any
-        more."""
+        """The result of `move` for each file of a version. Raises the first error, after all running moves have
+        ended."""
 
-        def moved(entry: FileEntry) -> int:
+        def move_file(entry: FileEntry) -> int:
             try:
                 return move(plan, entry)
             except BaseException:
                 self._stop.set()
                 raise
 
-        waiting = [files.submit(moved, entry) for entry in plan.files]
+        waiting = [files.submit(move_file, entry) for entry in plan.files]
         wait(waiting)
         failures = [error for each in waiting if (error := each.exception())]
         for error in sorted(failures, key=lambda error: isinstance(error, CancelledError)):
@@ -481,7 +479,7 @@ class Transfer:
             self.progress.note(f"{plan.name}: another process builds or pulls this variant; waiting")
 
         with hold_lock(plan.lock, say):
-            with deleting(plan.warehouse):  # whoever deletes from now on sees that this is going on
+            with deleting(plan.warehouse):  # later deletions see that this is running
                 pass
             if _is_whole(plan.warehouse, plan.name):
                 return Moved(plan.name, False, 0, 0)
@@ -541,7 +539,7 @@ class Transfer:
             raise CancelledError
 
     def _point(self, warehouse: Versions, title: str, version: str | None, *, is_first: bool) -> None:
-        """Make a version of a variant the current one, if it was the first to come, or is to be used."""
+        """Make a version of a variant the current one, if it is the first, or with `use`."""
         if not (is_first or self.use):
             return
         tables = {table.folder.name: table for table in warehouse.versions(*title.split("/"))}
@@ -551,8 +549,8 @@ class Transfer:
             warehouse.use(newest(tables.values()))
 
     def _point_there(self, place: Store, names: Sequence[str], current: Mapping[str, str]) -> None:
-        """In a store, make the versions current that are so here, where no other is or they are to be used; then write
-        the index."""
+        """Make the versions that are current here current in a store, if it has no current version, or with `use`; then
+        write the index."""
         offered = listing(place)
         for title in sorted({name.rpartition("/")[0] for name in names}):
             there = [name.rpartition("/")[2] for name in offered.versions if name.startswith(f"{title}/")]
@@ -568,7 +566,7 @@ P = TypeVar("P", _Fetch, _Send)
 
 
 def _chosen(warehouse: Versions, offered: Listing, scopes: Sequence[str], where: str) -> list[str]:
-    """Those versions that scopes name, all of known kinds without any. Raises UnknownKindError, and as `in_scopes`."""
+    """The versions in these scopes, or all of known kinds. Raises UnknownKindError, and the errors of `in_scopes`."""
     if not offered.versions:
         raise MissingTableError(f"expected versions in {where}, found none")
     for scope in scopes:
@@ -577,7 +575,7 @@ def _chosen(warehouse: Versions, offered: Listing, scopes: Sequence[str], where:
 
 
 def _is_whole(warehouse: Versions, name: str) -> bool:
-    """Whether a warehouse has a version, with files as large as its manifest says."""
+    """Whether a warehouse has a version, with files of the sizes in its manifest."""
     table = Table(warehouse.root / name, name.partition("/")[0])
     if not table.folder.is_dir():
         return False
@@ -591,7 +589,7 @@ def _is_whole(warehouse: Versions, name: str) -> bool:
 
 
 def check_room(root: Path, needed: int) -> None:
-    """Raise TooLargeError where the disk of a folder has no room for so many bytes."""
+    """Raise TooLargeError if the disk of a folder has less space than needed."""
     folder = next(path for path in (root.absolute(), *root.absolute().parents) if path.is_dir())
     with storage_errors("read", folder):
         free = shutil.disk_usage(folder).free

@@ -1,4 +1,4 @@
-"""Proving a warehouse: files, values, Parquet, SQL checks, recomputed rows, and the lock."""
+"""Verifies a warehouse: files, values, Parquet, SQL checks, recomputed rows, and the lock."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
 RECOMPUTED = "rows recomputed"
-MOST_PARTS = 50  # of a version in parts, of which rows are recomputed
+MOST_PARTS = 50  # limit of parts of a version in which rows are recomputed
 
 
 class Status(StrEnum):
-    """What a check can come out with."""
+    """The outcome of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
-    UNCHECKED = "not checked"  # it could not be made, for want of memory for instance
+    UNCHECKED = "not checked"  # it could not run, for example for want of memory
 
 
 @dataclass(frozen=True)
@@ -59,30 +59,30 @@ class Finding:
     subject: str  # `dataset/variant/version`, or the file
     check: str
     status: Status
-    text: str = ""  # what is wrong, why it was skipped, or what was looked at
-    table: Table | None = None  # the version, which a repair builds anew
+    text: str = ""  # the error, the reason to skip it, or what was checked
+    table: Table | None = None  # the version, which a repair would rebuild
 
     @property
     def problem(self) -> str:
-        """What is wrong; empty unless the check failed."""
+        """The error; empty unless the check failed."""
         return self.text if self.status is Status.FAILED else ""
 
     @property
     def is_last(self) -> bool:
-        """Whether the later checks of the version are not made."""
+        """Whether later checks of the version are left out."""
         return self.status in (Status.FAILED, Status.UNCHECKED)
 
 
 class Origin(StrEnum):
-    """What is known of the code that made a version, beside its hashes."""
+    """What is known about the code that made a version, besides its hashes."""
 
     THIS_CODE = "made by this code"
-    RECOMPUTED = "by other code, recomputed here"  # as a whole or in part, as the finding says
+    RECOMPUTED = "by other code, recomputed here"  # as a whole or in part, see the finding
     COPIED = "copied, hashes only"
 
 
 def origin(warehouse: Versions, finding: Finding) -> Origin:
-    """The origin of a version, from what came of computing its rows again."""
+    """The origin of a version, from the finding of recomputing its rows."""
     assert finding.table
     manifest = finding.table.manifest
     if manifest.software.get("sources") == sources_here(warehouse.kind(manifest.dataset)):
@@ -90,11 +90,11 @@ def origin(warehouse: Versions, finding: Finding) -> Origin:
     return Origin.RECOMPUTED if finding.status is Status.PASSED else Origin.COPIED
 
 
-Check = Callable[[], str | None]  # returns what was looked at; raises what is wrong, or CheckSkippedError
+Check = Callable[[], str | None]  # returns what was checked; raises the error, or CheckSkippedError
 
 
 def finding_of(subject: str, name: str, check: Check, table: Table | None = None) -> Finding:
-    """Make a check: what it raises is what it found."""
+    """Run a check; its error is the finding."""
     try:
         return Finding(subject, name, Status.PASSED, check() or "", table)
     except CheckSkippedError as reason:
@@ -106,7 +106,9 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
         if is_want(error) or isinstance(error, OSError | duckdb.OperationalError | duckdb.InternalError):
             text = f"expected to be able to check {subject}, found {said}; try again with more memory"
             return Finding(subject, name, Status.UNCHECKED, text, table)
-        if isinstance(error, ArithmeticError | LookupError | ValueError | duckdb.Error):  # of values used unchecked
+        if isinstance(
+            error, ArithmeticError | LookupError | ValueError | duckdb.Error
+        ):  # from values that were used unchecked
             return Finding(
                 subject, name, Status.FAILED, f"expected values that make sense in {subject}, found {said}", table
             )
@@ -116,23 +118,23 @@ def finding_of(subject: str, name: str, check: Check, table: Table | None = None
 def verify(
     warehouse: Versions, tables: list[Table], *, sample_rows: int | None = None, seed: int, progress: Progress
 ) -> Iterator[Finding]:
-    """Run every check on every table, yielding findings in order; a version's later checks stop at a broken one.
+    """Run every check on every table, yielding findings in order; a failed check ends those of its version.
 
-    A table is computed again as a whole where that takes seconds, else as many rows as its kind says, or `sample_rows`
-    of every table; chosen by `seed`. Files are read ahead by a second thread while rows are recomputed.
+    A table is recomputed as a whole if that takes seconds, else as many rows as its kind says, or `sample_rows` of
+    every table, chosen by `seed`. A second thread reads files ahead while rows are recomputed.
     """
     with ThreadPoolExecutor(1) as reader:
         read = {table.name: reader.submit(_findings_of, table, _checks_of_files(warehouse, table)) for table in tables}
 
         @cache
         def state_of(name: str) -> Status:
-            """Whether the files of a version are what they were; of one that is not verified, by their hashes."""
+            """Whether the files of a version are unchanged; for a version outside this run by their hashes."""
             table = warehouse.open_reference(name)
             found = read[name].result() if name in read else _findings_of(table, _checks_of_hashes(table))
             return found[-1].status
 
         def recompute(table: Table) -> str:
-            """Compute a version again, unless it is made from a damaged one: then it would not come out the same."""
+            """Recompute a version, unless an input is damaged, with which values would differ."""
             for made_from in warehouse.made_from(table).values() if sample_rows != 0 else ():
                 flaws = {Status.FAILED: "is damaged", Status.UNCHECKED: "could not be checked"}
                 if flaw := flaws.get(state_of(made_from.name)):
@@ -152,7 +154,7 @@ def verify(
 
 
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
-    """Check what a warehouse has beside its versions: the catalog, which other clients open, what is current, and the
+    """Check the warehouse apart from its versions: the catalog, which other clients open, current versions, and the
     lock."""
     yield finding_of(warehouse.catalog.name, "as the manifests say", lambda: check_catalog(warehouse))
     for kind in sorted(warehouse.kinds):
@@ -167,14 +169,14 @@ def verify_files(warehouse: Versions) -> Iterator[Finding]:
 
 
 def verify_current(warehouse: Versions, kind: str, variant: str = "") -> Iterator[Finding]:
-    """A failed check for each variant of a kind, or for one, whose current version is not there or not known."""
+    """A failed check for each variant of a kind, or for one, whose current version is missing or unknown."""
     for name, error in warehouse.lost(kind):
         if variant in ("", name):
             yield Finding(f"{kind}/{name}", CURRENT, Status.FAILED, str(error))
 
 
 def _check_built(warehouse: Versions) -> None:
-    """Everything is there that the lock lists and that `bgdata build` builds. Raises CheckFailedError."""
+    """Check that the defaults in the lock that `bgdata build` builds exist. Raises CheckFailedError."""
     missing = [
         f"{entry.dataset}/{entry.variant}"
         for entry in read_lock(warehouse.lock)[0]
@@ -185,7 +187,7 @@ def _check_built(warehouse: Versions) -> None:
 
 
 def _findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Finding]:
-    """Make the checks of a version up to the first that fails."""
+    """Run the checks of a version up to the first failure."""
     found: list[Finding] = []
     for name, check in checks:
         found.append(finding_of(table.name, name, check, table))
@@ -195,7 +197,7 @@ def _findings_of(table: Table, checks: Iterable[tuple[str, Check]]) -> list[Find
 
 
 def _checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, Check]]:
-    """The checks of what is stored, in order, cheap ones first."""
+    """The checks of stored files, in order, cheap ones first."""
     yield "manifest", lambda: check_manifest(warehouse, table)
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recipe_of(table.manifest)
@@ -212,14 +214,14 @@ def _checks_of_files(warehouse: Versions, table: Table) -> Iterator[tuple[str, C
 
 
 def _checks_of_hashes(table: Table) -> Iterator[tuple[str, Check]]:
-    """The checks that the files of a version are those of its manifest."""
+    """The checks of the files of a version against its manifest."""
     yield "file sizes", table.check_sizes
     yield "file hashes", lambda: check_hashes(table)
 
 
 def check_manifest(warehouse: Versions, table: Table) -> None:
-    """The manifest is readable, describes a known kind, its parameters are those of the variant, and it lists the files
-    that the kind declares."""
+    """Check that the manifest is readable, describes a known kind, has the parameters of the variant, and lists the
+    declared files."""
     kind = warehouse.kind(table.manifest.dataset)
     parameters = kind.recipe_of(table.manifest)
     files = [shape.file for shape in kind.tables_of(parameters)]
@@ -234,7 +236,7 @@ def check_manifest(warehouse: Versions, table: Table) -> None:
 
 
 def check_hashes(table: Table) -> None:
-    """Every file has the SHA-256 of the manifest."""
+    """Check that every file has the SHA-256 in the manifest."""
     for entry in table.manifest.files:
         found = sha256_file(table.folder / entry.name, inside=True)
         if found != entry.sha256:
@@ -245,7 +247,7 @@ def check_hashes(table: Table) -> None:
 
 
 def check_values(table: Table) -> None:
-    """The arrays have the digest that names the version."""
+    """Check that the arrays have the digest in the name of the version."""
     if parts := table.manifest.parts:
         shared = {name: table.array(name) for name in table.array_names if (table.folder / f"{name}.npy").exists()}
         for part in table.parts:
@@ -274,8 +276,8 @@ def _check_digest(table: Table, arrays: Mapping[str, Array]) -> None:
 
 
 def _require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
-    """Raise CheckSkippedError for a version that is too large for Parquet, or whose Parquet files an older bgdata wrote
-    with other columns, which were right then."""
+    """Raise CheckSkippedError for a version that is too large for Parquet, or with Parquet files of an older bgdata
+    with other columns."""
     if not kind.tables_of(parameters):
         raise CheckSkippedError(f"{table.name} is too large for Parquet: it has flat arrays alone")
     if table.manifest.revision >= kind.revision:
@@ -292,7 +294,7 @@ def _require_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -
 
 
 def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> None:
-    """The Parquet files hold exactly the rows that the arrays say."""
+    """Check that the Parquet files have exactly the rows of the arrays."""
     _require_parquet(table, kind, parameters)
     for part in table.parts:
         for shape in kind.tables:
@@ -304,10 +306,10 @@ def _check_parquet(table: Table, kind: Dataset[Any], parameters: Parameters) -> 
 
 
 def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: int, progress: Progress) -> str:
-    """The table comes out the same when it is computed again, as a whole or in random rows; says which.
+    """Recompute the table, as a whole or in random rows; returns which.
 
-    Raises CheckFailedError for other values, and CheckSkippedError for those of an older revision, which may have been
-    right then.
+    Raises CheckFailedError for different values, and CheckSkippedError for those of an older revision, which may have
+    been right then.
     """
     if rows == 0:
         raise CheckSkippedError("no rows were asked for")
@@ -337,10 +339,8 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
 
 
 class Comparison(Job):
-    """A job that saves nothing: it compares arrays with those of a version, and keeps no checkpoints.
-
-    Raises CheckFailedError naming the first value that differs.
-    """
+    """A job that saves nothing: it compares arrays with those of a version, and keeps no checkpoints. Raises
+    CheckFailedError naming the first different value."""
 
     keeps = False
 
@@ -369,7 +369,8 @@ class Comparison(Job):
             self.progress.advance(size)
 
     def compare(self, name: str, row: int, expected: Array, found: Array) -> None:
-        """Raise CheckFailedError unless both have the same bytes; `row` is the first one's number in the array."""
+        """Raise CheckFailedError unless both have the same bytes; `row` is the number of their first row in the
+        array."""
         if (expected.shape, expected.dtype) != (found.shape, found.dtype):
             raise CheckFailedError(
                 f"expected {name} of {expected.shape} {expected.dtype} in {self.table.name}, found {found.shape} "
@@ -400,16 +401,16 @@ class ComparingWriter(ArrayWriter):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """There is nothing to close."""
+        """Do nothing."""
 
 
 def _check_lock(warehouse: Versions, table: Table) -> None:
-    """A version whose recipe the lock knows has the digest that it states."""
+    """Check that a version whose recipe is in the lock has the digest there."""
     if not warehouse.lock.exists():
         return
     try:
         entries, _ = read_lock(warehouse.lock)
-    except BgdataError as error:  # which `verify_files` says once
+    except BgdataError as error:  # reported once by `verify_files`
         raise CheckSkippedError(f"the lock cannot be read: {error}") from error
     for entry in entries:
         if entry.recipe_key == table.manifest.recipe_key and entry.digest != table.manifest.digest:

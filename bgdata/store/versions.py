@@ -42,11 +42,11 @@ from bgdata.store.table import Table
 if TYPE_CHECKING:
     from bgdata.store.dataset import Dataset, Input
 
-VERSION = VERSION_NAME  # other folders, such as copies made by hand, are none
+VERSION = VERSION_NAME  # other folders, such as copies made by hand, are ignored
 CATALOG = "catalog.duckdb"
 CATALOG_PLACE = ".catalog.place"
 STAGING = ".staging"
-DELETING = "deleting"  # the name of the lock that is held while versions are deleted
+DELETING = "deleting"  # name of the lock held while versions are deleted
 
 
 class Versions:
@@ -61,7 +61,7 @@ class Versions:
 
     @property
     def catalog(self) -> Path:
-        """The DuckDB file that names every table; derived, so it can be deleted."""
+        """The DuckDB file with a view for every table; it is derived, so it can be deleted."""
         return self.root / CATALOG
 
     @property
@@ -76,23 +76,23 @@ class Versions:
 
     @property
     def staging(self) -> Path:
-        """The folder of unfinished builds, on the same disk so that they can be renamed into place."""
+        """The folder of unfinished builds, on the same disk for renaming."""
         return self.root / STAGING
 
     def check_staging(self) -> None:
-        """Raise StorageError where the staging folder is a link: what is written into it may go anywhere."""
+        """Raise StorageError if the staging folder is a link: its files could be written anywhere."""
         if self.staging.is_symlink():
             raise StorageError(f"expected a folder in {self.staging}, found a link; delete it")
 
     def is_moved(self) -> bool:
-        """Whether catalog.duckdb, if there is one, was written in another folder, or in an unknown one."""
+        """Whether catalog.duckdb, if it exists, was written in another folder, or in an unknown one."""
         if not self.catalog.exists():
             return False
         try:
             with open_regular(self.catalog_place) as file:
                 place = file.read(MOST_PATH_BYTES).decode()
             return place != str(self.root.resolve()) and not Path(place).samefile(self.root)
-        except (CorruptFileError, OSError, ValueError):  # ValueError: no UTF-8, or a null byte in a path
+        except (CorruptFileError, OSError, ValueError):  # ValueError: invalid UTF-8, or a null byte in a path
             return True
 
     def kind(self, name: str) -> Dataset[Any]:
@@ -100,7 +100,7 @@ class Versions:
         return self.kinds[self.checked_kind(name)]
 
     def checked_kind(self, name: str) -> str:
-        """The name of a kind itself: to open its versions takes no more. Raises UnknownKindError."""
+        """The name of a kind itself, which is enough to open its versions. Raises UnknownKindError."""
         if name not in self.kinds:
             near = difflib.get_close_matches(name[:100].lower(), self.kinds, n=3, cutoff=0.5)
             step = f"do you mean {' or '.join(near)}?" if near else "see: bgdata list"
@@ -113,8 +113,8 @@ class Versions:
             raise MissingWarehouseError(f"expected a warehouse in {self.root}, found no such folder; try: bgdata build")
 
     def variants(self, kind: str) -> list[str]:
-        """Slugs that have at least one version, or of which `current` or a link says so, sorted: those whose versions
-        are gone are there too, so that whoever opens them is told."""
+        """Slugs with at least one version, or with `current` or a link, sorted: variants with lost versions are
+        included, so that opening them raises an error."""
         return [
             path.name
             for path in self.variant_folders(kind)
@@ -122,8 +122,8 @@ class Versions:
         ]
 
     def variant_folders(self, kind: str) -> list[Path]:
-        """The folders of variants, and links to them, sorted. One without a version is what a killed build or repair
-        left. Raises StorageError where the folder of the kind is a link that leads to none."""
+        """The folders of variants, and links to them, sorted. A killed build or repair may leave one without a version.
+        Raises StorageError if the folder of the kind is a broken link."""
         folder = self.root / kind
         check_link(folder)
         if not folder.is_dir():
@@ -132,7 +132,7 @@ class Versions:
         return sorted(path for path in found if path.is_dir() or path.is_symlink())
 
     def lost(self, kind: str) -> Iterator[tuple[str, BgdataError]]:
-        """(variant, what is wrong) where the current version of a variant is not there, or is not known."""
+        """(variant, error) for each variant whose current version is missing or unknown."""
         for variant in self.variants(kind):
             try:
                 self.open(kind, variant)
@@ -140,7 +140,7 @@ class Versions:
                 yield variant, error
 
     def versions(self, kind: str | None = None, variant: str | None = None) -> Iterator[Table]:
-        """Every version, or those of one kind or variant; a damaged manifest shows only when it is read."""
+        """Every version, or those of one kind or variant; a damaged manifest raises only when it is read."""
         for name in sorted(self.kinds) if kind is None else [self.checked_kind(kind)]:
             named = [self.root / name / variant] if variant is not None and is_name("variant", variant) else []
             for folder in self.variant_folders(name) if variant is None else named:
@@ -153,7 +153,7 @@ class Versions:
 
     def versions_in(self, scope: str | None) -> list[Table]:
         """All versions, or those of KIND, KIND/VARIANT or KIND/VARIANT/VERSION. Raises UnknownKindError,
-        InvalidNameError, or MissingTableError for a variant or a version that is not there."""
+        InvalidNameError, or MissingTableError for a missing variant or version."""
         kind, variant, version = parse_scope(scope)
         if kind is None or variant is None:
             return list(self.versions(kind))
@@ -165,9 +165,8 @@ class Versions:
         return found
 
     def open(self, kind: str, variant: str, version: str | None = None) -> Table:
-        """Open a version; the current one unless named. Raises UnknownKindError, MissingTableError, CorruptFileError
-        where `current` names no version or one that is not there, or StorageError where a link leads to a disk that is
-        not there."""
+        """Open a version; the current one unless named. Raises UnknownKindError, MissingTableError, CorruptFileError if
+        `current` is invalid or names a missing version, or StorageError if a link leads to a missing disk."""
         wanted = version or self.pointer(self.checked_kind(kind), variant)
         if wanted and is_name("variant", variant) and is_name("version", wanted):
             folder = self.root / kind / variant / wanted
@@ -186,7 +185,7 @@ class Versions:
             said = (
                 f"no {what}{kind}/{variant}/{wanted} in {self.root} (have: {', '.join(tables) or 'none'}); try: {step}"
             )
-            raise MissingTableError(said) if version else CorruptFileError(said)  # one is lost, not missing
+            raise MissingTableError(said) if version else CorruptFileError(said)  # the version is lost, not missing
         if (self.root / kind / variant).is_symlink() and not version:
             raise CorruptFileError(
                 f"expected versions of {kind}/{variant} in {(self.root / kind / variant).resolve()}, to which a link "
@@ -198,15 +197,15 @@ class Versions:
         raise MissingTableError(f"no {name} in {self.root} (have: {have}); try: bgdata {step}")
 
     def open_reference(self, reference: VersionRef | str) -> Table:
-        """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and what `open`
-        raises."""
+        """Open `kind/variant/version`, or the current version of `kind/variant`. Raises UsageError, and the errors of
+        `open`."""
         parts = str(reference).split("/")
         if len(parts) not in (2, 3) or not all(parts):
             raise UsageError(f"expected KIND/VARIANT or KIND/VARIANT/VERSION, got {cite(reference)}")
         return self.open(*parts)
 
     def current(self, kind: str | None = None) -> Iterator[Table]:
-        """The current version of every variant, or of those of one kind. Raises what `open` raises."""
+        """The current version of every variant, or of those of one kind. Raises the errors of `open`."""
         for name in sorted(self.kinds) if kind is None else [self.checked_kind(kind)]:
             for variant in self.variants(name):
                 yield self.open(name, variant)
@@ -230,8 +229,8 @@ class Versions:
         return name
 
     def use(self, table: Table) -> bool:
-        """Make a version the current one of its variant; returns whether it was not before. Raises StorageError, also
-        where a link leads to it that is not this warehouse's own."""
+        """Make a version the current one of its variant; returns whether that changed. Raises StorageError, also for a
+        version behind a link that this warehouse did not make."""
         kind, variant, version = table.folder.parts[-3:]
         try:
             if self.pointer(kind, variant) == version:
@@ -249,10 +248,10 @@ class Versions:
         raw_files: Sequence[RawFile] = (),
         inputs: Mapping[str, Table] | None = None,
     ) -> Table | None:
-        """A version with this recipe, or None: the current one if it has it, else the newest that does. Damaged
-        versions are skipped. It is made from these inputs, or else from those that a build would take now.
+        """A version with this recipe, or None: the current one if it has it, else the newest. Damaged versions are
+        skipped. Its inputs are these, or else those that a build would use now.
 
-        For an imported variant without raw files, it is the current version, whatever it was imported from.
+        For an imported variant without raw files, it is the current version, imported from any files.
         """
         any_recipe = kind.takes_files and not raw_files
         key = None if any_recipe else self.recipe_key(kind, parameters, raw_files, inputs)
@@ -269,7 +268,7 @@ class Versions:
                     table.check_sizes()
                     return table
             except BgdataError as error:
-                if is_want(error):  # a version that is there would be built again
+                if is_want(error):  # an existing version would be built again
                     raise
                 continue
         return None
@@ -281,15 +280,15 @@ class Versions:
         raw_files: Sequence[RawFile] = (),
         inputs: Mapping[str, Table] | None = None,
     ) -> str | None:
-        """The recipe key of a variant made from these inputs, or else from those that a build would take now; None
-        while one of them is not built."""
+        """The recipe key of a variant with these inputs, or else with those that a build would use now; None if one of
+        them is not built."""
         made_from = self.find_inputs(kind, parameters) if inputs is None else inputs
         if made_from is None:
             return None
         return recipe_key(kind.name, kind.revision, parameters.to_json(), input_digests(made_from), raw_files)
 
     def find_inputs(self, kind: Dataset[Any], parameters: Parameters) -> dict[str, Table] | None:
-        """The tables that a variant is computed from, by role, or None while one is missing."""
+        """The inputs of a variant, by role, or None if one is missing."""
         found = {role: self.find_input(wanted) for role, wanted in kind.inputs(parameters).items()}
         tables = {role: table for role, table in found.items() if table is not None}
         return tables if len(tables) == len(found) else None
@@ -303,7 +302,7 @@ class Versions:
         return self.find(self.kind(wanted[0]), wanted[1])
 
     def made_from(self, table: Table) -> dict[str, Table]:
-        """The versions that one was computed from, by role, as its manifest names them. Raises MissingTableError."""
+        """The inputs of a version, by role, as in its manifest. Raises MissingTableError."""
         found = {}
         for role, name in table.manifest.inputs.items():
             title, _, digest = name.partition("@")
@@ -315,7 +314,8 @@ class Versions:
 
 
 def version_names(variant: Path) -> list[str]:
-    """The folders of versions in that of a variant, sorted; other folders, such as copies made by hand, are none."""
+    """The folders of versions in the folder of a variant, sorted; other folders, such as copies made by hand, are
+    ignored."""
     try:
         with os.scandir(variant) as found:
             return sorted(each.name for each in found if is_name("version", each.name) and each.is_dir())
@@ -324,8 +324,8 @@ def version_names(variant: Path) -> list[str]:
 
 
 def deleting(warehouse: Versions) -> AbstractContextManager[None]:
-    """Held while versions are deleted, and taken for a moment by builds that begin: one that is held by then is seen by
-    whoever deletes, and the others wait for the end. Raises StorageError."""
+    """A lock that is held while versions are deleted. Builds take it for a moment when they begin: a deletion sees
+    builds that have begun, and later builds wait for its end. Raises StorageError."""
     warehouse.check_staging()
     return hold_lock(warehouse.staging / f"{DELETING}.lock")
 
@@ -339,8 +339,8 @@ def input_digests(inputs: Mapping[str, Table]) -> dict[str, str]:
 
 
 def newest(tables: Iterable[Table]) -> Table:
-    """The version that is current in a variant without `current`: of the highest revision, the newest. Raises
-    ValueError for none."""
+    """The current version of a variant without `current`: the newest of the highest revision. Raises ValueError for no
+    versions."""
     found = list(tables)
     if len(found) == 1 and (found[0].folder / MANIFEST_NAME).exists():
         return found[0]  # without reading its manifest

@@ -27,9 +27,13 @@ def test_arguments_are_fields_of_plans() -> None:
     expected = TrainingPlan("mine", start="network/a", games=7, hidden="40-20", luck_adjusted_games=0)
     assert train.parse_arguments(["mine", "--warehouse", "w", *options]) == ("w", expected)
     assert ["name", *train.MEANINGS] == list(vars(expected))
-    assert corpora.parse_arguments([]) == ("warehouse", CorpusPlan(), "local")
+    assert corpora.parse_arguments([]) == ("warehouse", CorpusPlan(), "local", "")
     options = ["--warehouse", "w", "--executor", "processes:2", "--games", "7", "--cubeful-games", "0", "--most", "3"]
-    assert corpora.parse_arguments(options) == ("w", CorpusPlan(games=7, cubeful_games=0, most=3), "processes:2")
+    assert corpora.parse_arguments(options) == ("w", CorpusPlan(games=7, cubeful_games=0, most=3), "processes:2", "")
+    assert corpora.parse_arguments(["--executor", "dask://a:1", "--through", "s3://b/c"])[2:] == (
+        "dask://a:1",
+        "s3://b/c",
+    )
     assert list(corpora.MEANINGS) == list(vars(CorpusPlan()))
     assert match_equity.parse_arguments([]) == ("warehouse", MatchEquityPlan())
     options = ["--player", "network/a", "--plies", "0", "2", "--length", "9", "--cube-life-index", "0.7"]

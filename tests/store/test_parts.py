@@ -8,6 +8,7 @@ import random
 import signal
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from bgdata.errors import CheckFailedError, ManifestFormatError
 from bgdata.store.arrays import PartedArray
-from bgdata.store.dataset import Build
+from bgdata.store.dataset import Build, FlatArray
 from bgdata.store.executors import open_executor
 from bgdata.store.manifest import FILE_NAME, PARTS_FORMAT, SEAL, Manifest, load_manifest, parse_manifest
 from bgdata.warehouse import Warehouse

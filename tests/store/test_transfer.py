@@ -629,7 +629,7 @@ def test_a_library_that_says_a_password(memory: str) -> None:
     place = open_place(memory)
     assert isinstance(place, Store)
     place._secrets = ["top-secret"]
-    error = place._said(RuntimeError("no access\nfor top-secret at https://me:mine@host/x?signature=abc today"))
+    error = place._error_text(RuntimeError("no access\nfor top-secret at https://me:mine@host/x?signature=abc today"))
     assert error == "no access for ... at https://host/x today"
 
 

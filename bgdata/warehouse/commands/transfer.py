@@ -98,10 +98,10 @@ def move(
     files, size = sum(each.files for each in new), readable_bytes(sum(each.bytes for each in new))
     there = len(moved) - len(new)
     was = "was" if there == 1 else "were"
-    line = f"{done} {counted(len(new), 'version')}, {counted(files, 'file')}, {size}; {there} {was} there"
+    line = f"{done} {count_text(len(new), 'version')}, {count_text(files, 'file')}, {size}; {there} {was} there"
     click.echo(line, err=form != "table")
 
 
-def counted(count: int, what: str) -> str:
+def count_text(count: int, what: str) -> str:
     """`1 version`, `2 versions`."""
     return f"{count:,} {what}{'s' * (count != 1)}"

@@ -143,8 +143,11 @@ def rebuild(
 @click.command()
 @click.pass_obj
 def lock(warehouse: Warehouse) -> None:
-    """Write warehouse.lock from what is built. The file lists the digest of every variant of `bgdata build --all`, for
-    `bgdata rebuild --check` and `bgdata diff` to compare with."""
+    """Write warehouse.lock from what is built.
+
+    The file lists the digest of every variant of `bgdata build --all`, for `bgdata rebuild --check` and `bgdata diff`
+    to compare with.
+    """
     manifests = []
     for kind in warehouse.kinds.values():
         for parameters in kind.defaults:

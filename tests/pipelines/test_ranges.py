@@ -1,0 +1,75 @@
+"""Ranges as tasks of a flow on workers of Dask, which see nothing of the folder of the flow."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bgdata.errors import MissingExtraError, UsageError
+from tests.together import each
+
+ROOT = Path(__file__).parents[2]
+FLOW = """
+import sys
+from pathlib import Path
+
+import numpy as np
+from distributed import LocalCluster
+from prefect import flow
+
+from bgdata.store.handed import hand_on
+from bgdata.store.job import Job
+from bgdata.store.shards import WayBack, Work, compute_shards, ranges
+from pipelines.ranges import RangeTasks, workers_at
+from pipelines.tasks import run_flow
+from tests.store.toy import Count, Notes, toy_warehouse
+
+@flow
+def double(folder, through):
+    table = toy_warehouse(folder / "warehouse").build("squares", Count(10))
+    work = Work("tests.store.sharing:doubles", {"log": str(folder / "log")}, handed=hand_on({"squares": table}))
+    job = Job(folder, Notes(), title="doubles", executor=RangeTasks(through))
+    shards = compute_shards(job, "numbers", work, ranges(10, 3))
+    print(np.concatenate([shard["double"] for shard in shards]).tolist(), flush=True)
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        runner = workers_at(cluster.scheduler_address.replace("tcp://", "dask://"))
+        sys.exit(run_flow(lambda: double.with_options(task_runner=runner)(folder, sys.argv[2])))
+"""
+
+
+@pytest.mark.prefect
+def test_each_range_is_a_task(tmp_path: Path) -> None:
+    pytest.importorskip("prefect_dask")
+    (tmp_path / "flow.py").write_text(FLOW)
+    (tmp_path / "own").mkdir()
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PREFECT_HOME": str(tmp_path / "prefect")}
+    for through in ("", str(tmp_path / "store")):
+        command = [sys.executable, "flow.py", str(tmp_path / "own"), through]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+        assert done.stdout == f"{[2 * n * n for n in range(10)]}\n", done.stderr
+        assert len((tmp_path / "own" / "log").read_text().splitlines()) == 4
+
+
+@each("name", ["local", "dask://", "dask://here"])
+def test_workers_that_are_no_cluster(name: str) -> None:
+    from pipelines.ranges import workers_at  # which imports Prefect
+
+    with pytest.raises(UsageError, match=f"^expected dask://HOST:PORT, got {name}$"):
+        workers_at(name)
+
+
+def test_without_prefect_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pipelines.ranges import workers_at
+
+    monkeypatch.setitem(sys.modules, "prefect_dask", None)
+    with pytest.raises(
+        MissingExtraError, match=r"^expected prefect_dask for a flow on a cluster, .*bgdata\[dask-flows\]"
+    ):
+        workers_at("dask://here:8786")

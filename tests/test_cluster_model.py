@@ -1,0 +1,32 @@
+"""The simulation of a cluster against sums that are plain, and the page that shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from docs.cluster_model import LUCKY, PLAIN, Costs, hours, part_seconds, rows
+
+PAGE = Path(__file__).parents[1] / "docs" / "how_to" / "run_on_a_cluster.md"
+COSTS = Costs(1000, 2.0, 0.5, 1.0, 0)
+
+
+def test_one_worker_and_many() -> None:
+    """One: its shards one after the other. Many: one shard, then all are taken in, then the part is written."""
+    assert part_seconds(COSTS, 1, 4000) == 4 * 2.0 + 0.5 + 4 * 1.0
+    assert part_seconds(COSTS, 2, 4000) == 2 * 2.0 + 2 * 0.5 + 4 * 1.0
+    assert part_seconds(COSTS, 1000, 4000) == 2.0 + 4 * 0.5 + 4 * 1.0
+    assert part_seconds(COSTS, 3, 500) == 2.0 + 0.5 + 0.5
+
+
+def test_more_workers_never_take_longer() -> None:
+    for costs in (PLAIN, LUCKY):
+        found = [hours(costs, workers, games=300_000) for workers in (1, 2, 3, 10, 100, 1000)]
+        assert found == sorted(found, reverse=True)
+        assert found[-1] * 3600 > 300 * costs.write_seconds
+        assert hours(costs, 100, 3, games=300_000) == pytest.approx(hours(costs, 34, games=100_000))
+
+
+def test_the_page_shows_it() -> None:
+    assert "\n".join(rows(PLAIN, LUCKY)) in PAGE.read_text()
