@@ -3,17 +3,13 @@ NumPy."""
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
 import math
-import mmap
 import os
 import re
-import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bgdata.errors import CorruptFileError, MissingTableError, cite
 from bgdata.store.storage import open_regular, storage_errors
+from bgdata.system import map_bytes, release_map
 
 Array = NDArray[Any]
 _HASHED_AT_ONCE_BYTES = 1 << 24
@@ -87,24 +84,6 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
     if file.tell() % _ALIGNMENT or file.tell() + math.prod(shape) * dtype.itemsize != size:
         raise ValueError(f"{size} bytes for {dtype}{list(shape)} after a header of {file.tell()}")
     return shape, dtype
-
-
-def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
-    """The bytes of an open file, mapped read-only while they are referenced; with `is_random`, pages are not read
-    ahead. Python's `mmap` would keep a file descriptor for each map, and a process may have only a thousand."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong]
-    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, handle, 0)
-    if address == ctypes.c_void_p(-1).value:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    if is_random:
-        libc.madvise(address, size, mmap.MADV_RANDOM)  # without advice reading still works
-    pages = (ctypes.c_char * size).from_address(address)
-    weakref.finalize(pages, libc.munmap, address, size).atexit = False  # threads may still use them at exit
-    return memoryview(pages).toreadonly()
 
 
 class PartedArray:
@@ -236,17 +215,7 @@ def release_pages(values: Any) -> None:
         base = part
         while isinstance(base, np.ndarray):
             base = base.base
-        pages = getattr(base, "obj", None)
-        if isinstance(pages, ctypes.Array):
-            _madvise()(ctypes.addressof(pages), len(pages), mmap.MADV_DONTNEED)
-
-
-@cache
-def _madvise() -> Any:
-    """The system's `madvise`, or a function without effect."""
-    found = ctypes.CDLL(None).madvise
-    found.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    return found
+        release_map(getattr(base, "obj", None))
 
 
 def save_array(path: Path, values: Array) -> None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -74,6 +72,8 @@ from bgdata.store.progress import Progress
 from bgdata.store.shards import ranges
 from bgdata.store.table import Table, install, published_version
 from bgdata.store.versions import Versions, deleting, input_digests
+from bgdata.system import peak_memory_bytes, used_bytes
+from bgdata.version import __version__
 
 COMPUTED = "computed.json"  # record in the staging folder that all arrays are saved, with the time it took
 
@@ -573,9 +573,8 @@ def _manifest(
 ) -> Manifest:
     """The manifest of a written build."""
     kind = plan.kind
-    software = {name: installed_version(name) for name in ("bgdata", "numpy", "numba", "pyarrow", "duckdb")}
-    software |= {"python": platform.python_version(), "sources": sources_here(kind)}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    software = {name: installed_version(name) for name in ("numpy", "numba", "pyarrow", "duckdb")}
+    software = {"bgdata": __version__} | software | {"python": platform.python_version(), "sources": sources_here(kind)}
     return Manifest(
         dataset=kind.name,
         variant=kind.slug(plan.parameters),
@@ -596,7 +595,7 @@ def _manifest(
         source_commit=_source_commit(),
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
         seconds=round(seconds, 3),
-        peak_memory_bytes=peak if sys.platform == "darwin" else peak * 1024,
+        peak_memory_bytes=peak_memory_bytes(),
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         format=PARTS_FORMAT if parts else FORMAT,
         parts=list(parts),
@@ -618,7 +617,7 @@ def footer(
         "source": kind.source,
         "digest": digest,
         "recipe_key": recipe_key,
-        "written_by": f"bgdata {installed_version('bgdata')}",
+        "written_by": f"bgdata {__version__}",
     }
 
 
@@ -676,7 +675,7 @@ def estimate_text(estimate: Estimate) -> str:
 def folder_bytes(folder: Path) -> int:
     """Disk space of all files below a folder, without holes; 0 for a missing folder."""
     found = (path.stat() for path in folder.rglob("*") if path.is_file())
-    return sum(min(status.st_size, status.st_blocks * 512) for status in found)
+    return sum(map(used_bytes, found))
 
 
 def readable_bytes(count: float) -> str:
