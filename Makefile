@@ -13,6 +13,7 @@ DOCS_LOCK := requirements-docs.lock
 DIST   := dist
 BUILD_PYTHON = $(BIN)/python  # with hatchling
 UV_VERSION := 0.13.8
+COMMA := ,
 # those of a proxy are among them
 export UV_SYSTEM_CERTS := true
 # hundreds of modules compiled again in each process are seconds
@@ -25,7 +26,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
           $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(1); }
 
 .DEFAULT_GOAL := help
-.PHONY: help env build generation test test-all bench check docs wheel lock clean
+.PHONY: help env build generation test test-all coverage bench check docs wheel release version lock clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 10
@@ -72,6 +73,15 @@ test: $(DEV)  ## run the tests, but for those that take long
 test-all: $(DEV)  ## run all tests, with gnubg, Prefect, kills, faults and all examples
 	@$(PYTEST)
 
+ROOMS ?= tests/bearoff tests/equity tests/game tests/store
+COVER = $(BIN)/python -m coverage
+
+coverage: $(DEV)  ## say which lines the quick tests of some folders run (ROOMS="tests/game tests/store")
+	@$(COVER) erase
+	@$(COVER) run -m pytest -n0 -m "not (gnubg or prefect or kills or faults or slow)" $(ROOMS)
+	@$(COVER) combine --quiet
+	@$(COVER) report --include "$(subst $() ,$(COMMA),$(patsubst tests/%,bgdata/%/*,$(ROOMS)))"
+
 bench: $(DEV)  ## measure most rows of docs/research/speed.md (peers beside it where installed)
 	@$(BIN)/python -m tests.benchmarks
 
@@ -85,6 +95,12 @@ docs: $(DOCS)  ## build the site in docs/_build/html; warnings are errors
 
 wheel: $(if $(findstring $(BIN)/,$(BUILD_PYTHON)),$(READY))  ## build the wheel in dist/: what `pip install` needs where there is no clone
 	@$(BUILD_PYTHON) -m hatchling build --target wheel --directory $(DIST)
+
+release: $(DEV)  ## build wheel and sdist twice, prove them, try them out and write notes in dist/ (PYTHONS="3.11 3.12" or none)
+	@$(BIN)/python -m docs.release --directory $(DIST) --python $(PYTHONS)
+
+version: $(READY)  ## write a version and today's date where they stand (VERSION=1.1.0)
+	@$(BIN)/python -m docs.release --version $(VERSION)
 
 # extras stay named, which pip needs where it takes the place of uv
 COMPILE = $(firstword $(wildcard $(BIN)/uv) uv) pip compile --quiet --universal --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --python-version 3.11

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from bgdata.game.plays import Play, legal_plays
     from bgdata.game.position import Position
     from bgdata.kinds import all_kinds
+    from bgdata.version import __version__ as __version__
     from bgdata.warehouse import Warehouse
 
 Folder = str | os.PathLike[str]
@@ -59,6 +60,7 @@ _HOMES = {
     "bgdata.kinds": ("all_kinds",),
     "bgdata.game.plays": ("Play", "legal_plays"),
     "bgdata.game.position": ("Position",),
+    "bgdata.version": ("__version__",),
     "bgdata.warehouse": ("Warehouse",),
 }
 

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bgdata.version import DISTRIBUTION
+
 
 def cite(value: object, most: int = 80) -> str:
     """An external value for messages: quoted, escaped, on one line, and cut at `most` letters."""
@@ -115,7 +117,7 @@ def needing(extra: str, purpose: str, kind: type[BgdataError] = MissingExtraErro
             raise
         found = f"expected {(error.name or extra).partition('.')[0]} {purpose}, found none"
         # with the path of Python: the pip of another Python would install elsewhere
-        raise kind(f'{found}; try: {sys.executable} -m pip install "bgdata[{extra}]"') from error
+        raise kind(f'{found}; try: {sys.executable} -m pip install "{DISTRIBUTION}[{extra}]"') from error
 
 
 class PluginError(BgdataError, ImportError):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import hashlib
+import os
 import pickle
 import re
 import sys
@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 import numba
 from numba.core import event as numba_event
@@ -21,6 +21,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.runtime import nrt
 
+from bgdata import system
 from bgdata.process import cache_folder, compilation
 
 config: Any = numba.config
@@ -36,8 +37,8 @@ _PACKAGE = Path(__file__).parent
 _IMPORT = re.compile(
     rb"^(?:from[ ]+(bgdata[\w.]*)[ ]+import[ ]+(\([^)]*\)|[^\n(]+)|import[ ]+(bgdata[\w.]*))", re.MULTILINE
 )
-# exceptions, signals and this file, which kernels cannot use
-_WITHOUT_KERNELS = {"errors.py", "process.py", "kernel_cache.py"}
+# exceptions, signals, calls of the system and this file, which kernels cannot use
+_WITHOUT_KERNELS = {"errors.py", "process.py", "system.py", "version.py", "kernel_cache.py"}
 _KERNEL = re.compile(rb"^@kernel", re.MULTILINE)
 _COMMENT = re.compile(rb"#[^\n]*")
 
@@ -227,7 +228,7 @@ class KernelCache(FunctionCache):
         self._cache_path = str(module_cache(Path(function.__code__.co_filename)))
         self._enabled = True
         # held while we compile; kernels do not call themselves, so locks cannot deadlock
-        self._locks: dict[Path, IO[bytes]] = {}
+        self._locks: dict[Path, int] = {}
 
     def _file(self, signature: Any, codegen: Any) -> Path:
         """The file of one specialization for one kind of processor."""
@@ -291,15 +292,15 @@ class KernelCache(FunctionCache):
         """Wait until no other process compiles for this file; if files cannot be locked, every process compiles."""
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._locks[file] = file.with_suffix(".lock").open("wb")
-            fcntl.flock(self._locks[file], fcntl.LOCK_EX)
+            self._locks[file] = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o666)
+            system.lock(self._locks[file], wait=True)
 
     def _unlock(self, file: Path) -> None:
         """Release the lock and delete its file, which is useless once the kernel is cached."""
-        if lock := self._locks.pop(file, None):
+        handle = self._locks.pop(file, None)
+        if handle is not None:
             with suppress(OSError):
-                Path(lock.name).unlink()
-            lock.close()
+                system.unlock(handle, file.with_suffix(".lock"))
 
 
 class _Listener(events.Listener):  # type: ignore[misc]

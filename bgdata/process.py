@@ -11,7 +11,6 @@ import atexit
 import errno
 import gc
 import os
-import resource
 import signal
 import sys
 import threading
@@ -22,10 +21,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
+from bgdata import system
+from bgdata.system import ENDINGS
+
 UNWIND_SECONDS = 0.4  # for the main thread to unwind
 TIDY_SECONDS = 2.0  # for cleaning up, which takes milliseconds unless the disk hangs
-WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
-BROKEN_PIPE = 128 + signal.SIGPIPE  # exit code if the output is no longer read
+BROKEN_PIPE = 128 + system.SIGPIPE  # exit code if the output is no longer read
 # allocations between garbage collections; with Python's default of 700, imports cause hundreds of them
 COLLECTED_OBJECTS = 50_000
 # of address space (ulimit -v); with less, libraries abort the process with their own messages while loading
@@ -159,7 +160,7 @@ def stop_line(number: int) -> str:
     kept = _stop.kept or first_clause(reversed(_stop.statements)) or _stop.finished
     _stop.kept = _stop.finished = ""
     after = f"{kept}, the same command goes on from there" if kept else "nothing was kept"
-    return f"error: {WORDS[signal.Signals(number)]}; {after}"
+    return f"error: {ENDINGS[signal.Signals(number)]}; {after}"
 
 
 def print_line(text: str) -> None:
@@ -178,8 +179,8 @@ def begin() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     sys.warnoptions.append("ignore:resource_tracker")  # it would list the semaphores that a stopped process leaves
     reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    _stop.ours = {number for number in WORDS if signal.getsignal(number) is not signal.SIG_IGN}
+    system.set_nonblocking(writer)
+    _stop.ours = {number for number in ENDINGS if signal.getsignal(number) is not signal.SIG_IGN}
     for number in _stop.ours:
         signal.signal(number, _unwind)
     # Python handles signals only between its own instructions: a kernel or the compiler could delay Ctrl-C for minutes
@@ -194,11 +195,8 @@ def shielding() -> Iterator[None]:
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # if started later, with a process, it would unblock the signals of this thread
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT} & _stop.ours)
-    try:
+    with system.blocking({signal.SIGINT} & _stop.ours):
         yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _unwind(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
@@ -229,7 +227,7 @@ def _cut_off(number: int) -> NoReturn:
     """End this process whatever its threads are doing."""
     _stop.number = _stop.number or number
     if _stop.said.acquire(blocking=False):
-        line = [f"error: {WORDS[signal.Signals(number)]}"]
+        line = [f"error: {ENDINGS[signal.Signals(number)]}"]
 
         def tidy() -> None:
             for action in reversed(_stop.actions):
@@ -275,6 +273,13 @@ def data_segment_bytes() -> int:
     return int(psutil.Process().memory_info().data)
 
 
+def total_memory() -> int:
+    """Bytes of memory of this machine."""
+    import psutil
+
+    return int(psutil.virtual_memory().total)
+
+
 CGROUPS = Path("/sys/fs/cgroup")
 
 
@@ -306,8 +311,8 @@ def _bytes_left(group: Path, otherwise: int) -> int:
 def run(work: Callable[[], object]) -> NoReturn:
     """Do the work of a command line and exit with its result or exit code: 128 plus the number of a signal that ends
     it, 141 if the output is no longer read, 1 if it cannot be written."""
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most != resource.RLIM_INFINITY and most < LEAST_ADDRESS_BYTES:
+    most = system.limit("RLIMIT_AS")
+    if most is not None and most < LEAST_ADDRESS_BYTES:
         least, found = LEAST_ADDRESS_BYTES >> 20, most >> 20
         sys.exit(f"error: expected {least} MiB of address space or more, found a limit of {found} MiB; see ulimit -v")
     begin()

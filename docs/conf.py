@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from importlib.metadata import version as version_of
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -17,12 +16,13 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"  # kernels are read here, not run: nothing
 warnings.filterwarnings("ignore", "overflow encountered", RuntimeWarning)  # kernels count modulo 2^64
 sys.path.insert(0, str(HERE.parent))  # the folder `docs` is a package of the checkout
 
+from bgdata.version import __version__  # noqa: E402
 from docs import plain_text, reference_pages  # noqa: E402
 
 project = "bgdata"
 author = "the bgdata developers"
 copyright = "the bgdata developers. Code: MIT. Tables: CC0"
-version = release = version_of("bgdata")
+version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
 myst_enable_extensions = ["colon_fence", "deflist"]

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from bgdata.cli import main
 from bgdata.game.position import Position
+from bgdata.version import DISTRIBUTION
 
 ON_ROLL, OPPONENT = [0, 2, 1], [0, 1, 2]
 
@@ -45,4 +46,4 @@ def error_of(result: Result, code: int) -> str:
 
 def lacking(extra: str) -> str:
     """The end of an error about a missing package of an extra."""
-    return f'found none; try: {sys.executable} -m pip install "bgdata[{extra}]"'
+    return f'found none; try: {sys.executable} -m pip install "{DISTRIBUTION}[{extra}]"'

@@ -56,7 +56,7 @@ ONLY_IN = {
     "rich": {"bgdata.store.progress"},
     "starlette": {"bgdata.web", "pages"},
     "uvicorn": {"bgdata.warehouse.commands.serve", "bgdata.web.connections"},
-    "psutil": {"bgdata.process", "bgdata.store"},
+    "psutil": {"bgdata.process", "bgdata.store", "bgdata.system"},
     "onnx": {"bgdata.formats.onnx.write"},
     "torch": {
         "bgdata.formats.onnx.torch_program",

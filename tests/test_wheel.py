@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 from bgdata.bearoff.kinds.bearoff_two_sided import DATASET
 from bgdata.kinds import SQL
+from bgdata.version import DISTRIBUTION
 from tests.together import Together
 
 ROOT = Path(__file__).parents[1]
@@ -78,7 +79,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel as built by `make wheel`."""
     folder = tmp_path_factory.mktemp("wheels")
     run(ROOT, "make", "--silent", "wheel", f"DIST={folder}", f"BUILD_PYTHON={sys.executable}")
-    (found,) = folder.glob("bgdata-*.whl")
+    (found,) = folder.glob("bgdata_backgammon-*.whl")
     return found
 
 
@@ -132,7 +133,7 @@ def test_flows_name_the_missing_extra(programs: Path, tmp_path: Path) -> None:
         for path in FLOWS:
             with together.case(path.stem):
                 _, said = run_with_errors(tmp_path, programs / "python", "-m", f"bgdata.pipelines.{path.stem}", code=1)
-                install_it = f'{programs / "python"} -m pip install "bgdata[flows]"'
+                install_it = f'{programs / "python"} -m pip install "{DISTRIBUTION}[flows]"'
                 assert said == f"error: expected prefect to run a flow, found none; try: {install_it}\n"
 
 

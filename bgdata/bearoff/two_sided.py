@@ -25,7 +25,6 @@ depend on each other may be solved one after the other.
 from __future__ import annotations
 
 import mmap
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -39,6 +38,7 @@ from bgdata.bearoff.lowest import TILE, subtract_rolls
 from bgdata.bearoff.tables import Equities
 from bgdata.errors import TooLargeError
 from bgdata.kernel import Array, in_threads, kernel
+from bgdata.system import give_back, private_memory, use_large_pages
 
 COLUMNS = Equities._fields
 ALL = (0, 1, 2, 3)  # columns solved together; (0,) and (1, 2, 3) can be solved in turn
@@ -53,8 +53,6 @@ WEIGHTS = np.array([2] * NON_DOUBLES + [1] * (ROLL_COUNT - NON_DOUBLES))
 ROWS = 64  # made at a time
 
 KEPT_BYTES = 1 << 30  # a window up to this size keeps its memory, in large pages
-# do not reserve memory; the constant is in Python 3.13, and the number is the same on all current Linux processors
-NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
 class Block(NamedTuple):
@@ -199,8 +197,8 @@ def start_window(
     places = (tile_start[layer] + lane // TILE) * rows * width + lane % TILE
     cell_count = int(tile_start[-1]) * rows * width
     memory = zeros(cell_count * dtype.itemsize)
-    if len(memory) <= KEPT_BYTES and hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
+    if len(memory) <= KEPT_BYTES:
+        use_large_pages(memory)
     cells = np.frombuffer(memory, dtype)
     is_full = np.zeros(rows, np.bool_)
     if checkers == MAX_CHECKERS and not is_integer:
@@ -218,7 +216,7 @@ def start_window(
 def zeros(size: int) -> mmap.mmap:
     """`size` bytes of memory, allocated when first written. Raises TooLargeError if the system refuses."""
     try:
-        return mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+        return private_memory(size)
     except OSError as error:
         raise TooLargeError(
             f"expected a system that gives {size / 1e9:.1f} GB of memory of which little more than half will be used, "
@@ -308,7 +306,7 @@ def release(window: Window, total: int) -> None:
                 begin = -(-(tile * rows + 1) * window.row_bytes // mmap.PAGESIZE) * mmap.PAGESIZE
                 end = (tile * rows + start[layer]) * window.row_bytes // mmap.PAGESIZE * mmap.PAGESIZE
                 if end > begin:
-                    window.memory.madvise(mmap.MADV_DONTNEED, begin, end - begin)
+                    give_back(window.memory, begin, end - begin)
 
 
 @kernel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from bgdata.cli.grammar import Commands, give_warehouse
+from bgdata.version import __version__
 
 SECTIONS = {  # name of the command: (module, first line of the help)
     "tables": {
@@ -69,6 +70,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "gc": ("warehouse.commands.housekeeping", "Delete versions and staging folders that are not needed."),
         "lock": ("warehouse.commands.verify", "Write warehouse.lock from what is built."),
         "catalog": ("warehouse.commands.build", "Write the SQL catalog again, for instance after a move."),
+        "diagnose": ("warehouse.commands.diagnose", "Describe this installation, for a report of a fault."),
         "completion": ("warehouse.commands.housekeeping", "Print a script that lets a SHELL complete names."),
     },
 }
@@ -78,7 +80,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
     name="bgdata", cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
-@click.version_option(package_name="bgdata", help="Show the version and exit.")
+@click.version_option(__version__, help="Show the version and exit.")
 def main(debug: bool) -> None:
     """Build, prove and query backgammon databases, and play by them.
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import version as version_of
 from typing import Any
 
 from bgdata.equity.doubling import NOT_ALLOWED
@@ -34,6 +33,7 @@ from bgdata.game.match_state import MatchState, Offer
 from bgdata.game.plays import OFF, Play
 from bgdata.game.position import Position
 from bgdata.protocols.decisions import Decisions
+from bgdata.version import __version__
 
 PROTOCOL = "0.2"
 PASS = "pass"
@@ -127,7 +127,7 @@ class UbgiEngine:
 
     def _hello(self, _: list[str]) -> list[str]:
         label = self._decisions.player.evaluator.label
-        return [f"id name bgdata {label}", "id author bgdata", f"id version {version_of('bgdata')}",
+        return [f"id name bgdata {label}", "id author bgdata", f"id version {__version__}",
                 f"proto {PROTOCOL}", "ubgiok"]  # fmt: skip
 
     def _quit(self, _: list[str]) -> list[str]:

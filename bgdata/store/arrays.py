@@ -3,27 +3,24 @@ NumPy."""
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
 import math
-import mmap
 import os
 import re
-import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bgdata.errors import CorruptFileError, MissingTableError, cite
 from bgdata.store.storage import open_regular, storage_errors
+from bgdata.system import map_bytes, release_map
 
 Array = NDArray[Any]
 _HASHED_AT_ONCE_BYTES = 1 << 24
@@ -87,24 +84,6 @@ def read_header(file: BinaryIO, size: int) -> tuple[tuple[int, ...], np.dtype[An
     if file.tell() % _ALIGNMENT or file.tell() + math.prod(shape) * dtype.itemsize != size:
         raise ValueError(f"{size} bytes for {dtype}{list(shape)} after a header of {file.tell()}")
     return shape, dtype
-
-
-def map_bytes(handle: int, size: int, *, is_random: bool) -> memoryview:
-    """The bytes of an open file, mapped read-only while they are referenced; with `is_random`, pages are not read
-    ahead. Python's `mmap` would keep a file descriptor for each map, and a process may have only a thousand."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong]
-    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, handle, 0)
-    if address == ctypes.c_void_p(-1).value:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    if is_random:
-        libc.madvise(address, size, mmap.MADV_RANDOM)  # without advice reading still works
-    pages = (ctypes.c_char * size).from_address(address)
-    weakref.finalize(pages, libc.munmap, address, size).atexit = False  # threads may still use them at exit
-    return memoryview(pages).toreadonly()
 
 
 class PartedArray:
@@ -180,12 +159,15 @@ class ArrayWriter:
         self.shape = shape
         self._path, self._keep = path, keep
         self._row_bytes = int(np.prod(shape[1:])) * self.dtype.itemsize
-        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": shape}
         with storage_errors("write", path):
             self._file = path.open("r+b" if keep and path.exists() else "wb")
-            np.lib.format.write_array_header_1_0(self._file, header)
+            self._write_header()
             self._start = self._file.tell()
             self._file.truncate(self._start + shape[0] * self._row_bytes)
+
+    def _write_header(self) -> None:
+        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": self.shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
 
     def write(self, row: int, values: Array) -> None:
         """Write one or more whole rows from `row` on. `values` has the shape of a row, or a leading axis of rows."""
@@ -196,7 +178,7 @@ class ArrayWriter:
             if self._keep:
                 self._file.flush()  # a later kill must not lose the row
 
-    def __enter__(self) -> ArrayWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -206,6 +188,26 @@ class ArrayWriter:
             self._file.close()
 
 
+class GrowingWriter(ArrayWriter):
+    """Appends rows to a .npy file whose number of rows is known at the end."""
+
+    def __init__(self, path: Path, dtype: DTypeLike, row_shape: tuple[int, ...]) -> None:
+        super().__init__(path, dtype, (0, *row_shape))
+
+    def append(self, values: Array) -> None:
+        """Write rows after the last one."""
+        self.write(self.shape[0], values)
+        self.shape = (self.shape[0] + len(values), *self.shape[1:])
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with storage_errors("write", self._path):
+            self._file.seek(0)
+            self._write_header()  # as long as the first one: numpy leaves room for the number of rows
+        super().__exit__(kind, error, trace)
+
+
 def release_pages(values: Any) -> None:
     """Release the pages of arrays from `map_array` that were read so far: they stay in the cache of the system, but no
     longer count as memory of this process. Other arrays are ignored; `values` may have `parts`."""
@@ -213,17 +215,7 @@ def release_pages(values: Any) -> None:
         base = part
         while isinstance(base, np.ndarray):
             base = base.base
-        pages = getattr(base, "obj", None)
-        if isinstance(pages, ctypes.Array):
-            _madvise()(ctypes.addressof(pages), len(pages), mmap.MADV_DONTNEED)
-
-
-@cache
-def _madvise() -> Any:
-    """The system's `madvise`, or a function without effect."""
-    found = ctypes.CDLL(None).madvise
-    found.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    return found
+        release_map(getattr(base, "obj", None))
 
 
 def save_array(path: Path, values: Array) -> None:

@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, ParamSpec, TypeVar
 
 from bgdata.errors import UsageError, WorkerError, needing
+from bgdata.system import blocking
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,11 +33,8 @@ class _Worker(multiprocessing.context.SpawnProcess):
     """A process that ignores Ctrl-C from its start; it ends with its parent, which handles the signal."""
 
     def start(self) -> None:
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # is inherited
-        try:
+        with blocking({signal.SIGINT}):  # is inherited
             super().start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Spawn(multiprocessing.context.SpawnContext):

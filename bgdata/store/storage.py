@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import shutil
@@ -15,6 +14,8 @@ from pathlib import Path
 
 from bgdata.errors import BgdataError, CorruptFileError, StorageError
 from bgdata.process import when_cut_off
+from bgdata.system import lock, open_unfollowed, protect, unlock
+from bgdata.system import sync as sync  # others name it as of this module
 
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again, finished parts are kept",
@@ -70,7 +71,7 @@ def open_regular(path: Path) -> BufferedReader:
     """Open a file of a warehouse for reading, without waiting for a pipe and without following a link. Raises
     FileNotFoundError, CorruptFileError if it is not a regular file, or another OSError."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        handle = open_unfollowed(path)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):  # a link, a socket
             raise CorruptFileError(not_regular(path)) from error
@@ -108,22 +109,13 @@ def write_file(path: Path, data: bytes, *, is_durable: bool = True) -> None:
             sync(path.parent)
 
 
-def sync(path: Path) -> None:
-    """Make one file or folder entry durable."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def publish(staging: Path, target: Path) -> None:
     """Rename a finished folder into place, with its files read-only and durable. An existing folder gets the new files
     one by one, in the order of writing, so that readers find a whole version at any time."""
     with storage_errors("publish", target):
         files = sorted(staging.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         for path in files:
-            path.chmod(0o444)
+            protect(path)
             sync(path)
         sync(staging)
         make_folder(target.parent)
@@ -171,10 +163,7 @@ def hold_lock(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterato
         with when_cut_off(lambda: path.unlink(missing_ok=True)):
             yield
     finally:
-        try:
-            path.unlink(missing_ok=True)
-        finally:
-            os.close(handle)  # this releases the lock
+        unlock(handle, path)
 
 
 def is_locked(path: Path, *, remove: bool = False) -> bool:
@@ -186,7 +175,7 @@ def is_locked(path: Path, *, remove: bool = False) -> bool:
         except FileNotFoundError:
             return False
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
             if remove and _is_open_at(handle, path):
                 path.unlink()
         except BlockingIOError:
@@ -204,10 +193,10 @@ def _open_locked(path: Path, waiting: Callable[[], None]) -> int:
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(handle, wait=False)
             except BlockingIOError:
                 waiting()
-                fcntl.flock(handle, fcntl.LOCK_EX)
+                lock(handle, wait=True)
         except BaseException:
             os.close(handle)
             raise

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from bgdata.system import limit
 
 PATIENCE_SECONDS = 30.0  # for a whole request to arrive, or for part of an answer to be read
 OTHER_FILES = 64  # open files of the process besides connections
@@ -14,8 +15,8 @@ OTHER_FILES = 64  # open files of the process besides connections
 
 def most_connections() -> int:
     """Most connections open at once: the process's limit of open files, less other files."""
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(most // 4, most - OTHER_FILES) if most != resource.RLIM_INFINITY else 1 << 20
+    most = limit("RLIMIT_NOFILE")
+    return max(most // 4, most - OTHER_FILES) if most is not None else 1 << 20
 
 
 class Connection(H11Protocol):

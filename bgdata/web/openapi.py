@@ -10,7 +10,6 @@ import inspect
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -27,6 +26,7 @@ from bgdata.openings.pages import OBJECTIVES, openings
 from bgdata.selfplay import pages as rollouts
 from bgdata.studies.claims.definitions import KINDS, STATUSES
 from bgdata.studies.pages import races, register
+from bgdata.version import __version__
 from bgdata.warehouse import pages as tables
 from bgdata.web import home
 from bgdata.web.answer import STATUS_WORDS, UNTOUCHED, Endpoint, as_json
@@ -238,7 +238,7 @@ def openapi_document(site: Site) -> Schema:
         "openapi": "3.1.0",
         "info": {
             "title": "bgdata",
-            "version": version("bgdata"),
+            "version": __version__,
             "description": "Backgammon positions, tables and claims, only to be read. Without .json an address "
             "is a page, or the same JSON where `Accept: application/json` asks for it.",
         },

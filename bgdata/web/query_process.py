@@ -11,7 +11,6 @@ import io
 import multiprocessing
 import os
 import re
-import resource
 import signal
 import sys
 import tempfile
@@ -142,6 +141,8 @@ def serve_queries(folder: str, limits: Limits, pipe: Connection) -> None:
     given = QueryLimits(limits.sql_seconds, limits.sql_bytes, limits.sql_disk_bytes)
     with bgdata.open_warehouse(NAME).connect(limits=given, mend=False, is_relative=True) as connection:
         if sys.platform == "linux":  # DuckDB's own limit excludes rows in progress
+            import resource
+
             most = data_segment_bytes() + 2 * limits.sql_bytes
             resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         pipe.send("ready")

@@ -32,6 +32,7 @@ TINY = ("--games", "40", "--round-games", "20", "--row-games", "20", "--test-gam
 # arguments of every command that prints data; {tmp} has files to read
 SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "list": [()],
+    "diagnose": [()],
     "explain": [("bearoff_two_sided",), ("cube_decisions",), ("best_cube_action",), ("versions",)],
     "query": [("from bearoff_one_sided_3x15 limit 3",), ("select 1 where false",)],
     "rebuild": [("bearoff_gammon", "--check")],

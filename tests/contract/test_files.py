@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from bgdata.store.dataset import Dataset
 from bgdata.store.parameters import Parameters
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
+from bgdata.version import __version__
 from docs.ship import FOLDERS
 from tests.contract.kinds import each_kind, sized_kind, sized_kinds, small
 from tests.kinds.rows import ROWS
@@ -61,7 +61,7 @@ def check_description(kind: Dataset[Any], table: Table) -> None:
             "source": manifest.source,
             "digest": manifest.digest,
             "recipe_key": manifest.recipe_key,
-            "written_by": f"bgdata {installed_version('bgdata')}",
+            "written_by": f"bgdata {__version__}",
         }
         assert schema.metadata == {f"bgdata.{name}".encode(): text.encode() for name, text in about.items()}
 

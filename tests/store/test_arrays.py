@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from bgdata.errors import CorruptFileError, MissingTableError, StorageError
-from bgdata.store.arrays import ArrayWriter, map_array, release_pages, save_array, values_digest
+from bgdata.store.arrays import ArrayWriter, GrowingWriter, map_array, release_pages, save_array, values_digest
 from tests.store.processes import bare_thread
 from tests.together import each
 
@@ -258,3 +258,16 @@ def test_digest_does_not_depend_on_block_size(monkeypatch: pytest.MonkeyPatch) -
     for size in (1, 17, 33):
         monkeypatch.setattr("bgdata.store.arrays._HASHED_AT_ONCE_BYTES", size)
         assert values_digest({"x": VALUES}) == whole
+
+
+def test_growing_file_has_the_bytes_of_a_whole_one(tmp_path: Path) -> None:
+    """Also of no rows, and when the number of rows has many digits."""
+    for shape in ((0,), (7,), (12_345, 3), (0, 26)):
+        values = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+        with GrowingWriter(tmp_path / "growing.npy", values.dtype, shape[1:]) as writer:
+            for start in range(0, len(values), 1000):
+                writer.append(values[start : start + 1000])
+                writer.append(values[:0])
+        save_array(tmp_path / "whole.npy", values)
+        assert (tmp_path / "growing.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
+        np.testing.assert_array_equal(map_array(tmp_path / "growing.npy"), values)

@@ -157,7 +157,7 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 }
 
 
-def test_updated_catalog_equals_a_new_one(declare: Make) -> None:  # noqa: F811
+def test_changed_catalog_equals_a_new_one(declare: Make) -> None:  # noqa: F811
     """In all views, rows and comments; and a query sees each change by any process."""
     with Together() as together:
         for number, (name, change) in enumerate(CHANGES.items()):
@@ -174,7 +174,7 @@ def test_updated_catalog_equals_a_new_one(declare: Make) -> None:  # noqa: F811
 
 def answer_of(warehouse: Warehouse, *, mend: bool) -> object:
     """The result of a query over all squares, or its error."""
-    sql = "select list((variant, square) order by all) from squares"
+    sql = "select list((variant, square) order by variant, square) from squares"
     with warehouse.connect(limits=LIMITS, mend=mend, for_query=sql) as connection:
         try:
             return connection.execute(reading_query(sql)).fetchall()

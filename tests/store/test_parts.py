@@ -8,6 +8,7 @@ import random
 import signal
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from bgdata.errors import CheckFailedError, ManifestFormatError
 from bgdata.store.arrays import PartedArray
-from bgdata.store.dataset import Build
+from bgdata.store.dataset import Build, FlatArray
 from bgdata.store.executors import open_executor
 from bgdata.store.manifest import FILE_NAME, PARTS_FORMAT, SEAL, Manifest, load_manifest, parse_manifest
 from bgdata.warehouse import Warehouse
@@ -54,6 +55,30 @@ def test_parts_read_like_one_version(memory_path: Path) -> None:
     assert [part.array("square").tolist() for part in table.parts][1] == [16, 25, 36, 49]
     assert whole_versions(parted(memory_path)) == [table.name]
     assert problems(parted(memory_path)) == []
+
+
+class SomeTexts(PartedSquares):
+    """Squares with texts, of which the second part has none."""
+
+    arrays: ClassVar[tuple[FlatArray, ...]] = (
+        FlatArray("square", "int64", "number", "Squares"),
+        FlatArray("text", "uint8", "byte", "Texts"),
+        FlatArray("text_ends", "int64", "text", "Where each text ends"),
+    )
+
+    def compute(self, build: Build[Count]) -> None:
+        items = build.items(build.parameters.count)
+        build.job.save("square", np.arange(items.start, items.stop) ** 2)
+        texts = [] if items.start == 4 else [str(number) for number in items]
+        build.job.save("text", np.frombuffer("".join(texts).encode(), np.uint8))
+        build.job.save("text_ends", np.cumsum([len(text) for text in texts], dtype=np.int64))
+
+
+def test_texts_of_a_part_without_any_are_joined(memory_path: Path) -> None:
+    table = toy_warehouse(memory_path, squares=SomeTexts()).build("squares", TEN)
+    assert np.asarray(table.array("text_ends")).tolist() == [1, 2, 3, 4, 5, 6]
+    assert bytes(np.asarray(table.array("text"))) == b"012389"
+    assert [len(part.array("text_ends")) for part in table.parts] == [4, 0, 2]
 
 
 def test_small_versions_stay_in_one_part(memory_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from bgdata.errors import needing
 from bgdata.evaluation.networks.inference import Networks
 from bgdata.formats.onnx.graph import OPSET, Graph, Node
 from bgdata.formats.onnx.network import BOARDS, CHANCES, chances_of
+from bgdata.version import __version__
 
 with needing("onnx", "to write an ONNX file"):
     from onnx import TensorProto, checker, helper, numpy_helper
@@ -28,7 +28,7 @@ def onnx_bytes(networks: Networks, properties: dict[str, str]) -> bytes:
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
         producer_name="bgdata",
-        producer_version=version("bgdata"),
+        producer_version=__version__,
     )
     helper.set_model_props(model, properties | {"opset": f"ai.onnx {OPSET}"})
     checker.check_model(model, full_check=True)

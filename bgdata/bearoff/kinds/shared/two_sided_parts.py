@@ -27,6 +27,7 @@ from bgdata.bearoff.two_sided import Block, Scale, Solved, Window
 from bgdata.errors import CorruptFileError, DigestMismatchError, StorageError
 from bgdata.store.job import CHECKPOINT_ERRORS, Job, read_sealed, seal_record
 from bgdata.store.storage import is_want, remove_folder, storage_errors, write_file
+from bgdata.system import write_at
 
 NEEDED = -(-two_sided.REACH // two_sided.BATCH)  # batches that the next batch depends on
 STATE, VALUES = "state.json", "values"
@@ -208,6 +209,6 @@ def clear_parts(job: Job) -> None:
 def _write_all(handle: int, data: memoryview, offset: int | None) -> None:
     """Writes all bytes to a file, at `offset` or at its current position."""
     while data:
-        count = os.write(handle, data) if offset is None else os.pwrite(handle, data, offset)
+        count = os.write(handle, data) if offset is None else write_at(handle, data, offset)
         data = data[count:]
         offset = None if offset is None else offset + count
