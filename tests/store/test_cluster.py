@@ -285,8 +285,8 @@ def test_a_store_is_for_clusters(name: str) -> None:
 
 
 def test_a_store_that_is_only_read() -> None:
-    from bgdata.store.through import resolved
+    from bgdata.store.places import absolute_address
 
     with pytest.raises(UsageError, match=r"^expected a folder or a store to write to, got https://here/x, which"):
-        resolved("https://here/x")
-    assert resolved("here") == str(Path("here").absolute())
+        absolute_address("https://here/x")
+    assert absolute_address("here") == str(Path("here").absolute())
