@@ -1,4 +1,4 @@
-"""Versions in parts: computed, written and proven one at a time, kept when killed, and read as one."""
+"""Versions in parts: computed, written and checked one at a time, kept after a kill, and read as one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEN = Count(10)
 
 
 def parted(root: Path, **changes: str) -> Warehouse:
-    """A warehouse whose squares are in parts; `changes` are attributes of their kind."""
+    """A warehouse whose squares have parts; `changes` are attributes of their kind."""
     kind = PartedSquares()
     for name, value in changes.items():
         setattr(kind, name, value)
@@ -100,7 +100,7 @@ def test_views_show_all_parts(memory_path: Path) -> None:
     assert parted(memory_path / "moved").rows("select count(*) as n from squares") == [{"n": 10}]
 
 
-def test_digest_depends_neither_on_executors_nor_on_interruptions(memory_path: Path) -> None:
+def test_digest_does_not_depend_on_executors_and_interruptions(memory_path: Path) -> None:
     digest = parted(memory_path / "local").build("squares", TEN).manifest.digest
     with open_executor("processes:2") as executor:
         table = parted(memory_path / "two").build("squares", TEN, executor=executor)
@@ -109,11 +109,11 @@ def test_digest_depends_neither_on_executors_nor_on_interruptions(memory_path: P
 
 
 class StoppedError(Exception):
-    """Ends a build between two parts."""
+    """Stops a build between two parts."""
 
 
 class Interrupting(Notes):
-    """Progress that ends the build when its second part begins."""
+    """Progress that stops the build when its second part begins."""
 
     begun = 0
 
@@ -125,7 +125,7 @@ class Interrupting(Notes):
 
 
 def computed_ranges(log: Path) -> list[str]:
-    """The ranges that were computed, in order."""
+    """The computed ranges, in order."""
     return [line.split()[0] for line in log.read_text().splitlines()]
 
 
@@ -210,13 +210,13 @@ def test_wrong_parts_in_a_manifest_are_refused(memory_path: Path, parts: object)
 
 
 def resealed(values: Mapping[str, object]) -> bytes:
-    """A manifest with these fields and their hash."""
+    """A manifest with these fields and a valid hash."""
     from bgdata.store.manifest import _seal
 
     return _seal(dict(values))
 
 
-def test_manifest_of_parts_survives_a_round_trip(memory_path: Path) -> None:
+def test_manifest_of_parts_round_trips(memory_path: Path) -> None:
     table = parted(memory_path).build("squares", TEN)
     found: Manifest = load_manifest(table.folder)
     assert found.to_bytes() == (table.folder / FILE_NAME).read_bytes()
@@ -243,7 +243,7 @@ def test_parted_arrays_index_like_joined_ones(sizes: list[int], data: st.DataObj
 
 
 def build_in_parts(root: Path, kill_at: int | None) -> None:
-    """In another process: build, and die at a change when told."""
+    """In another process: build, and die at this change."""
     processes.drop_root_rights()
     if kill_at is not None:
         processes.die_at_change(root, kill_at)
@@ -251,7 +251,7 @@ def build_in_parts(root: Path, kill_at: int | None) -> None:
 
 
 @pytest.mark.kills
-def test_killed_at_every_change_to_a_file(memory_path: Path) -> None:
+def test_build_survives_a_kill_at_every_change(memory_path: Path) -> None:
     expected = parted(memory_path / "whole").build("squares", TEN).name
     exitcode: int | None = KILLED
     kill_at = 0
