@@ -60,10 +60,10 @@ class TurnScratch(NamedTuple):
     given: Pass
 
 
-def new_turn_networks(hidden: int, seed: int) -> TurnNetworks:
+def new_turn_networks(hidden: int, seed: int, arms: int = len(Arm)) -> TurnNetworks:
     """The same new network for each arm, with small random weights."""
     shapes, weights, biases = new_networks((InputSet.TESAURO_198,), ((hidden,),), seed)
-    return TurnNetworks(shapes[0], np.tile(weights, (len(Arm), 1)), np.tile(biases, (len(Arm), 1)))
+    return TurnNetworks(shapes[0], np.tile(weights, (arms, 1)), np.tile(biases, (arms, 1)))
 
 
 def train_arms(networks: TurnNetworks, rate: float, seed: int, first: int, count: int, totals: Integers) -> None:
@@ -80,7 +80,8 @@ def chances_at_start(networks: TurnNetworks) -> Chances:
 
 
 @kernel()
-def _new_scratch(shape: Integers) -> TurnScratch:
+def new_turn_scratch(shape: Integers) -> TurnScratch:
+    """Scratch for one thread and networks of this shape."""
     return TurnScratch(
         np.empty((MOST_PLAYS, 26), np.int8),
         np.empty(MOST_NOTES, np.int64),
@@ -96,7 +97,7 @@ def _fill_trained(
 ) -> None:
     """Updates weights[arm] and biases[arm] by games first:first + count, and adds turns, gammons and backgammons to
     totals[arm, 0:3], for arms begin:end."""
-    scratch, board = _new_scratch(networks.shape), START.copy()
+    scratch, board = new_turn_scratch(networks.shape), START.copy()
     for arm in range(begin, end):
         network = Network(networks.shape, networks.weights[arm], networks.biases[arm])
         for game in range(first, first + count):
@@ -170,7 +171,7 @@ def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards,
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
     """Fills chances[arm, side, 0:5] with the chances of player 0 at the start, if `side` has the dice."""
-    scratch = _new_scratch(networks.shape)
+    scratch = new_turn_scratch(networks.shape)
     for arm in range(len(chances)):
         network = Network(networks.shape, networks.weights[arm], networks.biases[arm])
         for side in range(2):

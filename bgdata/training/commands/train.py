@@ -24,6 +24,7 @@ from bgdata.store.parameters import VersionRef
 from bgdata.store.table import Table
 from bgdata.studies.commands.contact_parts import parts
 from bgdata.training.commands.curve_page import write_page
+from bgdata.training.commands.output_trials import output_trials
 from bgdata.training.kinds.network import DATASET as NETWORK
 from bgdata.training.kinds.network import NetworkParameters, curve_line, known_network, network_ref
 from bgdata.training.kinds.supervised_network import DATASET as SUPERVISED
@@ -45,6 +46,7 @@ def train() -> None:
 
 
 train.add_command(parts)
+train.add_command(output_trials)
 
 
 @train.command()

@@ -44,6 +44,18 @@ def games_of(parameters: TurnInputParameters) -> list[int]:
     return [min(row * parameters.row_games, parameters.games) for row in range(1, parameters.rows + 1)]
 
 
+def check_turn_parameters(parameters: TurnInputParameters) -> None:
+    """Raise InvalidParameterError for parameters that cannot be followed."""
+    for name in ("games", "row_games"):
+        if not 1 <= getattr(parameters, name) < 1 << 31:
+            raise InvalidParameterError(f"expected 1 to 2^31 - 1 {name}, got {getattr(parameters, name)}")
+    if not 1 <= parameters.units <= MOST_UNITS:
+        raise InvalidParameterError(f"expected 1 to {MOST_UNITS} hidden units, got {parameters.units}")
+    if not 0 < parameters.learning_rate <= 1:
+        raise InvalidParameterError(f"expected a learning rate above 0 and at most 1, got {parameters.learning_rate}")
+    check_seed(parameters.seed)
+
+
 class TurnInput(Dataset[TurnInputParameters]):
     """One row for each arm and point of its learning curve."""
 
@@ -81,16 +93,7 @@ class TurnInput(Dataset[TurnInputParameters]):
         return f"{parameters.games}-units-{parameters.units}-rate-{rate}-seed-{parameters.seed}"
 
     def check_parameters(self, parameters: TurnInputParameters) -> None:
-        for name in ("games", "row_games"):
-            if not 1 <= getattr(parameters, name) < 1 << 31:
-                raise InvalidParameterError(f"expected 1 to 2^31 - 1 {name}, got {getattr(parameters, name)}")
-        if not 1 <= parameters.units <= MOST_UNITS:
-            raise InvalidParameterError(f"expected 1 to {MOST_UNITS} hidden units, got {parameters.units}")
-        if not 0 < parameters.learning_rate <= 1:
-            raise InvalidParameterError(
-                f"expected a learning rate above 0 and at most 1, got {parameters.learning_rate}"
-            )
-        check_seed(parameters.seed)
+        check_turn_parameters(parameters)
 
     def estimate(self, parameters: TurnInputParameters) -> Estimate:
         rows = len(ARMS) * parameters.rows

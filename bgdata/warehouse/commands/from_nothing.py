@@ -1,4 +1,4 @@
-"""Makes the versions that come with bgdata again, from random weights: a plan of parts, each one command."""
+"""Runs plans of parts, each one command: to make again what comes with bgdata, or a player that was published."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bgdata.store.names import check_name
 from bgdata.store.storage import storage_errors, write_file
 from bgdata.store.table import Table
 from bgdata.store.versions import newest
-from bgdata.warehouse import Warehouse
+from bgdata.warehouse import Row, Warehouse
 
 PLAN = Path(__file__).with_suffix(".toml")
 STATE = "from-nothing.json"  # file in the warehouse: version by command of each finished part
@@ -36,7 +36,8 @@ class Part:
 
     `command` are the words after `bgdata`. In it `{NAME}` is replaced by the version KIND/VARIANT/VERSION that the part
     NAME made, `{NAME.version}` by its folder, and `{NAME.player}` by the version of the player in its manifest. `makes`
-    is a kind, or KIND/VARIANT of the package. `minutes` are on two cores.
+    is a kind, or KIND/VARIANT. `minutes` are on two cores. `figures` is a query of the columns figure, ours,
+    standard_error and published about the version made, whose variant is $variant; empty if nothing was published.
     """
 
     name: str
@@ -44,16 +45,17 @@ class Part:
     minutes: float
     command: str
     needs: tuple[str, ...] = ()
+    figures: str = ""
 
     @property
     def all_needs(self) -> list[str]:
         """Parts that must be finished before this one, each once."""
         return list(dict.fromkeys([*self.needs, *(name for name, _ in REFERENCE.findall(self.command))]))
 
-    @property
-    def is_shipped(self) -> bool:
-        """Whether the version that it makes comes with the package."""
-        return "/" in self.makes
+
+def plan_path(name: str) -> Path:
+    """The file of another plan than PLAN."""
+    return PLAN.with_name(f"{name.replace('-', '_')}.toml")
 
 
 def read_plan(path: Path = PLAN) -> list[Part]:
@@ -185,7 +187,8 @@ def run_parts(warehouse: Warehouse, parts: Sequence[Part]) -> Iterator[tuple[Par
 
 def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Table:
     """Run the command of a part, with progress on standard error. Raises ExternalProgramError if it fails."""
-    words = [*arguments(part, made), "--warehouse", str(warehouse.root), *(["--force"] if part.is_shipped else [])]
+    is_shipped = published_version(warehouse, part) is not None
+    words = [*arguments(part, made), "--warehouse", str(warehouse.root), *(["--force"] if is_shipped else [])]
     before = {table.name for table in warehouse.versions(part.makes.partition("/")[0])}
     ended = subprocess.run([sys.executable, "-m", "bgdata", *words], stdout=subprocess.DEVNULL, check=False)
     if ended.returncode:
@@ -199,13 +202,17 @@ def run_part(warehouse: Warehouse, part: Part, made: Mapping[str, Table]) -> Tab
     return newest([table for table in found if table.name not in before] or found)
 
 
-def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
-    """`same`, or DIFFERS and in which arrays, from what comes with the package; empty where nothing does."""
-    if not part.is_shipped:
-        return ""
+def published_version(warehouse: Warehouse, part: Part) -> Path | None:
+    """The folder in the package of the version that a part makes; None if it does not come with the package."""
     kind, _, variant = part.makes.partition("/")
     declared = warehouse.kind(kind)
-    folder = declared.published_folder(declared.default(variant))
+    found = (parameters for parameters in declared.defaults if variant and declared.slug(parameters) == variant)
+    return next((declared.published_folder(parameters) for parameters in found), None)
+
+
+def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
+    """`same`, or DIFFERS and in which arrays, from what comes with the package; empty where nothing does."""
+    folder = published_version(warehouse, part)
     if folder is None:
         return ""
     shipped = Table(folder)
@@ -214,3 +221,11 @@ def compare(warehouse: Warehouse, part: Part, table: Table) -> str:
     ours, theirs = table.arrays(), shipped.arrays()
     names = [name for name in theirs if name not in ours or not np.array_equal(ours[name], theirs[name])]
     return f"DIFFERS in {', '.join(names)}"
+
+
+def figures_of(warehouse: Warehouse, part: Part, table: Table) -> list[Row]:
+    """What was published of the version that a part made, beside ours; empty where nothing was."""
+    if not part.figures:
+        return []
+    found = warehouse.rows(part.figures, {"variant": table.manifest.variant})
+    return [{"part": part.name, **row} for row in found]

@@ -30,7 +30,7 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.process import keeping_nothing, when_cut_off
-from bgdata.rows import COUNT, Column, Row, table_lines
+from bgdata.rows import COUNT, Column, Quantity, Row, table_lines
 from bgdata.store.build import mend_catalog, refresh_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.housekeeping import DAMAGED
@@ -46,6 +46,8 @@ from bgdata.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from bgdata.store.verify import Finding
+
+PLANS = ("player-33",)  # beside that of what comes with the package: see `from_nothing.plan_path`
 
 
 @click.command()
@@ -88,13 +90,19 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
 @click.option(
     "--from-nothing", is_flag=True, help="Make again what comes with the package, from random weights, part by part."
 )
+@click.option(
+    "--plan",
+    type=click.Choice(PLANS),
+    show_default="none",
+    help="Run another plan: Players 3.3 and 3.4 of 2012, with published figures beside ours.",
+)
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @click.option(
     "--part",
     "parts",
     multiple=True,
     metavar="PART",
-    help="With --from-nothing: this part and those that it needs; can be given several times.",
+    help="With --from-nothing or --plan: this part and those that it needs; can be given several times.",
 )
 @threads_option
 @format_option
@@ -105,6 +113,7 @@ def rebuild(
     check: bool,
     is_all: bool,
     from_nothing: bool,
+    plan: str | None,
     dry_run: bool,
     parts: tuple[str, ...],
     form: str,
@@ -118,22 +127,26 @@ def rebuild(
 
     --from-nothing runs the plan of all that took hours, each part a command that resumes, and compares digests with
     those of the package. Finished parts are kept; --dry-run prints the plan. The exit code is 1 if a digest differs, or
-    if the plan lacks something that comes with the package.
+    if the plan lacks something that comes with the package. --plan player-33 trains the player of 2012 in the same way:
+    by temporal differences, then from rollouts, and prints what was published of it beside ours.
 
     \b
       bgdata rebuild --check
       bgdata rebuild bearoff_gammon
       bgdata rebuild --from-nothing --dry-run
       bgdata rebuild --from-nothing --part taught-320
+      bgdata rebuild --plan player-33 --dry-run
     """
-    if from_nothing:
-        if kind or check or is_all:
-            raise UsageError("expected --from-nothing without KIND, --check and --all, got both; try: --part PART")
-        if not _make_from_nothing(warehouse, parts, form, is_dry=dry_run):
+    if from_nothing or plan:
+        if kind or check or is_all or (from_nothing and plan):
+            raise UsageError(
+                "expected --from-nothing or --plan without KIND, --check and --all, got several; try: --part PART"
+            )
+        if not _run_plan(warehouse, plan, parts, form, is_dry=dry_run):
             sys.exit(1)
         return
     if dry_run or parts:
-        raise UsageError("expected --dry-run and --part together with --from-nothing, got them alone")
+        raise UsageError("expected --dry-run and --part together with --from-nothing or --plan, got them alone")
     if not check:
         _rebuild_in_place(warehouse, kind, form, is_all=is_all)
     elif not _rebuild_and_compare(warehouse, kind, form, is_all=is_all):
@@ -411,36 +424,51 @@ PLAN_COLUMNS = (
 )
 
 
-def _make_from_nothing(warehouse: Warehouse, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
-    """Run or print the plan of `from_nothing`, and return whether all digests are equal and no version lacks a part."""
+FIGURE_COLUMNS = (
+    Column("part"),
+    Column("figure"),
+    Column("ours", Quantity(4), error="standard_error"),
+    Column("published", Quantity(4)),
+)
+
+
+def _run_plan(warehouse: Warehouse, plan: str | None, names: Sequence[str], form: str, *, is_dry: bool) -> bool:
+    """Run or print a plan, by default that of what comes with the package, and return whether all digests are equal and
+    no version of the package lacks a part. Published figures follow each part on standard error, and all at the end."""
     from bgdata.warehouse.commands.from_nothing import (
         chosen_parts,
         compare,
+        figures_of,
         finished_parts,
         missing_versions,
+        plan_path,
         read_plan,
         run_parts,
     )
 
-    plan = read_plan()
-    parts, rows = chosen_parts(plan, names), list[Row]()
+    whole = read_plan(plan_path(plan)) if plan else read_plan()
+    parts, rows, figures = chosen_parts(whole, names), list[Row](), list[Row]()
     made = finished_parts(warehouse, parts) if is_dry and warehouse.root.is_dir() else {}
     done = ((part, made.get(part.name)) for part in parts) if is_dry else run_parts(warehouse, parts)
     for part, table in done:
-        digest = compare(warehouse, part, table) if table else ""
+        digest, found = (compare(warehouse, part, table), figures_of(warehouse, part, table)) if table else ("", [])
         row = {"part": part.name, "minutes": part.minutes, "makes": part.makes, "needs": ", ".join(part.all_needs)}
-        rows.append(row | {"version": table.folder.name if table else "", "digest": digest, "command": part.command})
+        row |= {"version": table.folder.name if table else "", "digest": digest, "command": part.command}
+        rows.append(row | ({"figures": found} if plan and form == "json" else {}))
         if not is_dry and table:
             click.echo(f"{part.name}: {table.name} {digest}".rstrip(), err=True)
-    show_rows(rows, form, table_lines(PLAN_COLUMNS, rows))
-    missing = [] if names else missing_versions(warehouse, plan)
+            click.echo("".join(f"{line}\n" for line in table_lines(FIGURE_COLUMNS, found) if found), err=True, nl=False)
+        figures += found
+    lines = list(table_lines(PLAN_COLUMNS, rows))
+    show_rows(rows, form, lines + (["", *table_lines(FIGURE_COLUMNS, figures)] if figures else []))
+    missing = [] if names or plan else missing_versions(warehouse, whole)
     hours = sum(part.minutes for part in parts) / 60
     click.echo(f"{len(parts)} parts, {hours:.1f} hours of two cores", err=form != "table")
     if missing:
         kinds = Counter(title.partition("/")[0] for title in missing)
         named = ", ".join(f"{count} of {kind}" for kind, count in kinds.items())
         click.echo(f"no part makes {len(missing)} versions that come with the package: {named}", err=True)
-    return not missing and all(row["digest"] != "DIFFERS" for row in rows)
+    return not missing and not any(row["digest"].startswith("DIFFERS") for row in rows)
 
 
 def _rebuild_and_compare(warehouse: Warehouse, scope: str | None, form: str, *, is_all: bool) -> bool:

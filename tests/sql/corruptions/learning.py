@@ -92,6 +92,40 @@ CORRUPTIONS: dict[str, list[Corruption]] = {
         changed("turn_input", change, games=4, arm="no input")
         for change in ("win = 0.51", "win = null", "win_gammon = lose_gammon + 0.01", "lose_backgammon = 0.9")
     ],
+    "output_trials__games_ascend_in_equal_steps": [
+        Corruption("update output_trials set games = 7 where games = 5 and trial = 'zeroed'", {"games": 7}),
+        Corruption("update output_trials set games = 4 where games = 5 and trial = 'zeroed'", {"games": 4}),  # twice
+        Corruption("update output_trials set games = 0 where games = 2 and trial = 'zeroed'", {"games": 0}, rows=3),
+    ],
+    "output_trials__trials_have_the_same_rows": [
+        Corruption("delete from output_trials where games = 4 and trial = 'weighted'", {"games": 4}),
+        Corruption("update output_trials set trial = 'other' where games = 4 and trial = 'weighted'", {"games": 4}),
+        Corruption("update output_trials set trial = 'gammon' where games = 4 and trial = 'chances'", {"games": 4}),
+    ],
+    "output_trials__figures_are_possible": [
+        changed("output_trials", change, games=4, trial="chances")
+        for change in (
+            *(f"{name} = {value}" for name in ("win", "side_difference") for value in (-1.01, 1.01, "null")),
+            *("win_gammon = 1.01", "win_backgammon = -0.01", "lose_gammon = 'nan'", "lose_backgammon = 1.01"),
+            *("gammon_share = -0.01", "backgammon_share = 1 - gammon_share + 0.01", "gammon_share = null"),
+            *("turns_per_game = 12.9", "turns_per_game = 400.1", "turns_per_game = null"),
+            *("points_per_game = 3.01", "points_per_game = -3.01", "points_per_game = 'nan'"),
+            *("standard_error = -0.01", "standard_error = null"),
+        )
+    ],
+    "output_trials__conditional_chances_are_ordered": [
+        *(
+            changed("output_trials", change, games=4, trial="backgammon")
+            for change in (
+                *("win_gammon = win + 0.01", "win_backgammon = win_gammon + 0.01", "lose_gammon = 1.01 - win"),
+                *("lose_backgammon = lose_gammon + 0.01", "lose_gammon = null"),
+            )
+        ),
+        *(
+            changed("output_trials", change, games=4, trial="gammon")
+            for change in ("win_backgammon = 0.01", "lose_backgammon = 0.01")
+        ),
+    ],
     "contact_parts__errors_are_possible": [
         changed("contact_parts", change, arm="one", grouping="all")
         for change in (

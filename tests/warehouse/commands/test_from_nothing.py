@@ -17,8 +17,10 @@ from bgdata.warehouse.commands.from_nothing import (
     STATE,
     arguments,
     chosen_parts,
+    figures_of,
     finished_parts,
     missing_versions,
+    plan_path,
     read_plan,
     run_parts,
 )
@@ -145,11 +147,66 @@ def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.Mo
     result = run(tmp_path, "rebuild", "--from-nothing", "--dry-run", "--part", "taught-320", "--format", "json")
     assert result.exit_code == 0
     assert [row["part"] for row in json.loads(result.stdout)][-1] == "taught-320"
-    for words in (["--dry-run"], ["--part", "games"], ["--from-nothing", "--check"], ["--from-nothing", "network"]):
+    for words in (
+        *(["--dry-run"], ["--part", "games"], ["--from-nothing", "--check"], ["--from-nothing", "network"]),
+        *(["--plan", "player-33", "--all"], ["--plan", "player-33", "--from-nothing"]),
+    ):
         assert error_of(run(tmp_path, "rebuild", *words), 2).startswith("expected --")
+    result = run(tmp_path, "rebuild", "--plan", "player-33", "--dry-run", "--part", "sl")
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:-1]] == [
+        "td",
+        "games",
+        "positions",
+        "labels",
+        "sl",
+    ]
+    assert result.exit_code == 0
     monkeypatch.setattr(from_nothing, "PLAN", plan_of(tmp_path))
     monkeypatch.setattr(from_nothing.read_plan, "__defaults__", (from_nothing.PLAN,))
     result = run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "2 parts, 0.0 hours of two cores"
     assert (tmp_path / "made" / STATE).exists()
+
+
+# (size in the plan, size here), in order
+TINY_PLAYER = (
+    ("--games 5000000", "--games 400 --round-games 100 --test-games 20"),
+    ("--row-games 100000", "--row-games 400"),
+    ("hidden 120", "hidden 8"),
+    ("--games 100000", "--games 20"),
+    ("--games 40000", "--games 20"),
+    ("games=40000", "games=20"),
+    ("most=100000", "most=40"),
+    ("--epochs 200", "--epochs 2 --test-games 20"),
+    ("--epochs 100", "--epochs 2 --test-games 20"),
+    ("--no-programs", "--no-programs --decisions 100"),
+    ("--engine tables", "--engine tables --pairs 2000"),
+    ("--ply 2", "--ply 0"),
+)
+
+
+@pytest.mark.slow
+def test_player_of_2012_from_end_to_end(tmp_path: Path) -> None:
+    """The plan with small sizes: every part runs, and every published figure finds ours."""
+    text = plan_path("player-33").read_text(encoding="utf-8")
+    for size, tiny in TINY_PLAYER:
+        assert size in text
+        text = text.replace(size, tiny)
+    warehouse, parts = bgdata.open_warehouse(tmp_path / "made"), read_plan(plan_of(tmp_path, text))
+    warehouse.root.mkdir()
+    figures = []
+    for part, table in run_parts(warehouse, parts):
+        kind, _, variant = part.makes.partition("/")
+        assert table.name.startswith(f"{kind}/{variant}")
+        figures += figures_of(warehouse, part, table)
+    assert {row["part"] for row in figures} == {part.name for part in parts if part.figures}
+    assert all(row["ours"] is not None and row["published"] is not None for row in figures)
+    assert len(figures) == 5 + 6 + 1 + 60 + 30 + 11 + 4 + 20
+
+
+def test_damage_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exit code is 1 if a digest differs."""
+    monkeypatch.setattr(from_nothing.read_plan, "__defaults__", (plan_of(tmp_path),))
+    monkeypatch.setattr(from_nothing, "compare", lambda *_: "DIFFERS in boards")
+    assert run(tmp_path / "made", "rebuild", "--from-nothing", "--part", "table").exit_code == 1

@@ -1,0 +1,90 @@
+"""Trials of outputs as a dataset: the same digest everywhere, also after a kill, and its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgdata
+from bgdata.errors import CheckFailedError, InvalidParameterError
+from bgdata.kernel import threads
+from bgdata.store import job
+from bgdata.training.kinds.output_trials import DATASET, FIGURES, TRIALS, OutputTrialParameters
+from bgdata.training.output_trials import new_trial_networks, results_against_pubeval, train_trials
+from tests.contract.kinds import Corrupted
+from tests.imports.killer import ReportKiller
+from tests.rechecking import check_sample
+
+SMALL = DATASET.smallest
+DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # of SMALL, on any machine
+
+
+def test_digest(small_root: Path) -> None:
+    """Whatever changes it changes every table: then raise the revision."""
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    assert table.manifest.digest == DIGEST
+
+
+def test_digest_on_one_thread_and_after_a_kill(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
+    warehouse = bgdata.open_warehouse(memory_path)
+    with threads(1):
+        with pytest.raises(KeyboardInterrupt):
+            warehouse.build(DATASET.name, SMALL, progress=ReportKiller(2))
+        assert warehouse.build(DATASET.name, SMALL, progress=ReportKiller(99)).manifest.digest == DIGEST
+
+
+def test_rows_are_those_of_the_networks(small_root: Path) -> None:
+    """Games of self-play and tests of the last row, which follows fewer games; each row is tested with its own dice."""
+    rows = bgdata.open_warehouse(small_root).rows("from output_trials where games = 5")
+    networks, totals = new_trial_networks(SMALL.units, SMALL.seed), np.zeros((len(TRIALS), 3), np.int64)
+    train_trials(networks, SMALL.learning_rate, SMALL.seed, 0, 4, totals)
+    totals[:] = 0
+    train_trials(networks, SMALL.learning_rate, SMALL.seed, 4, 1, totals)
+    results = dict(zip(TRIALS, results_against_pubeval(networks, 8, 4), strict=True))
+    turns = dict(zip(TRIALS, totals[:, 0].tolist(), strict=True))
+    assert {row["trial"]: row["points_per_game"] for row in rows} == {
+        name: result.points_per_game for name, result in results.items()
+    }
+    assert {row["trial"]: row["turns_per_game"] for row in rows} == turns
+
+
+def test_a_damaged_row_is_found_among_those_trained_again(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    said = "the first 2 of 3 rows of every trial, trained again"
+    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == said
+    curve = np.array(table.array("curve"))
+    curve[3, 1, 0] += 1e-6
+    with pytest.raises(CheckFailedError, match=r"after 4 games of the trial weighted after in output_trials/.*, found"):
+        check_sample(DATASET, Corrupted(table, "curve", curve), {}, 2, np.random.default_rng(0))
+
+
+def test_statistics_are_of_the_last_half(small_root: Path) -> None:
+    table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
+    place = [column.name for column in FIGURES].index("points_per_game")
+    expected = table.array("curve")[:, 1:, place].mean(axis=1)
+    assert list(table.manifest.statistics.values()) == pytest.approx(expected.tolist())
+    assert list(table.manifest.statistics)[3] == "weighted_after_points_per_game"
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"games": 0}, "expected 1 to 2^31 - 1 games, got 0"),
+        ({"units": 0}, "expected 1 to 2048 hidden units, got 0"),
+        ({"test_games": 5}, "expected an even number of test_games from 4 to 2^31 - 2, got 5"),
+        ({"test_games": 2}, "expected an even number of test_games from 4 to 2^31 - 2, got 2"),
+    ],
+)
+def test_parameters_that_cannot_be(changes: dict[str, float], error: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        DATASET.check_parameters(SMALL.with_changes(changes))
+    assert str(caught.value) == error
+
+
+def test_names_and_sizes() -> None:
+    assert DATASET.slug(OutputTrialParameters()) == "100000-units-40-rate-0-1-seed-1"
+    assert DATASET.estimate(OutputTrialParameters()).rows == 120
+    assert DATASET.defaults == ()

@@ -1,0 +1,108 @@
+"""Networks with conditional outputs: every game against a twin, and what each trial may not do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bgdata.kernel import threads
+from bgdata.training.kinds import output_trials as declared
+from bgdata.training.output_trials import (
+    Trial,
+    new_trial_networks,
+    results_against_pubeval,
+    train_trials,
+    trial_chances_at_start,
+)
+from bgdata.training.turn_networks import TurnNetworks
+from tests.reference.output_trials import TRIALS, TrialNetwork, numbers_of
+
+UNITS, SEED, RATE = 4, 1, 0.25
+START = [0, -2, 0, 0, 0, 0, 5, 0, 3, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0]
+
+
+def trained(games: int) -> tuple[TurnNetworks, NDArray[np.int64]]:
+    """The trials after these games, and their totals."""
+    networks, totals = new_trial_networks(UNITS, SEED), np.zeros((len(Trial), 3), np.int64)
+    train_trials(networks, RATE, SEED, 0, games, totals)
+    return networks, totals
+
+
+def twin_of(networks: TurnNetworks, trial: Trial) -> TrialNetwork:
+    """The network of a trial, unpacked."""
+    return TrialNetwork(TRIALS[trial], *numbers_of(networks.weights[trial], networks.biases[trial], UNITS))
+
+
+def test_names_of_trials() -> None:
+    assert list(declared.TRIALS) == list(TRIALS) == [trial.name.lower().replace("_", " ") for trial in Trial]
+
+
+@pytest.mark.parametrize("trial", Trial)
+def test_games_are_those_of_the_twin(trial: Trial) -> None:
+    """Game by game: their turns and ends, all weights after them, and what is said of the start."""
+    networks, twin = new_trial_networks(UNITS, SEED), twin_of(new_trial_networks(UNITS, SEED), trial)
+    for game in range(2):
+        totals = np.zeros((len(Trial), 3), np.int64)
+        train_trials(networks, RATE, SEED, game, 1, totals)
+        points, turns = twin.play_trial(SEED, game, RATE)
+        assert totals[trial].tolist() == [turns, points == 2, points == 3]
+        for found, numbers in zip(twin_of(networks, trial).numbers, twin.numbers, strict=True):
+            assert found == pytest.approx(numbers, abs=2e-4)
+    for side in (0, 1):
+        outputs = twin.answer(twin.inputs(START, 0, side))[1].tolist()
+        expected = twin.chances(outputs, twin.mask(START, 0))
+        assert trial_chances_at_start(networks)[trial, side] == pytest.approx(expected, abs=2e-4)
+
+
+def test_chances_are_those_of_dice_passed() -> None:
+    """The last trial is that arm of `turn_networks`, if no output is conditional: the same weights, up to rounding."""
+    from bgdata.training.turn_networks import Arm, new_turn_networks, train_arms
+
+    ours, _ = trained(3)
+    theirs, totals = new_turn_networks(UNITS, SEED), np.zeros((len(Arm), 3), np.int64)
+    train_arms(theirs, RATE, SEED, 0, 3, totals)
+    assert ours.weights[Trial.CHANCES] == pytest.approx(theirs.weights[Arm.DICE_PASSED], abs=1e-5)
+
+
+def test_outputs_that_a_trial_lacks_are_not_learned() -> None:
+    before, (after, _) = new_trial_networks(UNITS, SEED), trained(4)
+    for trial in Trial:
+        old, new = (numbers_of(each.weights[trial], each.biases[trial], UNITS)[1][[2, 4]] for each in (before, after))
+        assert np.array_equal(old, new) == (trial is Trial.GAMMON)
+    chances = trial_chances_at_start(after)[Trial.GAMMON]
+    assert chances[:, [2, 4]].tolist() == [[0, 0], [0, 0]]
+
+
+def test_one_game_after_the_other_on_any_number_of_threads() -> None:
+    whole, totals = trained(4)
+    tests = results_against_pubeval(whole, 2, 4)
+    with threads(1):
+        alone, _ = trained(4)
+        assert results_against_pubeval(alone, 2, 4) == tests
+    parts, sums = new_trial_networks(UNITS, SEED), np.zeros((len(Trial), 3), np.int64)
+    for first, count in ((0, 1), (1, 3)):
+        train_trials(parts, RATE, SEED, first, count, sums)
+    assert np.array_equal(totals, sums)
+    for networks in (alone, parts):
+        assert np.array_equal(networks.weights, whole.weights)
+        assert np.array_equal(networks.biases, whole.biases)
+
+
+def test_test_games_are_independent_of_the_batch() -> None:
+    networks, _ = trained(2)
+    first, second, both = (results_against_pubeval(networks, *each) for each in ((0, 4), (4, 4), (0, 8)))
+    for one, other, all_games in zip(first, second, both, strict=True):
+        assert all_games.points_per_game == pytest.approx((one.points_per_game + other.points_per_game) / 2)
+
+
+@pytest.mark.slow
+def test_games_teach_every_trial() -> None:
+    """Each wins more against PubEval after training, and says that whoever has the dice wins about half."""
+    networks, totals = new_trial_networks(20, SEED), np.zeros((len(Trial), 3), np.int64)
+    before = results_against_pubeval(networks, 0, 200)
+    train_trials(networks, 0.1, SEED, 0, 8000, totals)
+    after = results_against_pubeval(networks, 0, 200)
+    for trial in Trial:
+        assert after[trial].points_per_game > before[trial].points_per_game + 0.5
+        assert 0.3 < trial_chances_at_start(networks)[trial, 0, 0] < 0.7
