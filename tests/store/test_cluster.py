@@ -289,8 +289,8 @@ def test_store_without_a_cluster_is_refused(name: str) -> None:
 
 
 def test_read_only_store_is_refused() -> None:
-    from bgdata.store.through import resolved
+    from bgdata.store.places import absolute_address
 
     with pytest.raises(UsageError, match=r"^expected a folder or a store to write to, got https://here/x, which"):
-        resolved("https://here/x")
-    assert resolved("here") == str(Path("here").absolute())
+        absolute_address("https://here/x")
+    assert absolute_address("here") == str(Path("here").absolute())

@@ -69,7 +69,9 @@ def test_invalid_executors_are_refused(name: str, message: str) -> None:
 def test_dask_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
-        pytest.raises(MissingExtraError, match=r'expected distributed .*, found none; try: .*"bgdata\[dask\]"$'),
+        pytest.raises(
+            MissingExtraError, match=r'expected distributed .*, found none; try: .*"bgdata-backgammon\[dask\]"$'
+        ),
         open_executor("dask://localhost:8786"),
     ):
         pass
