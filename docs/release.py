@@ -45,6 +45,16 @@ class ReleaseError(Exception):
     """What is not as a release has to be."""
 
 
+def shown_by(words: Sequence[str], folder: Path, **variables: str) -> str:
+    """What a command of bgdata says on either stream, except that it compiles. Raises ReleaseError if it fails."""
+    done = subprocess.run(
+        words, cwd=folder, env=os.environ | variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode:
+        raise ReleaseError(f"{shlex.join(words)} failed:\n{done.stdout}")
+    return re.sub(r"(?m)^compil(ing|ed) kernels.*\n", "", done.stdout)
+
+
 def output(*command: str | Path, folder: Path = ROOT, **variables: str) -> str:
     """What a program prints. Raises ReleaseError with its messages if it fails."""
     done = subprocess.run(command, cwd=folder, env=os.environ | variables, capture_output=True, text=True)
@@ -217,7 +227,7 @@ def try_out(python: Path, wheel: Path, folder: Path, built: Path | None = None) 
         output("bgdata", "build", folder=reader, **own)
     page, checker = (ROOT / "README.md").read_text(), doctest.OutputChecker()
     for words, shown in console_steps(page):
-        found = output(*words, folder=reader, **own)
+        found = shown_by(words, reader, **own)
         if not checker.check_output(shown, found, FLAGS):
             raise ReleaseError(f"expected the README's output of {shlex.join(words)}, found:\n{found}")
     (folder / "tour.txt").write_text("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)))

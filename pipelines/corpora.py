@@ -31,9 +31,9 @@ from bgdata import open_warehouse
 from bgdata.selfplay import steps
 from bgdata.selfplay.steps import CorpusPlan
 from bgdata.store.executors import LOCAL, using
+from bgdata.store.places import absolute_address
 from bgdata.store.progress import progress_bars
 from bgdata.store.table import Table
-from bgdata.store.through import resolved
 
 from .ranges import RangeTasks, workers_at
 from .tasks import RETRIED, Built, add_plan, build_step, flow_parser, processes, publish_charts, run_flow, tell_finished
@@ -72,7 +72,7 @@ def make_corpora(root: str = "warehouse", plan: CorpusPlan = USUAL, executor: st
 def make_corpora_on_cluster(root: str = "warehouse", plan: CorpusPlan = USUAL, through: str = "") -> list[str]:
     """The same, with a task for each range of games, turns and positions, on workers that need not see the warehouse;
     the process of the flow writes the versions."""
-    warehouse, ranges = open_warehouse(root), RangeTasks(through and resolved(through))
+    warehouse, ranges = open_warehouse(root), RangeTasks(through and absolute_address(through))
     with using(ranges), progress_bars() as progress:
         played = steps.build_games(warehouse, plan, ranges, progress)
         found = [played, steps.build_labels(warehouse, played.name, progress)]

@@ -107,7 +107,7 @@ def refuse_shared(event: str, arguments: tuple[object, ...]) -> None:
 
 def is_shared(path: str | Path) -> bool:
     try:
-        return Path(path).stat().st_nlink > 1
+        return Path(path).is_file() and Path(path).stat().st_nlink > 1  # folders count their subfolders
     except OSError:
         return False
 

@@ -30,7 +30,8 @@ from bgdata.process import when_cut_off
 BLOCK = 1 << 15  # lines of a block: some megabytes with its arrays
 TEXT_LIMIT = 500  # characters of a quarantined line that are kept
 T = TypeVar("T")
-_UTF8_MARK = b"\xef\xbb\xbf"
+UTF8_MARK = b"\xef\xbb\xbf"
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_FEED, _CARRIAGE_RETURN = 10, 13
 _ROW, _COMMENT, _FIRST_REASON = 0, 1, 2  # verdicts
 _PROGRAMS = (  # first bytes of binary files of matches or positions, and their programs
@@ -103,7 +104,7 @@ class Lines:
 def plain_text(data: bytes) -> bytes:
     """Text as UTF-8 with line feeds: converts UTF-16 with a byte order mark, and carriage returns if nothing else ends
     lines. Invalid UTF-16 becomes U+FFFD."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if data.startswith(UTF16_MARKS):
         data = data.decode("utf-16", errors="replace").encode(errors="replace")
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
@@ -117,16 +118,17 @@ def check_is_text(data: bytes, name: str) -> None:
             )
 
 
-def split_lines(data: bytes) -> Lines:
-    """Split a text into lines; every byte except the mark and line ends is in exactly one."""
+def split_lines(data: bytes, *, may_have_mark: bool = True) -> Lines:
+    """Split a text into lines; every byte except the mark and line ends is in exactly one. Only the beginning of a file
+    may have a mark."""
     letters = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(letters == _LINE_FEED)
     if data and letters[-1] != _LINE_FEED:
         ends = np.append(ends, len(data))
     starts = np.zeros_like(ends)
     starts[1:] = ends[:-1] + 1
-    if data.startswith(_UTF8_MARK):
-        starts[0] = len(_UTF8_MARK)
+    if may_have_mark and data.startswith(UTF8_MARK):
+        starts[0] = len(UTF8_MARK)
     ends -= (ends > starts) & (letters[ends - 1] == _CARRIAGE_RETURN)
     return Lines(data, starts, ends)
 
@@ -280,8 +282,11 @@ def map_blocks(function: Callable[[Lines], T], lines: Lines) -> list[T]:
 
     Kernels and NumPy run in parallel; the result does not depend on the number of threads.
     """
+    blocks = lines.blocks()
+    if len(blocks) == 1:
+        return [function(blocks[0])]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return list(threads.map(function, lines.blocks()))
+        return list(threads.map(function, blocks))
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:

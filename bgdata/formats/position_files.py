@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,33 @@ class PositionRows(RowIntake):
     standard_errors: Numbers | None = None
 
 
+class Heading(NamedTuple):
+    """What may be the heading of a CSV file, its first line that is neither blank nor a comment: its index among some
+    lines, or before or after them, and its text."""
+
+    place: int
+    text: bytes
+
+    def places(self, lines: Lines) -> list[int]:
+        """The index, if it is that of one of these lines."""
+        return [self.place] if 0 <= self.place < len(lines) else []
+
+
+NO_HEADING = Heading(-1, b"")
+
+
+def find_heading(lines: Lines) -> Heading:
+    """The heading, or first row, of a CSV file among these lines."""
+    fields = Fields(lines, COMMA)
+    fields.mark_comments()
+    return _heading_of(fields)
+
+
+def _heading_of(fields: Fields) -> Heading:
+    rows = fields.ledger.rows[:1].tolist()
+    return Heading(rows[0], fields.lines[rows[0]]) if rows else NO_HEADING
+
+
 def parse_gnubg_training(data: bytes) -> PositionRows:
     """Read a training file of gnubg; bad lines are quarantined.
 
@@ -83,7 +110,11 @@ def parse_gnubg_training(data: bytes) -> PositionRows:
     1, a chance above the one that contains it by more than 0.00001 (1 - win contains lose_gammon), or a gammon chance
     of more than 0.00001 against a side that has borne off a checker.
     """
-    lines = split_lines(data)
+    return training_rows(split_lines(data))
+
+
+def training_rows(lines: Lines) -> PositionRows:
+    """What `parse_gnubg_training` says of these lines."""
     blocks = map_blocks(_parse_block, lines)
     ledger = Ledger.join(lines, [block.ledger for block in blocks])
     comments = {index: lines[index] for index in ledger.comments.tolist() if lines[index].strip()}
@@ -110,12 +141,20 @@ def parse_wildbg_csv(data: bytes) -> PositionRows:
     Otherwise bad lines have: other than six fields, an ID of an illegal position, chances that are not numbers or break
     a rule, as in `parse_gnubg_training`.
     """
-    fields = Fields(split_lines(data), COMMA)
+    return wildbg_rows(split_lines(data))
+
+
+def wildbg_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
+    """What `parse_wildbg_csv` says of these lines of a file with this heading; of a whole file where that is None."""
+    fields = Fields(lines, COMMA)
     fields.mark_comments()
-    first, expected = fields.ledger.rows[:1], WILDBG_HEADING.encode().split(b",")
-    columns = [column.strip(b" \t") for column in fields.lines[int(first[0])].split(b",")] if first.size else []
+    heading = _heading_of(fields) if heading is None else heading
+    columns, expected = (
+        [column.strip(b" \t") for column in heading.text.split(b",")],
+        WILDBG_HEADING.encode().split(b","),
+    )
     if columns == expected:
-        fields.ledger.set_aside(first)
+        fields.ledger.set_aside(heading.places(lines))
     elif columns[:1] == expected[:1]:
         fields.ledger.reject(fields.ledger.rows, f"expected the heading {WILDBG_HEADING} or none")
     return _labelled_rows(fields, " (position id and five chances)", 14)
@@ -137,7 +176,12 @@ def parse_bgsage_rollouts(data: bytes) -> PositionRows:
     Bad lines have: other than 31 fields, an illegal board, or chances that are not numbers, or outside their range or
     order by more than noise explains (`fields.NOISY`).
     """
-    fields = Fields(split_lines(data))
+    return rollout_rows(split_lines(data))
+
+
+def rollout_rows(lines: Lines) -> PositionRows:
+    """What `parse_bgsage_rollouts` says of these lines."""
+    fields = Fields(lines)
     fields.mark_comments()
     ledger = fields.ledger
     rows, places = fields.with_fields(ledger.rows, _SLOTS + 5, " (a board and five chances)")
@@ -158,8 +202,13 @@ def parse_bgsage_entries(data: bytes) -> PositionRows:
     ignored, except `eval_level`, `tier`, `cube_owner` and `jacoby`, which must describe a full rollout, cubeless and
     without the Jacoby rule. The other rules are those of `parse_bgsage_rollouts`.
     """
-    fields = Fields(split_lines(data))
-    ledger, lines = fields.ledger, fields.lines
+    return entry_rows(split_lines(data))
+
+
+def entry_rows(lines: Lines) -> PositionRows:
+    """What `parse_bgsage_entries` says of these lines."""
+    fields = Fields(lines)
+    ledger = fields.ledger
     ledger.set_aside([index for index in range(len(lines)) if not lines[index].strip()])
     rows = ledger.rows
     values = np.zeros((len(rows), _SLOTS + 2 + 5))
@@ -214,13 +263,19 @@ def parse_position_list(data: bytes) -> PositionRows:
     26 integers may have commas between them. Text is decoded by `plain_text`. Blank lines, lines that begin with '#',
     and a first line that begins with `position_id` count as comments.
     """
-    fields = Fields(split_lines(plain_text(data)), COMMA)
+    return list_rows(split_lines(plain_text(data)))
+
+
+def list_rows(lines: Lines, heading: Heading | None = None) -> PositionRows:
+    """What `parse_position_list` says of these lines of a file with this heading; of a whole file where that is
+    None."""
+    fields = Fields(lines, COMMA)
     fields.mark_comments()
-    lines, ledger = fields.lines, fields.ledger
+    ledger = fields.ledger
+    heading = _heading_of(fields) if heading is None else heading
+    if heading.text.split(b",")[0].strip(b" \t") == HEADING.encode():
+        ledger.set_aside(heading.places(lines))
     rows = ledger.rows
-    if rows.size and fields.is_text(fields.first[rows[:1]], HEADING.encode())[0]:
-        ledger.set_aside(rows[:1])
-        rows = rows[1:]
     places = fields.first[rows]
     is_id = fields.widths(places) == 14
     boards = np.zeros((len(rows), _SLOTS), np.int8)

@@ -68,10 +68,12 @@ def unpack(path: str | os.PathLike[str], take: Callable[[bytes], object]) -> Fil
     with _reading(path), Path(path).open("rb") as file:
         source, content = _Source(file, path), hashlib.sha256()
         for piece in _limit_pieces(_pieces(source), source):
-            content.update(piece)
+            if source.packing:
+                content.update(piece)
             take(piece)
         date = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC).date().isoformat()
-    return FileFacts(source.count, source.sha256.hexdigest(), content.hexdigest(), date)
+    found = source.sha256.hexdigest()
+    return FileFacts(source.count, found, content.hexdigest() if source.packing else found, date)
 
 
 @contextmanager
@@ -92,6 +94,7 @@ class _Source:
         self._file, self.path = file, path
         self.sha256 = hashlib.sha256()
         self.count = 0
+        self.packing: str | None = None
 
     def chunk(self) -> bytes:
         """The next bytes, empty at the end."""
@@ -123,7 +126,7 @@ def _pieces(source: _Source) -> Iterator[bytes]:
     """The content, in pieces of at most CHUNK_BYTES. Raises CorruptFileError, also if it begins like an archive or a
     file compressed twice."""
     data = source.chunk()
-    packing = packing_of(data)
+    packing = source.packing = packing_of(data)
     head = b""
     plain = (piece for piece in chain([data], iter(source.chunk, b"")) if piece)
     for piece in _streams(source, data, packing) if packing else plain:

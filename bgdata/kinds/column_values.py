@@ -25,12 +25,17 @@ def text_arrays(name: str, texts: Sequence[str]) -> dict[str, Array]:
     return {name: letters, f"{name}_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64)}
 
 
-def text_column(arrays: Mapping[str, Array], name: str) -> pa.Array:
-    """The texts of `text_arrays` as a string column. Raises CorruptFileError for arrays that are not valid texts, as
-    the arrays may come from a stranger."""
-    ends = arrays[f"{name}_ends"]
+def text_column(arrays: Mapping[str, Array], name: str, rows: slice = slice(None)) -> pa.Array:
+    """The texts of `text_arrays`, or some of them, as a string column. Raises CorruptFileError for arrays that are not
+    valid texts, as the arrays may come from a stranger."""
+    letters, ends = arrays[name], arrays[f"{name}_ends"]
+    chosen = range(len(ends))[rows]
+    if len(chosen) < len(ends):
+        begin = int(ends[chosen.start - 1]) if chosen.start else 0
+        ends = ends[rows] - begin
+        letters = letters[begin : begin + int(ends[-1])] if chosen else letters[:0]
     offsets = np.concatenate([[0], ends]).astype(np.int64)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(arrays[name]))]
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(letters))]
     try:
         texts = pa.LargeStringArray.from_buffers(len(ends), buffers[1], buffers[2])
         texts.validate(full=True)

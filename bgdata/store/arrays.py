@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -159,12 +159,15 @@ class ArrayWriter:
         self.shape = shape
         self._path, self._keep = path, keep
         self._row_bytes = int(np.prod(shape[1:])) * self.dtype.itemsize
-        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": shape}
         with storage_errors("write", path):
             self._file = path.open("r+b" if keep and path.exists() else "wb")
-            np.lib.format.write_array_header_1_0(self._file, header)
+            self._write_header()
             self._start = self._file.tell()
             self._file.truncate(self._start + shape[0] * self._row_bytes)
+
+    def _write_header(self) -> None:
+        header = {"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": self.shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
 
     def write(self, row: int, values: Array) -> None:
         """Write one or more whole rows from `row` on. `values` has the shape of a row, or a leading axis of rows."""
@@ -175,7 +178,7 @@ class ArrayWriter:
             if self._keep:
                 self._file.flush()  # a later kill must not lose the row
 
-    def __enter__(self) -> ArrayWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -183,6 +186,26 @@ class ArrayWriter:
     ) -> None:
         with storage_errors("write", self._path):
             self._file.close()
+
+
+class GrowingWriter(ArrayWriter):
+    """Appends rows to a .npy file whose number of rows is known at the end."""
+
+    def __init__(self, path: Path, dtype: DTypeLike, row_shape: tuple[int, ...]) -> None:
+        super().__init__(path, dtype, (0, *row_shape))
+
+    def append(self, values: Array) -> None:
+        """Write rows after the last one."""
+        self.write(self.shape[0], values)
+        self.shape = (self.shape[0] + len(values), *self.shape[1:])
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with storage_errors("write", self._path):
+            self._file.seek(0)
+            self._write_header()  # as long as the first one: numpy leaves room for the number of rows
+        super().__exit__(kind, error, trace)
 
 
 def release_pages(values: Any) -> None:

@@ -11,8 +11,9 @@ import platform
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
@@ -25,6 +26,7 @@ from bgdata.errors import (
     CorruptFileError,
     DigestMismatchError,
     MissingTableError,
+    NoRowsError,
     StorageError,
     TooLargeError,
     UsageError,
@@ -143,7 +145,8 @@ class Plan:
     @property
     def parts(self) -> list[range]:
         """The items of each part of a version in several parts; empty for a version in one part."""
-        found = ranges(self.kind.item_count(self.parameters, self.inputs), self.kind.part_items or 1)
+        of_files = sum(source.items for source in self.files)
+        found = ranges(of_files or self.kind.item_count(self.parameters, self.inputs), self.kind.part_items or 1)
         return found if self.kind.part_items and len(found) > 1 else []
 
     def staged_builds(self) -> list[Path]:
@@ -167,6 +170,13 @@ class Plan:
         if self.elsewhere:
             link(self.warehouse, self.title, self.elsewhere)
         return Table(self.warehouse.root / self.title / version)
+
+    def part_arrays(self, number: int) -> dict[str, Array]:
+        """The finished arrays of a finished part, as the plan of the whole has them."""
+        arrays = self.kind.arrays_of(self.parameters)
+        names = {array.name: f"{array.name}.npy" for array in arrays}
+        own = {array.name: part_file(names[array.name], number) for array in arrays if not array.is_shared}
+        return {name: map_array(self.staging / file) for name, file in (names | own).items()}
 
     def arrays(self) -> dict[str, Array]:
         """The finished arrays in the staging folder."""
@@ -206,20 +216,18 @@ def build(
             role: _input_table(warehouse, wanted, progress, executor, with_catalog=with_catalog)
             for role, wanted in kind.inputs(parameters).items()
         }
-    paths = tuple(
-        sorted(files, key=lambda path: (unpacked_name(path.name), path))
-    )  # the order of arguments does not matter
-    sources = _read_sources(kind, paths)
-    plan = Plan(warehouse, kind, parameters, inputs, sources, executor, elsewhere, progress, strict, force)
-    found = plan.find()
-    if found is not None:
-        progress.note(f"{plan.title}: already built ({found.folder.name})")
-        if strict:
-            kind.computation.check_strict(found.arrays())
-        is_changed = warehouse.use(found)
-    else:
-        found = _make(plan)
-        is_changed = True
+    paths = tuple(sorted(files, key=lambda path: (unpacked_name(path.name), path)))  # in one order
+    with _read_sources(warehouse, kind, paths) as sources:
+        plan = Plan(warehouse, kind, parameters, inputs, sources, executor, elsewhere, progress, strict, force)
+        found = plan.find()
+        if found is not None:
+            progress.note(f"{plan.title}: already built ({found.folder.name})")
+            if strict:
+                _check_strict(kind, found)
+            is_changed = warehouse.use(found)
+        else:
+            found = _make(plan)
+            is_changed = True
     if is_changed and with_catalog:
         refresh_catalog(warehouse)
     return found
@@ -279,25 +287,34 @@ def _make(plan: Plan) -> Table:
             if not plan.force:
                 keep("what is finished is kept")
         elif plan.strict:
-            kind.computation.check_strict(found.arrays())
+            _check_strict(kind, found)
         warehouse.use(found)
     return found
 
 
-def _read_sources(kind: Dataset[Any], files: tuple[Path, ...]) -> tuple[Source, ...]:
+@contextmanager
+def _read_sources(warehouse: Versions, kind: Dataset[Any], files: tuple[Path, ...]) -> Iterator[tuple[Source, ...]]:
     """The files to import, each read once. Raises UsageError for too many or too few files."""
     if not isinstance(kind, ImportedDataset):
         if files:
             raise UsageError(f"expected no files for {kind.name}, which is computed, got {files[0]}")
-        return ()
+        yield ()
+        return
     if not files:
         raise UsageError(f"expected files to import; try: bgdata import {kind.name} FILE...")
     kind.check_files(files)
-    sources = map(kind.computation.read_file, files)
-    return tuple(
-        source._replace(file=replace(source.file, name=name))
-        for source, name in zip(sources, file_names(files), strict=True)
-    )
+    folder = next(path for path in (warehouse.root, *warehouse.root.absolute().parents) if path.is_dir())
+    with kind.computation.read_files(files, folder) as sources:
+        yield tuple(
+            source._replace(file=replace(source.file, name=name))
+            for source, name in zip(sources, file_names(files), strict=True)
+        )
+
+
+def _check_strict(kind: Dataset[Any], table: Table) -> None:
+    """Raise CheckFailedError when rows of the files of a version were set aside."""
+    for part in table.parts:
+        kind.computation.check_strict(part.arrays())
 
 
 def _build_alone(plan: Plan) -> Table:
@@ -372,11 +389,23 @@ def _build_parts(plan: Plan) -> Manifest:
     records, rows = list[_PartRecord](), 0
     for number, items in enumerate(plan.parts):
         one = replace(plan, part=items)
-        found = _finished_record(one, number) or _build_part(one, number, rows, shared)
+        found = _finished_record(one, number)
+        if found and plan.strict:
+            plan.kind.computation.check_strict(plan.part_arrays(number))
+        found = found or _build_part(one, number, rows, shared)
         if records and (others := _differing(records[0].files, found.files, shared)):
             raise CheckFailedError(f"expected the same {', '.join(others)} in all parts of {plan.title}, found others")
         records.append(found)
         rows += found.part.rows
+    if plan.files:
+        try:
+            all_arrays = [plan.part_arrays(number) for number in range(len(records))]
+            plan.kind.computation.check_parts(
+                all_arrays, Job(plan.staging, plan.progress, plan.files, title=plan.title)
+            )
+        except NoRowsError:  # and the same files never have any
+            storage.remove_folder(plan.staging)
+            raise
     files = list({entry.name: entry for record in records for entry in record.files}.values())
     arrays = {name.removesuffix(".npy"): map_array(plan.staging / name) for name in sorted(shared)}
     parts = [record.part for record in records]

@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -366,7 +367,11 @@ class Computation(ABC, Generic[P]):
         return []
 
     def check_strict(self, arrays: Mapping[str, Array]) -> None:
-        """Raise CheckFailedError when rows of the files were set aside because they break a rule."""
+        """Raise CheckFailedError when rows of the files were set aside because they break a rule; of a part, or all."""
+
+    def check_parts(self, parts: Sequence[Mapping[str, Array]], job: Job) -> None:
+        """Raise an error for what only all parts of a version show, such as files without a row; `job` has title,
+        progress and files."""
 
     def repair(self, _parameters: P, _table: Table, _progress: Progress) -> int | None:
         """Make those rows of a damaged version anew that are not as their hashes say, and return how many; None where
@@ -387,6 +392,11 @@ class ImportedComputation(Computation[P]):
     @abstractmethod
     def read_file(self, path: Path) -> Source:
         """The unpacked content of a file with its hashes, and what is known of its address and licence."""
+
+    @contextmanager
+    def read_files(self, paths: Sequence[Path], _folder: Path) -> Iterator[tuple[Source, ...]]:
+        """The files, while they are imported; a file without a name in the folder takes what memory does not hold."""
+        yield tuple(map(self.read_file, paths))
 
     @abstractmethod
     def write_sample(self, folder: Path) -> list[Path]:

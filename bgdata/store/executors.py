@@ -150,7 +150,7 @@ def end_with_parent() -> None:
 
 def _cluster(address: str, through: str) -> Iterator[Executor]:
     """A Dask cluster. Its workers need bgdata."""
-    from bgdata.store.through import resolved
+    from bgdata.store.places import absolute_address
 
     with needing("dask", "for an executor dask://..."):
         distributed: Any = importlib.import_module("distributed")
@@ -162,6 +162,6 @@ def _cluster(address: str, through: str) -> Iterator[Executor]:
     with client:
         executor = client.get_executor(pure=False)
         try:
-            yield Cluster(executor, through and resolved(through))
+            yield Cluster(executor, through and absolute_address(through))
         finally:
             executor.shutdown(wait=False)

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import DTypeLike
 
 from bgdata.errors import BgdataError, CorruptFileError, DigestMismatchError
-from bgdata.store.arrays import Array, ArrayWriter, map_array, save_array
+from bgdata.store.arrays import Array, ArrayWriter, GrowingWriter, map_array, save_array
 from bgdata.store.executors import chosen_executor
 from bgdata.store.manifest import canonical_json
 from bgdata.store.progress import Progress
@@ -70,6 +70,14 @@ class Job:
     def create(self, name: str, dtype: DTypeLike, shape: tuple[int, ...], *, keep: bool = False) -> ArrayWriter:
         """Start an array that is written row by row, or with `keep` continue it. Use as a context manager."""
         return ArrayWriter(self.folder / f"{name}.npy", dtype, shape, keep=keep)
+
+    def grow(self, name: str, values: Array) -> GrowingWriter:
+        """Start an array of rows like these, as many as will be appended; use as a context manager."""
+        return GrowingWriter(self.folder / f"{name}.npy", values.dtype, values.shape[1:])
+
+    def saved(self, names: Iterable[str]) -> dict[str, Array]:
+        """Arrays that are finished, mapped."""
+        return {name: map_array(self.folder / f"{name}.npy") for name in names}
 
     def steps(
         self, unit: str, steps: Sequence[Step], sizes: Sequence[int], state: Mapping[str, Array]

@@ -111,7 +111,7 @@ def reading_query(sql: str) -> str:
 
 
 def _without_semicolons(statement: str) -> str:
-    text = statement.encode()  # positions count bytes
+    text = statement.encode()  # places count bytes
     for place, kind in reversed(duckdb.tokenize(statement)):
         if kind != duckdb.token_type.comment:
             if text[place : place + 1] != b";":

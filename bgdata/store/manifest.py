@@ -70,10 +70,12 @@ class RawFile:
 
 
 class Source(NamedTuple):
-    """A file to import, read once: its description and its unpacked content."""
+    """A file to import, read once: its description, its unpacked content, bytes or what its kind reads them from, and
+    how many items it has, lines for instance, where its kind has parts."""
 
     file: RawFile
-    content: bytes
+    content: Any
+    items: int = 0
 
 
 def unpacked_name(name: str) -> str:

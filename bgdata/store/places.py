@@ -353,3 +353,19 @@ def open_place(address: str) -> Place:
     if not rest.strip("/"):
         raise UsageError(f"expected an address with a place, such as s3://BUCKET/PATH, got {cite(scheme + '://')}")
     return Web(address) if scheme in ("http", "https") else Store(f"{scheme}://{rest}")
+
+
+def absolute_address(address: str) -> str:
+    """An address for other machines: paths are absolute. Raises UsageError for a read-only place, and the errors of
+    `open_place`."""
+    address = address if is_address(address) else str(Path(address).absolute())
+    open_writable(address)
+    return address
+
+
+def open_writable(address: str) -> OpenPlace:
+    """A place that can be written to. Raises UsageError for a read-only one, and the errors of `open_place`."""
+    place = open_place(address)
+    if not isinstance(place, OpenPlace):
+        raise UsageError(f"expected a folder or a store to write to, got {place.address}, which is only read from")
+    return place

@@ -107,7 +107,7 @@ class Table:
         if len(found) == 1:
             return found[0]
         if file.startswith(BEGINS) or file.endswith(ENDS):
-            firsts = np.cumsum([0, *(values[-1] for values in found)])
+            firsts = np.cumsum([0, *(values[-1] if len(values) else 0 for values in found)])
             own = [values if file.endswith(ENDS) else values[:-1] for values in found]
             last = firsts[:0] if file.endswith(ENDS) else firsts[-1:]
             return np.concatenate([*(values + first for values, first in zip(own, firsts[:-1], strict=True)), last])

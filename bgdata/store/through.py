@@ -12,34 +12,19 @@ import hashlib
 from contextlib import suppress
 from pathlib import Path
 
-from bgdata.errors import BgdataError, MissingFileError, UsageError
+from bgdata.errors import BgdataError, MissingFileError
 from bgdata.process import cache_folder
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import MOST_BYTES, load_manifest, parse_manifest, read_whole
-from bgdata.store.places import Folder, OpenPlace, Place, Store, is_address, open_place
+from bgdata.store.places import Folder, OpenPlace, Place, Store, open_writable
 from bgdata.store.storage import hold_lock, make_folder, storage_errors, write_file
 from bgdata.store.table import Table
 from bgdata.store.transfer import fetch_file
 
 
-def resolved(address: str) -> str:
-    """An address for other machines: paths are absolute. Raises UsageError for a read-only place, and the errors of
-    `open_place`."""
-    address = address if is_address(address) else str(Path(address).absolute())
-    _open(address)
-    return address
-
-
-def _open(address: str) -> OpenPlace:
-    place = open_place(address)
-    if not isinstance(place, OpenPlace):
-        raise UsageError(f"expected a folder or a store to write to, got {place.address}, which is only read from")
-    return place
-
-
 def put(address: str, name: str, data: bytes) -> None:
     """Write a file. Raises StorageError."""
-    place = _open(address)
+    place = open_writable(address)
     if isinstance(place, Folder):
         with storage_errors("write", place.root / name):
             make_folder((place.root / name).parent)
@@ -56,7 +41,7 @@ def _remove(place: OpenPlace, name: str) -> None:
 
 def take(address: str, name: str) -> bytes:
     """The bytes of a file, which is then deleted. Raises DownloadError, MissingFileError or StorageError."""
-    place = _open(address)
+    place = open_writable(address)
     data = place.read(name)
     _remove(place, name)
     return data
@@ -64,7 +49,7 @@ def take(address: str, name: str) -> bytes:
 
 def names_in(address: str, folder: str) -> list[str]:
     """The names of the files in a folder. Raises DownloadError."""
-    return [name.rpartition("/")[2] for name in _open(address).entries(folder)]
+    return [name.rpartition("/")[2] for name in open_writable(address).entries(folder)]
 
 
 def _places_of(name: str, digest: str) -> tuple[str, str]:
@@ -82,7 +67,7 @@ def _has(place: Place, folder: str, digest: str) -> bytes | None:
 
 def give(address: str, name: str, digest: str, folder: Path) -> int:
     """Put a version into the store for workers; returns the number of bytes sent. Raises StorageError."""
-    place = _open(address)
+    place = open_writable(address)
     _, given = _places_of(name, digest)
     if any(_has(place, each, digest) for each in _places_of(name, digest)):
         return 0
@@ -107,7 +92,7 @@ def fetched(address: str, name: str, digest: str) -> Path:
     with hold_lock(root / f"{digest[:32]}.lock"):
         if _is_whole(target, digest):
             return target
-        place = _open(address)
+        place = open_writable(address)
         for folder in _places_of(name, digest):
             if data := _has(place, folder, digest):
                 break

@@ -1,4 +1,4 @@
-"""Every kind that falls into parts has the same rows in many parts as in one."""
+"""Every computed kind that falls into parts has the same rows in many parts as in one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bgdata.kinds import all_kinds
 from bgdata.store.progress import Silence
 from bgdata.store.verify import Status, verify
 
-PARTED = [kind.name for kind in all_kinds().values() if kind.part_items]
+PARTED = [kind.name for kind in all_kinds().values() if kind.part_items and not kind.takes_files]
 ITEMS = {"selfplay": 7, "selfplay_labels": 7, "cubeful_selfplay": 2, "training_games": 9}  # of a part; else positions
 
 

@@ -325,5 +325,5 @@ def test_external_data_files_are_not_read(tmp_path: Path) -> None:
 
 def test_missing_onnxruntime_is_refused(ours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
-    with refusing(MissingExtraError, r'expected onnxruntime to run .*, found none; try: .*bgdata\[onnx\]"$'):
+    with refusing(MissingExtraError, r'expected onnxruntime to run .*, found none; try: .*bgdata-backgammon\[onnx\]"$'):
         OnnxEvaluator(ours)

@@ -70,6 +70,6 @@ def test_without_prefect_dask(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "prefect_dask", None)
     with pytest.raises(
-        MissingExtraError, match=r"^expected prefect_dask for a flow on a cluster, .*bgdata\[dask-flows\]"
+        MissingExtraError, match=r"^expected prefect_dask for a flow on a cluster, .*bgdata-backgammon\[dask-flows\]"
     ):
         workers_at("dask://here:8786")

@@ -1,5 +1,4 @@
-"""A scheduler or a worker of Dask as a process of its own, which sees nothing of a folder: `scheduler`, or `worker
-ADDRESS FOLDER`."""
+"""A Dask scheduler or worker as a process that cannot see a folder: `scheduler`, or `worker ADDRESS FOLDER`."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import sys
 
 
 def hide(folder: str) -> None:
-    """Have every file below a folder look as if it were not there, as on another machine."""
+    """Make every file below a folder look missing, as on another machine."""
 
     def refuse(event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str | os.PathLike) and str(arguments[0]).startswith(folder):

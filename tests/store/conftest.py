@@ -1,4 +1,4 @@
-"""A warehouse of toy kinds, in memory where that can be."""
+"""A warehouse of toy kinds, in memory if possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other processes for tests: cheap ones that start with everything imported, and real command lines."""
+"""Other processes for tests: cheap ones with everything imported, and real command lines."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def start(function: Callable[..., None], *arguments: Any) -> BaseProcess:
 
 
 def run(function: Callable[..., None], *arguments: Any) -> int | None:
-    """Run a function in another process to the end; its exit code, negative for a signal."""
+    """Run a function in another process to the end; returns its exit code, negative for a signal."""
     process = start(function, *arguments)
     process.join(60)
     assert process.exitcode is not None, "hangs"
@@ -53,7 +53,7 @@ def run(function: Callable[..., None], *arguments: Any) -> int | None:
 
 
 def run_all(works: Iterable[tuple[Any, ...]]) -> None:
-    """Run functions, each given with its arguments, in processes at once; all must end well."""
+    """Run functions with their arguments in processes at once; all must succeed."""
     started = [start(*work) for work in works]
     for process in started:
         process.join(60)
@@ -62,24 +62,24 @@ def run_all(works: Iterable[tuple[Any, ...]]) -> None:
 
 
 def barrier(parties: int) -> Any:
-    """Lets processes begin at the same moment."""
+    """Lets processes start at the same moment."""
     return _CONTEXT.Barrier(parties)
 
 
 def bgdata_command(*arguments: str | Path, bare: bool = False) -> list[str]:
-    """The command line of `bgdata`; `bare` takes root's rights away first, so that permissions count."""
+    """The command line of `bgdata`; `bare` first drops root's rights, so that permissions count."""
     drop = "from tests.store.processes import drop_root_rights; drop_root_rights(); " if bare else ""
     return [sys.executable, "-c", f"{drop}from bgdata.__main__ import main; main()", *map(str, arguments)]
 
 
 def bgdata(*arguments: str | Path, bare: bool = False, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run `bgdata` in a process of its own, with changed environment variables."""
+    """Run `bgdata` in a new process, with changed environment variables."""
     command = bgdata_command(*arguments, bare=bare)
     return subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ | variables, check=False)
 
 
 def drop_root_rights() -> None:
-    """Give up this thread's capabilities (Linux), so that what permissions forbid is forbidden to root too."""
+    """Drop this thread's capabilities (Linux), so that permissions also apply to root."""
     if os.geteuid() == 0:
         header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
         if ctypes.CDLL(None, use_errno=True).capset(header, (ctypes.c_uint32 * 6)()):

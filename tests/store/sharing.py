@@ -1,4 +1,4 @@
-"""Work for tests of shards: cheap, named so that other processes find it, and damaged at will."""
+"""Work for tests of shards: cheap, importable by other processes, and easy to damage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.store.toy import Count, Squares
 
 
 def squares(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """The squares of a range, and a line in a file for each call: ranges that were computed."""
+    """The squares of a range. Each call adds the range to a file."""
     if "log" in settings:
         with Path(str(settings["log"])).open("a") as log:
             log.write(f"{begin}-{end} {os.getpid()}\n")
@@ -45,7 +45,7 @@ def work(**settings: str | int) -> Work:
 
 
 class PartedSquares(Squares):
-    """Squares in parts of four numbers, each with as many digits as the square of the number has."""
+    """Squares in parts of four numbers, with the digits of each square."""
 
     part_items = 4
     log = ""
@@ -85,7 +85,7 @@ class PartedSquares(Squares):
 
 
 class Elsewhere(Cluster):
-    """A cluster of this process, which takes what is sent as another machine would."""
+    """A cluster in this process, which pickles its tasks like another machine."""
 
     def __init__(self, through: str = "") -> None:
         super().__init__(InProcess(), through)
@@ -95,7 +95,7 @@ class Elsewhere(Cluster):
 
 
 def hide_from_workers(monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path) -> None:
-    """Have workers find no version in a folder, nor write into it; what they fetch goes into another."""
+    """Make workers find no version in a folder, and unable to write into it; they fetch into another folder."""
     is_in = HandedVersion.is_in
     monkeypatch.setattr(
         HandedVersion, "is_in", lambda self, place: not place.is_relative_to(folder) and is_in(self, place)
@@ -106,8 +106,8 @@ def hide_from_workers(monkeypatch: pytest.MonkeyPatch, folder: Path, cache: Path
 
 
 def doubles(settings: Settings, begin: int, end: int) -> dict[str, Array]:
-    """Twice the squares of a range, from the version of them that was handed on; who computed them is in a file. In a
-    process with BGDATA_TEST_SLOW it takes so many seconds."""
+    """Twice the squares of a range, from their handed version; a file records the worker. With BGDATA_TEST_SLOW it
+    takes this many seconds."""
     time.sleep(float(os.environ.get("BGDATA_TEST_SLOW", "0.1")))
     with Path(str(settings["log"])).open("a") as log:
         log.write(f"{os.environ.get('HOME')}\n")

@@ -1,4 +1,4 @@
-"""Flat arrays: written, mapped, hashed, and damaged ones refused."""
+"""Flat arrays: written, mapped and hashed; damaged ones are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 from bgdata.errors import CorruptFileError, MissingTableError, StorageError
-from bgdata.store.arrays import ArrayWriter, map_array, release_pages, save_array, values_digest
+from bgdata.store.arrays import ArrayWriter, GrowingWriter, map_array, release_pages, save_array, values_digest
 from tests.store.processes import bare_thread
 from tests.together import each
 
@@ -37,7 +37,7 @@ def test_saved_arrays_are_mapped_read_only(saved: Path) -> None:
         mapped[0, 0] = 1
 
 
-def test_writing_row_by_row_makes_the_same_file(saved: Path, tmp_path: Path) -> None:
+def test_writing_row_by_row_gives_the_same_file(saved: Path, tmp_path: Path) -> None:
     with ArrayWriter(tmp_path / "rows.npy", np.float32, (6, 4)) as writer:
         writer.write(3, VALUES[3:])
         writer.write(0, VALUES[0].astype(np.float64))
@@ -49,19 +49,19 @@ def test_writing_row_by_row_makes_the_same_file(saved: Path, tmp_path: Path) -> 
     assert map_array(tmp_path / "numbers.npy").tolist() == [5, 7]
 
 
-def test_missing_file(tmp_path: Path) -> None:
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingTableError, match=r"expected the array .*x\.npy, found no such file; try: bgdata verify"):
         map_array(tmp_path / "x.npy")
 
 
-def test_unreadable_files(saved: Path) -> None:
+def test_unreadable_files_are_refused(saved: Path) -> None:
     saved.chmod(0)
     with bare_thread() as thread, pytest.raises(StorageError, match=r"cannot read .*x\.npy: permission denied"):
         thread.submit(map_array, saved).result()
 
 
-def test_every_flipped_bit_of_the_header_is_refused_or_changes_shape_dtype_or_nothing(saved: Path) -> None:
-    """The header carries no checksum: what still reads as a header is left to the digest and the file's hash."""
+def test_flipped_header_bits_are_refused_or_change_shape_or_dtype(saved: Path) -> None:
+    """The header has no checksum: valid headers are left to the digest and the file's hash."""
     whole = saved.read_bytes()
     refused = 0
     for bit in range(128 * 8):
@@ -106,7 +106,7 @@ def test_special_file_is_refused_at_once(tmp_path: Path, saved: Path, what: str)
 
 
 def header_and(dtype: str, shape: tuple[int, ...], content: bytes, *, fortran_order: bool = False) -> bytes:
-    """A .npy file by hand: whatever a stranger may write."""
+    """A .npy file by hand, with any content."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": fortran_order, "shape": shape})
     return file.getvalue() + content
@@ -163,8 +163,8 @@ def test_invalid_arrays_are_refused(tmp_path: Path, content: bytes, found: str) 
         map_array(tmp_path / "x.npy")
 
 
-def test_nothing_is_unpickled(tmp_path: Path) -> None:
-    """Whatever numpy would unpickle creates this file."""
+def test_pickles_are_not_loaded(tmp_path: Path) -> None:
+    """Unpickling would create this file."""
     (tmp_path / "x.npy").write_bytes(
         header_and("|O", (1,), b"cpathlib\nPath\n(S'" + str(tmp_path / "evil").encode() + b"'\ntRp0\n.")
     )
@@ -177,7 +177,7 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
-def test_maps_keep_no_file_open_and_end_with_their_last_view(saved: Path) -> None:
+def test_maps_keep_no_file_open_and_end_with_the_last_view(saved: Path) -> None:
     def maps() -> int:
         return Path("/proc/self/maps").read_text().count(str(saved))
 
@@ -212,7 +212,7 @@ def test_only_large_files_are_read_page_by_page(
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what is resident")
-def test_pages_that_are_let_go_are_read_again(tmp_path: Path) -> None:
+def test_released_pages_are_read_again(tmp_path: Path) -> None:
     path, values = tmp_path / "values.npy", np.arange(1 << 20)
     save_array(path, values)
     found = map_array(path)
@@ -225,14 +225,14 @@ def test_pages_that_are_let_go_are_read_again(tmp_path: Path) -> None:
 
     assert found.sum() == values.sum()
     assert resident() > 4096
-    release_pages(found[5:9])  # of a view too: all that it is a view of
+    release_pages(found[5:9])  # also of a view: the whole map
     assert resident() == 0
     assert np.array_equal(found, values)
-    release_pages(values)  # which is no map: its values would be lost
+    release_pages(values)  # not a map: its values would be lost
     assert np.array_equal(found, values)
 
 
-def test_digest_is_stated_by_hand() -> None:
+def test_digest_equals_a_digest_by_hand() -> None:
     """Names in order; name, dtype and shape as JSON; then little-endian values."""
     text = b'["a", "<i2", [2]]\n' + b"\x01\x00\x02\x00" + b'["b", "|u1", [1, 2]]\n' + b"\x03\x04"
     found = values_digest({"b": np.array([[3, 4]], np.uint8), "a": np.array([1, 2], np.int16)})
@@ -253,8 +253,21 @@ def test_digest_depends_on_values_only(values: np.ndarray) -> None:
         assert values_digest(other) != values_digest({"x": values})
 
 
-def test_digest_of_pieces_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digest_does_not_depend_on_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = values_digest({"x": VALUES})
     for size in (1, 17, 33):
         monkeypatch.setattr("bgdata.store.arrays._HASHED_AT_ONCE_BYTES", size)
         assert values_digest({"x": VALUES}) == whole
+
+
+def test_growing_file_has_the_bytes_of_a_whole_one(tmp_path: Path) -> None:
+    """Also of no rows, and when the number of rows has many digits."""
+    for shape in ((0,), (7,), (12_345, 3), (0, 26)):
+        values = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+        with GrowingWriter(tmp_path / "growing.npy", values.dtype, shape[1:]) as writer:
+            for start in range(0, len(values), 1000):
+                writer.append(values[start : start + 1000])
+                writer.append(values[:0])
+        save_array(tmp_path / "whole.npy", values)
+        assert (tmp_path / "growing.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
+        np.testing.assert_array_equal(map_array(tmp_path / "growing.npy"), values)

@@ -1,4 +1,4 @@
-"""A warehouse from a stranger: whatever its manifests, files, links and catalog hold gets no further than an error."""
+"""A warehouse from another user: invalid manifests, files, links and catalogs lead only to an error."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.catalog
 TEN = Count(10)
 
 
-def test_sql_as_variant_is_refused(toys: Warehouse, tmp_path: Path) -> None:
-    """As it was shown: sealed anew, `verify` said ok and ran part of it, and a query wrote a start-up file."""
+def test_sql_in_names_is_refused(toys: Warehouse, tmp_path: Path) -> None:
+    """Even sealed again: `verify` must not run it, and queries must not write files."""
     table = toys.build("squares", TEN)
     evil = tmp_path / "evil"
     sql = f"10; copy (select 1) to '{evil}'; create view x as select 1"
@@ -51,7 +51,7 @@ def test_sql_as_variant_is_refused(toys: Warehouse, tmp_path: Path) -> None:
 SAMPLE: dict[str, Any] = {"sample_rows": 5, "seed": 0, "progress": Silence()}
 
 
-def test_parameters_that_hold_sql(toys: Warehouse) -> None:
+def test_sql_in_parameters_is_refused(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     manifest = table.manifest
     (table.folder / "manifest.json").unlink()
@@ -62,7 +62,6 @@ def test_parameters_that_hold_sql(toys: Warehouse) -> None:
 
 @each("name", ["a'b", "x; drop view y", "..", "$(id)", "A", "a--b", "é", "x" * 250])
 def test_invalid_folder_names_are_ignored(toys: Warehouse, name: str) -> None:
-    """They are passed over as other people's files are."""
     whole = toys.build("squares", TEN)
     if name != "..":
         (toys.root / "squares" / name / whole.folder.name).mkdir(parents=True)
@@ -84,7 +83,7 @@ def test_invalid_folder_names_are_ignored(toys: Warehouse, name: str) -> None:
         "create table squares as select 7 as square",
     ],
 )
-def test_a_catalog_that_came_along_is_never_queried(toys: Warehouse, tmp_path: Path, hostile: str) -> None:
+def test_catalog_of_another_user_is_never_queried(toys: Warehouse, tmp_path: Path, hostile: str) -> None:
     toys.build("squares", TEN)
     secret = tmp_path / "secret"
     secret.write_text("the secret")
@@ -100,7 +99,7 @@ def test_a_catalog_that_came_along_is_never_queried(toys: Warehouse, tmp_path: P
 @pytest.mark.parametrize("name", ["manifest.json", "square.npy", "table.parquet", "current"])
 @pytest.mark.parametrize("what", ["pipe", "link", "folder"])
 def test_only_regular_files_are_opened(toys: Warehouse, name: str, what: str) -> None:
-    """A pipe made `verify` wait for ever."""
+    """Opening a pipe would make `verify` wait forever."""
     table = toys.build("squares", TEN)
     path = (table.folder.parent if name == "current" else table.folder) / name
     path.rename(toys.root / "other")
@@ -144,7 +143,7 @@ WRITES = "(copy (select 1 as number) to '{parquet}' (use_tmp_file false))"
         "from sql",
     ],
 )
-def test_queries_that_would_leave_their_tables(toys: Warehouse, sql: str) -> None:
+def test_queries_outside_tables_are_refused(toys: Warehouse, sql: str) -> None:
     table = toys.build("squares", TEN)
     before = table.parquet.read_bytes()
     table.parquet.chmod(0o644)
@@ -174,7 +173,7 @@ def test_queries_that_would_leave_their_tables(toys: Warehouse, sql: str) -> Non
         "insert into manifests select * from manifests",
     ],
 )
-def test_statements_that_do_more_than_read(sql: str) -> None:
+def test_writing_statements_are_refused(sql: str) -> None:
     with pytest.raises(QueryError, match=r"expected a query that only reads, got .*; try: --allow-files"):
         reading_query(sql)
 
@@ -208,14 +207,14 @@ def test_invalid_sql_is_refused(sql: str, message: str) -> None:
         ("select bearoff_index([1, 0])", [(1,)]),
     ],
 )
-def test_queries_under_lock(toys: Warehouse, sql: str, rows: list[tuple[object, ...]]) -> None:
-    """Our own functions too, which are Python's."""
+def test_queries_run_under_lock(toys: Warehouse, sql: str, rows: list[tuple[object, ...]]) -> None:
+    """Also with our functions in Python."""
     toys.build("squares", TEN)
     with connect(toys, limits=QueryLimits(60)) as connection:
         assert [tuple(row) for row in connection.sql(reading_query(sql)).fetchall()] == rows
 
 
-def test_descriptions_and_order_under_lock(toys: Warehouse) -> None:
+def test_order_is_kept_under_lock(toys: Warehouse) -> None:
     toys.build("squares", Count(100))
     with connect(toys, limits=QueryLimits(60)) as connection:
         for sql in ("describe squares", "show tables", "summarize squares", "explain select 1"):
@@ -224,7 +223,7 @@ def test_descriptions_and_order_under_lock(toys: Warehouse) -> None:
     assert [number for (number,) in found] == sorted(range(100), key=lambda number: (number % 7, -number))
 
 
-def test_limits(toys: Warehouse) -> None:
+def test_queries_are_limited(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     with (
         connect(toys, limits=QueryLimits(0.2)) as connection,
@@ -257,7 +256,7 @@ def test_no_temporary_folder_is_left(toys: Warehouse, tmp_path: Path, monkeypatc
         ("insert into manifests values ('r1-00000000', true, '{}')", "the manifests"),
     ],
 )
-def test_verify_covers_the_catalog(toys: Warehouse, sql: str, what: str) -> None:
+def test_verify_finds_changes_of_the_catalog(toys: Warehouse, sql: str, what: str) -> None:
     toys.build("squares", TEN)
     write_catalog(toys)
     assert [finding.status for finding in verify_files(toys)] == [Status.PASSED]
@@ -268,7 +267,7 @@ def test_verify_covers_the_catalog(toys: Warehouse, sql: str, what: str) -> None
     assert f"expected {what} as" in finding.problem
 
 
-def test_verify_covers_whole_catalogs_and_locks(toys: Warehouse) -> None:
+def test_verify_finds_damaged_catalogs_and_locks(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     toys.lock.write_text("junk")
     toys.catalog.write_bytes(b"junk" * 1000)
@@ -278,7 +277,7 @@ def test_verify_covers_whole_catalogs_and_locks(toys: Warehouse) -> None:
     assert [finding.status for finding in verify_files(toys)] == [Status.SKIPPED]
 
 
-def test_a_copy_is_well(toys: Warehouse) -> None:
+def test_copied_catalog_is_valid(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     shutil.copytree(toys.root, toys.root.with_name("copy"))
     statuses = {finding.status for finding in verify_files(toy_warehouse(toys.root.with_name("copy")))}

@@ -1,4 +1,5 @@
-"""Building versions: found by recipe, forced, refused when too large, by several at once, and after failures."""
+"""Building versions: found by recipe, forced, refused when too large, by several processes at once, and after
+failures."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ pytestmark = pytest.mark.catalog
 TEN = Count(10)
 
 
-def test_a_version_and_its_inputs(toys: Warehouse) -> None:
+def test_build_makes_a_version_and_its_inputs(toys: Warehouse) -> None:
     notes = Notes()
     table = toys.build("square_sums", TEN, progress=notes)
     squares = toys.open("squares", "10")
@@ -62,7 +63,7 @@ def test_second_build_does_nothing(toys: Warehouse) -> None:
     assert {path: path.stat().st_mtime_ns for path in toys.root.rglob("*")} == before
 
 
-def test_force_builds_anew(toys: Warehouse) -> None:
+def test_force_builds_again(toys: Warehouse) -> None:
     first = toys.build("squares", TEN).manifest
     second = toys.build("squares", TEN, force=True).manifest
     assert second.created > first.created
@@ -79,7 +80,7 @@ class MoreSquares(Squares):
         build.job.save("square", np.arange(build.parameters.count) ** 2 + 1)
 
 
-def test_a_new_revision_is_built_beside_the_old_one(toys: Warehouse) -> None:
+def test_new_revision_is_built_beside_the_old_one(toys: Warehouse) -> None:
     old = toys.build("square_sums", TEN)
     newer = toy_warehouse(toys.root, squares=MoreSquares())
     new = newer.build("square_sums", TEN)
@@ -91,7 +92,7 @@ def test_a_new_revision_is_built_beside_the_old_one(toys: Warehouse) -> None:
         assert connection.sql("select min(square) from squares_10").fetchall() == [(1,)]
 
 
-def test_damaged_versions_are_built_anew(toys: Warehouse) -> None:
+def test_damaged_versions_are_built_again(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     for name in ("table.parquet", FILE_NAME):
         (table.folder / name).unlink()
@@ -100,8 +101,10 @@ def test_damaged_versions_are_built_anew(toys: Warehouse) -> None:
 
 
 @each(("function", "what"), [("virtual_memory", "memory"), ("disk_usage", "disk space")])
-def test_too_large(memory_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, what: str) -> None:
-    """Bearoff tables say what there may be less of."""
+def test_too_large_builds_are_refused(
+    memory_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, what: str
+) -> None:
+    """Kinds with sizes name the parameters to reduce."""
     module = psutil if what == "memory" else shutil
     monkeypatch.setattr(module, function, lambda *_: SimpleNamespace(available=5000, free=5000))
     message = rf"expected \d+ kB of free {what} for squares/10 \(10 rows, about .*\), found 5 kB; ask for less"
@@ -113,14 +116,14 @@ def test_too_large(memory_path: Path, monkeypatch: pytest.MonkeyPatch, function:
     assert not (memory_path / "none").exists()
 
 
-def test_bad_parameters(toys: Warehouse) -> None:
+def test_invalid_parameters_are_refused(toys: Warehouse) -> None:
     with pytest.raises(InvalidParameterError, match="expected at least 1 number, got 0"):
         toys.build("square_sums", Count(0))
     assert not toys.root.exists()
 
 
 class WrongSquares(Squares):
-    """Breaks on its own statistics, as a failed check would."""
+    """Fails on its own statistics, like a failed check."""
 
     is_wrong = True
     times = 0
@@ -145,7 +148,7 @@ def test_invalid_variant_name_is_refused_before_building(
     assert not toys.root.exists()
 
 
-def test_a_failed_check_publishes_nothing_and_is_computed_anew(toys: Warehouse) -> None:
+def test_failed_check_publishes_nothing_and_is_computed_again(toys: Warehouse) -> None:
     kind = WrongSquares()
     warehouse = toy_warehouse(toys.root, squares=kind)
     for attempt in (1, 2):
@@ -159,9 +162,8 @@ def test_a_failed_check_publishes_nothing_and_is_computed_anew(toys: Warehouse) 
 
 
 @each(("error", "times"), [(IndexError("Index 100 out of bounds"), 2), (StorageError("the disk is full"), 1)])
-def test_failed_writing(memory_path: Path, error: Exception, times: int) -> None:
-    """Arrays are kept where the disk was full, and computed anew after anything else: an input may have been damaged
-    while it was read."""
+def test_arrays_are_kept_only_after_a_full_disk(memory_path: Path, error: Exception, times: int) -> None:
+    """After any other error they are computed again, because an input may have been damaged."""
     kind = WrongSquares()
     kind.is_wrong = False
     warehouse = toy_warehouse(memory_path / str(times), squares=kind)
@@ -177,8 +179,7 @@ def test_failed_writing(memory_path: Path, error: Exception, times: int) -> None
 
 @each("is_changed", [True, False])
 def test_finished_arrays_of_other_values_are_computed_again(memory_path: Path, is_changed: bool) -> None:
-    """What a killed build has left is gone on from only as it was written, and not with the seal of another recipe, put
-    there by hand: that had been published as what was asked for."""
+    """A killed build is resumed only with unchanged arrays and the seal of its own recipe."""
     toys = toy_warehouse(memory_path / "warehouse")
     expected = toys.build("squares", TEN).manifest.digest
     with pytest.MonkeyPatch.context() as patch:
@@ -200,7 +201,7 @@ def test_finished_arrays_of_other_values_are_computed_again(memory_path: Path, i
 def test_links_in_staging_are_not_written_through(
     toys: Warehouse, tmp_path: Path, make: Callable[[Path, Path], None]
 ) -> None:
-    """In a staging folder that came with a warehouse from somebody else: a link to a file, a pipe that nobody reads."""
+    """In a staging folder from another user: a link to a file, or a pipe without readers."""
     other = tmp_path / "other"
     other.write_text("mine")
     plan = Plan(toys, toys.kind("squares"), TEN, {})
@@ -216,7 +217,7 @@ def test_links_in_staging_are_not_written_through(
 
 
 def test_staging_of_a_killed_build_counts_as_free_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Going on needs no more than is there, however little else is."""
+    """Resuming needs no more space, even on a full disk."""
     kind = toys.kind("squares")
     need = kind.estimate(TEN).building_bytes
     plan = Plan(toys, kind, TEN, {})
@@ -230,7 +231,7 @@ def test_staging_of_a_killed_build_counts_as_free_disk(toys: Warehouse, monkeypa
         check_estimate(plan)
 
 
-def test_folders_are_durable_from_the_top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parent_folders_are_synced_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
     monkeypatch.setattr(storage, "sync", synced.append)
     storage.make_folder(tmp_path / "a" / "b")
@@ -239,7 +240,7 @@ def test_folders_are_durable_from_the_top(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(synced) == 2
 
 
-def test_a_read_only_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_only_disk_is_an_error(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     def read_only(*_: Any, **__: Any) -> None:
         raise OSError(errno.EROFS, "read-only")
 
@@ -248,7 +249,7 @@ def test_a_read_only_disk(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> N
         toys.build("squares", TEN)
 
 
-def test_a_warehouse_without_permission(toys: Warehouse) -> None:
+def test_missing_permission_is_an_error(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     for folder in (toys.root, toys.staging):
         folder.chmod(0o555)
@@ -259,7 +260,7 @@ def test_a_warehouse_without_permission(toys: Warehouse) -> None:
 
 
 class SlowSquares(Squares):
-    """Slow enough for others to come along meanwhile."""
+    """Slow enough for other builders to start meanwhile."""
 
     def compute(self, build: Build[Count]) -> None:
         import time
@@ -269,7 +270,7 @@ class SlowSquares(Squares):
 
 
 def build_together(root: Path, together: Any, force: bool, told: Path) -> None:
-    """In another process: build with others, and write down what was said."""
+    """In another process: build with others, and write down the notes."""
     notes = Notes()
     together.wait()
     toy_warehouse(root, squares=SlowSquares()).build("square_sums", TEN, progress=notes, force=force)
@@ -277,7 +278,7 @@ def build_together(root: Path, together: Any, force: bool, told: Path) -> None:
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_several_builders_of_the_same_version(toys: Warehouse, tmp_path: Path, force: bool) -> None:
+def test_concurrent_builders_publish_one_version(toys: Warehouse, tmp_path: Path, force: bool) -> None:
     together = processes.barrier(3)
     processes.run_all((build_together, toys.root, together, force, tmp_path / f"{number}") for number in range(3))
     assert len(whole_versions(toys)) == 2
@@ -288,7 +289,7 @@ def test_several_builders_of_the_same_version(toys: Warehouse, tmp_path: Path, f
     assert any("squares/10: another process is building it; waiting" in text for text in texts)
 
 
-def test_manifest(toys: Warehouse) -> None:
+def test_manifest_records_the_build(toys: Warehouse) -> None:
     manifest = toys.build("squares", TEN).manifest
     assert manifest == Manifest(
         **vars(manifest)
@@ -309,13 +310,13 @@ def test_manifest(toys: Warehouse) -> None:
     assert str(os.cpu_count()) in manifest.machine
 
 
-def test_readable_bytes() -> None:
+def test_readable_bytes_have_three_figures() -> None:
     sizes = {0: "0 B", 999: "999 B", 1234: "1.23 kB", 5e6: "5 MB", 23.5e9: "23.5 GB", 5e15: "5e+03 TB"}
     assert {count: readable_bytes(count) for count in sizes} == sizes
 
 
 def test_reported_time_is_complete(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Writing and checking take longer than computing, as a rule; the manifest has the seconds of computing."""
+    """Including writing and checking; the manifest has the time of computing."""
     clock = iter(range(0, 10_000, 100))
     monkeypatch.setattr("bgdata.store.build.time.perf_counter", lambda: next(clock))
     notes = Notes()
@@ -324,8 +325,8 @@ def test_reported_time_is_complete(toys: Warehouse, monkeypatch: pytest.MonkeyPa
     assert table.manifest.seconds == 100
 
 
-def test_a_full_disk_is_named_with_its_file(tmp_path: Path) -> None:
-    """NumPy says of it how many values it has written, and nothing else."""
+def test_full_disk_is_reported_with_the_file(tmp_path: Path) -> None:
+    """NumPy reports only the number of written values."""
     if not Path("/dev/full").exists():
         pytest.skip("there is no device that is full")
     (tmp_path / "x.npy").symlink_to("/dev/full")

@@ -1,4 +1,4 @@
-"""The DuckDB file: derived, commented, readable without us, and right after every change."""
+"""The DuckDB file: derived, commented, readable by other clients, and updated after every change."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def answer(path: Path, sql: str, *before: str) -> Any:
 
 
 def ours(warehouse: Warehouse, sql: str) -> Any:
-    """First value of a query through us."""
+    """First value of a query in our own connection."""
     with warehouse.connect() as connection:
         row = connection.execute(sql).fetchone()
         return row[0] if row else None
 
 
-def test_plain_clients_read_it(toys: Warehouse) -> None:
+def test_plain_clients_read_the_catalog(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     assert answer(toys.catalog, LARGEST) == 81
     assert answer(toys.catalog, "select variant from squares_10 where square = 49") == "10"
@@ -68,8 +68,8 @@ def test_plain_clients_read_it(toys: Warehouse) -> None:
     assert ours(toys, LARGEST) == 81
 
 
-def test_moved(toys: Warehouse, tmp_path: Path) -> None:
-    """A plain client names the folder that is gone, and can be told the new one, until bgdata opens the warehouse."""
+def test_moved_catalog_names_its_old_folder(toys: Warehouse, tmp_path: Path) -> None:
+    """A plain client names the missing folder, and can be told the new one, until bgdata opens the warehouse."""
     toys.build("squares", TEN)
     place, catalog_file = tmp_path / "else where", tmp_path / "else where" / "catalog.duckdb"
     shutil.move(toys.root, place)
@@ -83,9 +83,9 @@ def test_moved(toys: Warehouse, tmp_path: Path) -> None:
     assert not moved.is_moved()
 
 
-def test_a_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> None:
-    """In a plain client, opened or attached, by any path: the views of a copy name the folder of the original, and the
-    error says what to set."""
+def test_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> None:
+    """In a plain client, opened or attached by any path, views of a copy raise an error that names the variable to
+    set."""
     toys.build("squares", TEN)
     copy = tmp_path / "it's a copy"
     shutil.copytree(toys.root, copy)
@@ -110,8 +110,8 @@ def test_a_copy_does_not_read_the_original(toys: Warehouse, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("command", [["list"], ["explain", "bearoff_one_sided"], ["query", "select 1"], ["catalog"]])
-def test_any_command_mends_what_was_moved(warehouse: Warehouse, small_root: Path, command: list[str]) -> None:
-    """Here a copy: its catalog would go on reading the tables of the original."""
+def test_any_command_updates_a_moved_catalog(warehouse: Warehouse, small_root: Path, command: list[str]) -> None:
+    """Here a copy, whose catalog would otherwise read the tables of the original."""
     assert str(small_root) in views_of(warehouse.catalog)
     result = CliRunner().invoke(main, ["--warehouse", str(warehouse.root), *command])
     assert result.exit_code == 0, result.output
@@ -125,7 +125,7 @@ def views_of(path: Path) -> str:
     return str(answer(path, "select string_agg(sql) from duckdb_views() where not internal"))
 
 
-def test_nothing_is_written_where_nothing_was_moved(warehouse: Warehouse) -> None:
+def test_unmoved_catalog_is_not_written(warehouse: Warehouse) -> None:
     warehouse.connect().close()
     before = {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in warehouse.root.rglob("*")}
     for command in (["list"], ["explain", "bearoff_one_sided"], ["query", "from bearoff_error_summary"]):
@@ -134,8 +134,8 @@ def test_nothing_is_written_where_nothing_was_moved(warehouse: Warehouse) -> Non
     assert {path: (path.stat().st_mtime_ns, path.stat().st_ino) for path in warehouse.root.rglob("*")} == before
 
 
-def test_one_folder_by_two_names_is_not_moved(toys: Warehouse, tmp_path: Path) -> None:
-    """As by a link or a second mount: two readers would write the catalog in turns for ever."""
+def test_two_names_of_one_folder_are_not_a_move(toys: Warehouse, tmp_path: Path) -> None:
+    """For example by a link or a second mount: two readers would rewrite the catalog in turns forever."""
     toys.build("squares", TEN)
     (tmp_path / "other").symlink_to(toys.root)
     assert not toy_warehouse(tmp_path / "other").is_moved()
@@ -144,7 +144,7 @@ def test_one_folder_by_two_names_is_not_moved(toys: Warehouse, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("damage", ["missing", "another folder", "a link", "no text", "no path"])
-def test_a_catalog_of_an_unknown_place_is_written_anew(toys: Warehouse, tmp_path: Path, damage: str) -> None:
+def test_catalog_of_an_unknown_folder_is_rewritten(toys: Warehouse, tmp_path: Path, damage: str) -> None:
     toys.build("squares", TEN)
     toys.catalog_place.unlink()
     if damage == "another folder":
@@ -162,7 +162,7 @@ def test_a_catalog_of_an_unknown_place_is_written_anew(toys: Warehouse, tmp_path
     assert answer(toys.catalog, LARGEST) == 81
 
 
-def test_moved_to_where_nothing_can_be_written(toys: Warehouse, tmp_path: Path) -> None:
+def test_moved_read_only_warehouse_can_be_queried(toys: Warehouse, tmp_path: Path) -> None:
     toys.build("squares", TEN)
     place = tmp_path / "moved"
     shutil.move(toys.root, place)
@@ -176,7 +176,7 @@ def test_moved_to_where_nothing_can_be_written(toys: Warehouse, tmp_path: Path) 
     assert answer(moved.catalog, LARGEST, f"set variable warehouse = '{place}'") == 81
 
 
-def test_moved_and_opened_by_many_at_once(toys: Warehouse, tmp_path: Path) -> None:
+def test_moved_warehouse_can_be_opened_by_many_at_once(toys: Warehouse, tmp_path: Path) -> None:
     toys.build("squares", TEN)
     place = tmp_path / "moved"
     shutil.move(toys.root, place)
@@ -194,7 +194,7 @@ def ask_once(root: Path, together: Any) -> None:
     assert answer(warehouse.catalog, LARGEST) == 81
 
 
-def test_opened_by_a_relative_path(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_path_of_a_warehouse(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(toys.root.parent)
     relative = toy_warehouse(Path(toys.root.name))
     relative.build("squares", TEN)
@@ -203,7 +203,7 @@ def test_opened_by_a_relative_path(toys: Warehouse, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("name", ["it's", "a [1] *", "zürich", "variant=7", "square=3/number=4"])
-def test_folders_with_strange_names(memory_path: Path, name: str) -> None:
+def test_folder_names_are_quoted(memory_path: Path, name: str) -> None:
     warehouse = toy_warehouse(memory_path / name)
     warehouse.build("squares", TEN)
     assert ours(warehouse, LARGEST) == 81
@@ -212,7 +212,7 @@ def test_folders_with_strange_names(memory_path: Path, name: str) -> None:
     assert problems(warehouse) == []
 
 
-def test_variants_are_seen_apart_and_together(toys: Warehouse) -> None:
+def test_variants_have_own_and_common_views(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     toys.build("squares", Count(20))
     assert ours(toys, "select max(square) from squares_20") == 361
@@ -232,7 +232,7 @@ def test_kinds_without_versions_are_empty_tables(toys: Warehouse) -> None:
 
 @each("how", GONE)
 def test_missing_current_versions_are_not_empty_tables(memory_path: Path, how: Callable[[Path], None]) -> None:
-    """Every reader names them, our own connections and plain clients."""
+    """Our connections and plain clients name the missing version."""
     toys = toy_warehouse(memory_path / "warehouse")
     toys.build("squares", Count(20))
     toys.connect().close()
@@ -284,7 +284,7 @@ def pipe(path: Path) -> None:
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("is_file", [False, True])
 def test_query_of_damaged_version_fails(toys: Warehouse, damage: str, is_file: bool) -> None:
-    """And no other: views and filters of other variants still answer."""
+    """Only this query: other variants can still be read."""
     whole, table = toys.build("squares", TEN), toys.build("squares", Count(20))
     DAMAGES[damage](table)
     write_catalog(toys)
@@ -315,8 +315,8 @@ def test_query_fails_after_later_damage(toys: Warehouse) -> None:
             connection.sql("select sum(number) from squares_10").fetchall()
 
 
-def test_columns_that_are_not_declared(toys: Warehouse) -> None:
-    """A Parquet file of texts would turn the numbers of all variants into texts."""
+def test_undeclared_columns_are_an_error(toys: Warehouse) -> None:
+    """A Parquet file with texts would turn the numbers of all variants into texts."""
     toys.build("squares", TEN)
     table = toys.build("squares", Count(20))
     table.parquet.chmod(0o644)
@@ -331,7 +331,7 @@ def test_columns_that_are_not_declared(toys: Warehouse) -> None:
 
 
 class Cubes(Squares):
-    """As if a newer bgdata had another column, with the same arrays."""
+    """A newer declaration with another column and the same arrays."""
 
     revision = 2
     columns = (*Squares.columns, Column("name", "VARCHAR", "", "In words"))
@@ -343,7 +343,7 @@ class Cubes(Squares):
 
 
 def test_older_columns_are_an_error_with_advice(toys: Warehouse) -> None:
-    """Its arrays are read as before; SQL says what is different, and other variants answer."""
+    """Arrays can be read as before; SQL reports the difference, and other variants can be read."""
     old = toys.build("squares", TEN)
     newer = toy_warehouse(toys.root, squares=Cubes())
     write_catalog(newer)
@@ -366,7 +366,7 @@ def test_older_columns_are_an_error_with_advice(toys: Warehouse) -> None:
 
 
 def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
-    """A variant `sums` of the kind `square` would have the name of another table."""
+    """A variant `sums` of a kind `square` would get the name of another table."""
 
     class Square(Squares):
         name = "square"
@@ -382,7 +382,7 @@ def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
 
 
 def test_version_published_while_catalog_is_written(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a build that is killed before it writes its own."""
+    """By a build that is killed before it writes its own catalog."""
     toys.build("squares", TEN)
     fill = catalog.fill_catalog
 
@@ -403,7 +403,7 @@ def test_version_published_while_catalog_is_written(toys: Warehouse, monkeypatch
         assert connection.sql("select count(distinct variant) from squares").fetchall() == [(2,)]
 
 
-def test_builds_at_once_are_all_in_it(toys: Warehouse) -> None:
+def test_concurrent_builds_are_all_in_the_catalog(toys: Warehouse) -> None:
     toys.root.mkdir()
     together = processes.barrier(6)
     processes.run_all((build_one, toys.root, together, count) for count in range(10, 16))
@@ -468,10 +468,10 @@ def test_comments_come_from_the_declaration(small_root: Path) -> None:
     assert answer(small_root / "catalog.duckdb", f"{views} 'bearoff_one_sided'") == kind.summary
 
 
-def test_written_anew_for_kinds_that_changed(
+def test_catalog_is_rewritten_for_changed_kinds(
     memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And for nothing else: the second connection leaves it as it is."""
+    """A second connection does not rewrite it."""
     source = tmp_path / "declared_here.py"
     source.write_text("from tests.store.toy import Squares\n\n\nclass Declared(Squares):\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -487,8 +487,10 @@ def test_written_anew_for_kinds_that_changed(
     assert warehouse.catalog.stat().st_ino == written[2]
 
 
-def test_written_anew_for_what_kinds_share(memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As declarations of columns in `datasets/common`: the modules of the kinds themselves have not changed."""
+def test_catalog_is_rewritten_for_changed_shared_modules(
+    memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For example declarations of common columns, without changes in the modules of kinds."""
     package = tmp_path / "declared_together"
     (package / "common").mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -506,8 +508,8 @@ def test_written_anew_for_what_kinds_share(memory_path: Path, tmp_path: Path, mo
     assert catalog.is_stale(warehouse)
 
 
-def test_several_connections_in_one_process(toys: Warehouse) -> None:
-    """With different settings, which DuckDB refuses for one file, and beside a plain client."""
+def test_connections_with_different_settings(toys: Warehouse) -> None:
+    """DuckDB refuses this for one file; also beside a plain client."""
     toys.build("squares", TEN)
     with (
         toys.connect() as first,
@@ -521,7 +523,7 @@ def test_several_connections_in_one_process(toys: Warehouse) -> None:
 
 
 def test_connections_cannot_write(toys: Warehouse, tmp_path: Path) -> None:
-    """What they have in memory they may change: it is nobody else's."""
+    """They may change their own memory."""
     table = toys.build("squares", TEN)
     before = {path: path.read_bytes() for path in toys.root.rglob("*") if path.is_file()}
     with toys.connect() as connection:
@@ -536,7 +538,7 @@ def test_connections_cannot_write(toys: Warehouse, tmp_path: Path) -> None:
         assert connection.sql(f"select count(*) from '{tmp_path / 'x.csv'}'").fetchall() == [(10,)]
 
 
-def test_without_permission(toys: Warehouse) -> None:
+def test_missing_permission_leaves_the_catalog_old(toys: Warehouse) -> None:
     toys.build("squares", TEN)
     toys.catalog.unlink()
     toys.root.chmod(0o555)
@@ -545,8 +547,8 @@ def test_without_permission(toys: Warehouse) -> None:
 
 
 @each("has_catalog", [True, False])
-def test_read_only_warehouses_stay_as_they_are(memory_path: Path, has_catalog: bool) -> None:
-    """Copying changes the times of folders, so that the catalog looks old."""
+def test_read_only_warehouses_are_not_changed(memory_path: Path, has_catalog: bool) -> None:
+    """Copying changes the times of folders, so the catalog looks old."""
     toys = toy_warehouse(memory_path / "warehouse")
     os.utime(toys.build("squares", TEN).folder.parent)
     written = toys.catalog.stat().st_mtime_ns
@@ -559,7 +561,7 @@ def test_read_only_warehouses_stay_as_they_are(memory_path: Path, has_catalog: b
     assert toys.catalog.stat().st_mtime_ns == written if has_catalog else not toys.catalog.exists()
 
 
-def test_missing_and_empty_warehouses_stay_so(tmp_path: Path) -> None:
+def test_missing_and_empty_warehouses_are_not_changed(tmp_path: Path) -> None:
     with pytest.raises(MissingWarehouseError):
         toy_warehouse(tmp_path / "none").connect()
     assert ours(toy_warehouse(tmp_path), "select count(*) from versions") == 0

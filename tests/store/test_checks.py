@@ -1,4 +1,4 @@
-"""SQL checks: found by name, run before anything is published."""
+"""SQL checks: found by name, and run before publishing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def warehouse(memory_path: Path, folder: Path) -> Warehouse:
     )
 
 
-def test_checks_of_a_kind(folder: Path) -> None:
+def test_checks_are_found_by_name(folder: Path) -> None:
     for name in ("squares__b_c.sql", "squares__a.sql", "square_sums__x.sql", "squares.sql"):
         (folder / name).write_text(name)
     assert list(SqlFolders((folder.parent,)).checks("squares")) == [
@@ -64,7 +64,7 @@ def test_declared_columns_are_selected_in_order(warehouse: Warehouse) -> None:
 
 
 class Mixed(Squares):
-    """A column of each type that is compared in its own way."""
+    """A column of each type with its own comparison."""
 
     columns = (
         Column("number", "INTEGER", "", "Number"),
@@ -93,14 +93,14 @@ def compare_rows(connection: duckdb.DuckDBPyConnection, before: str, after: str)
     return compare_views(connection, MAIN)
 
 
-def test_equal_tables(connection: duckdb.DuckDBPyConnection) -> None:
+def test_equal_tables_have_no_changes(connection: duckdb.DuckDBPyConnection) -> None:
     rows = "(1, 0.5, [0, 1], 'a'), (2, null, null, null), (3, -1, [], '')"
     found = compare_rows(connection, rows, rows)
     assert found.is_same
     assert found.changes == [ColumnChange(name, 3, 0, 0, 0, "") for name in ("size", "chances", "name")]
 
 
-def test_size_and_place_of_differences(connection: duckdb.DuckDBPyConnection) -> None:
+def test_largest_changes_and_their_rows(connection: duckdb.DuckDBPyConnection) -> None:
     found = compare_rows(
         connection,
         "(1, 0.5, [0, 1], 'a'), (2, 1.5, [1], 'b'), (3, 1, [], 'c'), (4, 1, [], '')",
@@ -114,8 +114,8 @@ def test_size_and_place_of_differences(connection: duckdb.DuckDBPyConnection) ->
     ]
 
 
-def test_difference_of_large_numbers(toys: Warehouse) -> None:
-    """A column of BIGINT is a number like others."""
+def test_large_numbers_are_compared(toys: Warehouse) -> None:
+    """In a BIGINT column."""
     with duckdb.connect() as connection:
         connection.execute("create view before as select 1 as number, 5::bigint as square")
         connection.execute("create view after as select 1 as number, 3000000005::bigint as square")
@@ -123,20 +123,20 @@ def test_difference_of_large_numbers(toys: Warehouse) -> None:
     assert (change.largest_change, change.mean_absolute_change) == (3e9, 3e9)
 
 
-def test_versions_without_common_rows(connection: duckdb.DuckDBPyConnection) -> None:
+def test_tables_without_common_rows(connection: duckdb.DuckDBPyConnection) -> None:
     found = compare_rows(connection, "(1, 0, [0], '')", "(2, 0, [0], '')")
     assert {(each.rows_compared, each.rows_changed) for each in found.changes} == {(0, 0)}
     assert (found.only_before, found.only_after, found.has_common) == (1, 1, False)
 
 
-def test_rows_that_one_table_lacks(connection: duckdb.DuckDBPyConnection) -> None:
+def test_missing_rows_are_counted(connection: duckdb.DuckDBPyConnection) -> None:
     before, after = "(1, 0, [0], ''), (2, 0, [0], '')", "(2, 0, [0], ''), (3, 0, [0], ''), (4, 0, [0], '')"
     found = compare_rows(connection, before, after)
     assert [change.rows_compared for change in found.changes] == [1, 1, 1]
     assert (found.only_before, found.only_after) == (1, 2)
 
 
-def test_versions(toys: Warehouse) -> None:
+def test_versions_are_compared(toys: Warehouse) -> None:
     for count in (10, 20):
         toys.build("squares", Count(count))
     with toys.connect() as connection:

@@ -1,5 +1,5 @@
-"""A cluster as people have it: a scheduler and workers as processes, each with a home of its own and without a disk in
-common, which die, are slow, come late, and are of another bgdata."""
+"""A real cluster: a scheduler and workers as processes, each with its own home and without a shared disk, which are
+killed, slow, late, or have another bgdata."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PARTS = ranges(40, 2)
 
 
 class Machines:
-    """A scheduler and workers, with folders of their own."""
+    """A scheduler and workers, each with its own folder."""
 
     def __init__(self, folder: Path, hidden: Path) -> None:
         self.folder, self.hidden = folder, hidden
@@ -54,15 +54,15 @@ class Machines:
         return address
 
     def start_scheduler(self) -> None:
-        """Start a scheduler, which replaces the last one."""
+        """Start a scheduler, in place of the last one."""
         self.scheduler = self.start("scheduler", "scheduler")
 
     def start_worker(self, name: str, **environment: str) -> None:
-        """Start a worker that sees nothing of the hidden folder."""
+        """Start a worker that cannot see the hidden folder."""
         self.start(name, "worker", self.scheduler, str(self.hidden), **environment)
 
     def kill(self, name: str) -> None:
-        """End a process as a failing machine would."""
+        """Kill a process like a failing machine."""
         process = self.processes.pop(name)
         process.send_signal(signal.SIGKILL)
         process.wait(60)
@@ -71,7 +71,7 @@ class Machines:
 
     @property
     def executor(self) -> str:
-        """What `--executor` names."""
+        """The name for `--executor`."""
         return self.scheduler.replace("tcp://", "dask://")
 
 
@@ -88,7 +88,7 @@ def machines(folder: Path, hidden: Path) -> Iterator[Machines]:
 
 
 class Meanwhile(Notes):
-    """Progress that does something after so many items."""
+    """Progress that calls functions after so many items."""
 
     def __init__(self, **then: Callable[[], None]) -> None:
         super().__init__()
@@ -122,8 +122,8 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_machines_that_share_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One is killed, one is slow, one comes late, and the scheduler ends: the shards are those of one process."""
+def test_cluster_without_a_shared_disk_computes_all_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One worker is killed, one slow, one late, and the scheduler ends: the shards equal those of one process."""
     pytest.importorskip("distributed")
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "3s")
     hidden, store, log = tmp_path / "own", tmp_path / "store", tmp_path / "log"
@@ -146,7 +146,7 @@ def test_machines_that_share_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
         homes = {Path(line).name for line in log.read_text().splitlines()}
         assert homes == {"first", "slow", "late"}
         assert not list((store / "shards").glob("*/*")), "they are fetched"
-        for name in homes:  # each has fetched what it needs
+        for name in homes:  # each has fetched its versions
             assert len(list((tmp_path / "machines" / name / "cache/versions").glob("*/squares/40/*/square.npy"))) == 1
 
         with open_executor(cluster.executor, str(store)) as executor:
@@ -157,7 +157,9 @@ def test_machines_that_share_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert 3 <= kept < len(PARTS)
         cluster.start_scheduler()
         cluster.start_worker("third")
-        with open_executor(cluster.executor) as executor:  # results come through Dask, but who has no versions stops
+        with open_executor(
+            cluster.executor
+        ) as executor:  # results come through Dask, but workers without versions fail
             with pytest.raises(
                 WorkerError, match=r"expected squares/40/\S+ in \S+, found no such version; .*on the work"
             ):
@@ -182,7 +184,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_damaged_cache_is_fetched_again(elsewhere: Path, tmp_path: Path) -> None:
+def test_damaged_cache_is_fetched_again(elsewhere: Path, tmp_path: Path) -> None:
     wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), str(tmp_path / "store")
     expected = computed(elsewhere / "one", wanted, Elsewhere(store))
     (path,) = (tmp_path / "cache/versions").glob("*/squares/40/*/square.npy")
@@ -190,8 +192,8 @@ def test_a_damaged_cache_is_fetched_again(elsewhere: Path, tmp_path: Path) -> No
     assert computed(elsewhere / "two", wanted, Elsewhere(store)) == expected == [2 * n * n for n in range(40)]
 
 
-def test_a_store_that_gives_half(elsewhere: Path, tmp_path: Path) -> None:
-    """One line, nothing is lost: who comes again computes it."""
+def test_truncated_shard_is_an_error(elsewhere: Path, tmp_path: Path) -> None:
+    """In one line; the next run computes only this shard."""
     wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
     computed(elsewhere / "one", wanted, Elsewhere(str(store)))
     (array,) = store.glob("given/*/square.npy")
@@ -204,8 +206,10 @@ def test_a_store_that_gives_half(elsewhere: Path, tmp_path: Path) -> None:
     assert names(elsewhere / "two") == []
 
 
-def test_shards_that_nobody_fetched(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asked was killed: they are taken from the store, but for the damaged ones."""
+def test_unfetched_shards_are_taken_from_the_store(
+    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the build was killed; damaged ones are left out."""
     wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
     receive = shards.WayBack.receive
 
@@ -228,7 +232,7 @@ def test_shards_that_nobody_fetched(elsewhere: Path, tmp_path: Path, monkeypatch
     assert not list(store.glob("shards/*/*"))
 
 
-def test_a_shard_that_changed_on_its_way(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_shard_is_refused(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Work("tests.store.sharing:squares", {})
     send = shards.WayBack.send
     monkeypatch.setattr(shards.WayBack, "send", lambda *given: (send(*given) or b"")[:-1])
@@ -236,13 +240,13 @@ def test_a_shard_that_changed_on_its_way(elsewhere: Path, monkeypatch: pytest.Mo
         computed(elsewhere / "one", wanted, Elsewhere())
 
 
-def test_shards_too_large_for_results(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_results_are_refused(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "MOST_RESULT_BYTES", 1 << 8)
     with pytest.raises(WorkerError, match=r"expected shards of at most 0 MiB where .* try: --through ADDRESS, a store"):
         computed(elsewhere / "one", work(), Elsewhere())
 
 
-def test_a_full_disk_of_a_worker(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_of_a_worker_is_an_error(elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise StorageError("cannot write x: the disk is full")
 
@@ -253,7 +257,7 @@ def test_a_full_disk_of_a_worker(elsewhere: Path, tmp_path: Path, monkeypatch: p
     assert names(elsewhere / "one") == []
 
 
-def test_versions_that_no_worker_sees(elsewhere: Path, tmp_path: Path) -> None:
+def test_missing_versions_on_workers_are_an_error(elsewhere: Path, tmp_path: Path) -> None:
     wanted = doubled(squares(elsewhere / "warehouse"), tmp_path / "log")
     with pytest.raises(WorkerError, match=r"found no such version; try: .* --through ADDRESS"):
         computed(elsewhere / "one", wanted, Elsewhere())
@@ -262,7 +266,7 @@ def test_versions_that_no_worker_sees(elsewhere: Path, tmp_path: Path) -> None:
 
 
 class Refusing(InProcess):
-    """What cannot be read by a worker."""
+    """An executor whose tasks cannot be read by a worker."""
 
     def submit(self, *_: Any, **__: Any) -> Any:
         return super().submit(self.read)
@@ -271,22 +275,22 @@ class Refusing(InProcess):
         raise ModuleNotFoundError("No module named 'bgdata'")
 
 
-def test_workers_without_bgdata(tmp_path: Path) -> None:
+def test_workers_without_bgdata_are_refused(tmp_path: Path) -> None:
     message = "^expected the same bgdata on all workers, found one that cannot read .*: No module named 'bgdata'$"
     with pytest.raises(WorkerError, match=message):
         computed(tmp_path / "one", work(), Cluster(Refusing()))
 
 
 @pytest.mark.parametrize("name", ["local", "processes:2"])
-def test_a_store_is_for_clusters(name: str) -> None:
+def test_store_without_a_cluster_is_refused(name: str) -> None:
     message = f"^expected the executor dask://HOST:PORT with a store between machines, got {name}$"
     with pytest.raises(UsageError, match=message), open_executor(name, "s3://x/y"):
         pass
 
 
-def test_a_store_that_is_only_read() -> None:
-    from bgdata.store.through import resolved
+def test_read_only_store_is_refused() -> None:
+    from bgdata.store.places import absolute_address
 
     with pytest.raises(UsageError, match=r"^expected a folder or a store to write to, got https://here/x, which"):
-        resolved("https://here/x")
-    assert resolved("here") == str(Path("here").absolute())
+        absolute_address("https://here/x")
+    assert absolute_address("here") == str(Path("here").absolute())

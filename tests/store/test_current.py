@@ -1,4 +1,4 @@
-"""What answers is what was last asked for, whatever happened before: builds, imports, `use`, `rm`, `gc`, kills."""
+"""The current version is the last one requested, after any builds, imports, `use`, `rm`, `gc` and kills."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ IDS = ("4HPwATDgc/ABMA", "4HPhASjgc/ABMA", "v90EAIC3BgAAAA")
 
 @dataclasses.dataclass(frozen=True)
 class Seeded(Count):
-    """Numbers of a seed that is no part of the variant's name, as with networks that are trained anew."""
+    """A count with a seed that is not part of the variant's name, as for retrained networks."""
 
     seed: int = 0
 
@@ -82,13 +82,13 @@ def powers(memory_path: Path) -> Warehouse:
 
 
 def shown(warehouse: Warehouse, view: str = "powers", column: str = "square") -> int:
-    """The first value of the view: the seed that answers to SQL."""
+    """The first value of the view: the seed of the current version in SQL."""
     with warehouse.connect() as connection:
         return int(connection.sql(f"select {column} from {view} where number = 0").fetchall()[0][0])
 
 
 def test_existing_version_becomes_current_when_built_again(powers: Warehouse) -> None:
-    """Seeds 1, 2, 1: it was 2 that answered."""
+    """Seeds 1, 2, 1: the current version must not be that of 2."""
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     assert (powers.open("powers", "10").name, shown(powers)) == (second.name, 2)
     assert powers.build("powers", Seeded(10, 1)).name == first.name
@@ -98,8 +98,7 @@ def test_existing_version_becomes_current_when_built_again(powers: Warehouse) ->
     assert not powers.use(first)
 
 
-def test_last_build_is_current_whatever_its_date(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was built last answers, though the other one is newer by its date."""
+def test_last_build_is_current_despite_an_older_date(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     powers.build("powers", Seeded(10, 1))
     past = Mock(now=lambda _: datetime(2001, 1, 1, tzinfo=UTC))
     monkeypatch.setattr("bgdata.store.build.datetime", past)
@@ -109,7 +108,7 @@ def test_last_build_is_current_whatever_its_date(powers: Warehouse, monkeypatch:
     assert powers.use(powers.open_reference(second.name)) is False, "current by name, not by date"
 
 
-def test_inputs_stay_as_they_are_unless_they_must_be_made(powers: Warehouse) -> None:
+def test_existing_inputs_stay_as_they_are(powers: Warehouse) -> None:
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     powers.build("power_sums", Seeded(10, 1))
     assert powers.open("powers", "10").name == second.name
@@ -120,7 +119,7 @@ def test_inputs_stay_as_they_are_unless_they_must_be_made(powers: Warehouse) -> 
     assert shown(powers) == 3
 
 
-def test_references(powers: Warehouse) -> None:
+def test_references_open_versions(powers: Warehouse) -> None:
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     assert powers.open_reference("powers/10").name == second.name
     assert powers.open_reference(first.name).name == first.name
@@ -132,7 +131,7 @@ def test_references(powers: Warehouse) -> None:
 
 
 @pytest.mark.parametrize("written", ["", "r1", "../../evil", "r1-0123456\n", "\0", "r1-5a44f529 " * 1000, "\xff"])
-def test_a_damaged_pointer_is_named_and_mended(powers: Warehouse, written: str) -> None:
+def test_damaged_pointer_is_reported_and_repaired(powers: Warehouse, written: str) -> None:
     table = powers.build("powers", Seeded(10, 1))
     path = table.folder.parent / CURRENT
     path.write_text(written, encoding="latin-1")
@@ -153,7 +152,7 @@ def test_missing_current_version_is_an_error(powers: Warehouse) -> None:
         powers.open("powers", "10")
 
 
-def test_remove(powers: Warehouse) -> None:
+def test_remove_moves_the_pointer(powers: Warehouse) -> None:
     first, second = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     sums = powers.build("power_sums", Seeded(10, 2))
     assert needed_by(powers, second) == [sums.name]
@@ -179,7 +178,7 @@ def test_versions_named_in_parameters_or_the_lock_are_needed(toys: Warehouse) ->
         remove(toys, table)
 
 
-def test_nothing_is_removed_while_something_is_built(toys: Warehouse) -> None:
+def test_nothing_is_removed_during_a_build(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     with storage.hold_lock(toys.staging / "square_sums-20.lock"):
         with pytest.raises(VersionInUseError, match=r"expected no running build in .*, found square_sums-20; "):
@@ -189,7 +188,7 @@ def test_nothing_is_removed_while_something_is_built(toys: Warehouse) -> None:
     assert remove(toys, table) is None
 
 
-def test_rubbish(powers: Warehouse) -> None:
+def test_rubbish_is_neither_current_nor_needed(powers: Warehouse) -> None:
     first, second, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
     sums = powers.build("power_sums", Seeded(10, 1))
     staged = powers.staging / f"powers-10-{'0' * 12}-{'1' * 12}"
@@ -207,8 +206,8 @@ def test_rubbish(powers: Warehouse) -> None:
     assert shown(powers) == 3
 
 
-def test_sweep_looks_again(powers: Warehouse) -> None:
-    """Between the list and the answer somebody makes a version current, and something else from it."""
+def test_sweep_checks_again(powers: Warehouse) -> None:
+    """After listing, another process makes one version current, and builds from another."""
     first, _, third = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2, 3))
     found = rubbish(powers)
     assert len(found) == 2
@@ -220,7 +219,7 @@ def test_sweep_looks_again(powers: Warehouse) -> None:
 
 
 def test_versions_with_damaged_files_are_not_rubbish(powers: Warehouse) -> None:
-    """Nor what they are made from: their owner may want to look at them. `rm` deletes them."""
+    """Nor are their inputs: the owner may want to inspect them. `rm` deletes them."""
     first, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     whole = first.manifest.to_bytes()
     overwrite(first.folder / "manifest.json", b"{")
@@ -249,17 +248,17 @@ def test_damaged_files_set_aside_are_kept_by_default(powers: Warehouse) -> None:
 
 
 class Killed(BaseException):
-    """Raised in the middle of a change to the disk."""
+    """Raised during a change to the disk."""
 
 
 class Histories(RuleBasedStateMachine):
-    """Any sequence of what users do; `asked` is the version of each variant that was asked for last."""
+    """Any sequence of user actions; `asked` is the last requested version of each variant."""
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
         (views := Path(self.folder.name) / "sql" / "views").mkdir(parents=True)
-        shutil.copy(SQL / "warehouse" / "views" / "versions.sql", views)  # others would take most of the time
+        shutil.copy(SQL / "warehouse" / "views" / "versions.sql", views)  # other views would take most of the time
         kinds = Kinds({POSITIONS.name: POSITIONS}, sql=[views.parent])
         kinds |= {"powers": Powers(), "power_sums": PowerSums()}
         self.warehouse = Warehouse(Path(self.folder.name) / "warehouse", kinds)
@@ -276,12 +275,12 @@ class Histories(RuleBasedStateMachine):
         had = {table.name for table in self.versions()}
         table = self.warehouse.build(kind, Seeded(10, seed), force=force)
         for name in {each.name for each in self.versions()} - had:
-            self.asked[name.rpartition("/")[0]] = name  # an input that had to be made
+            self.asked[name.rpartition("/")[0]] = name  # an input that was built
         self.asked[f"{kind}/10"] = table.name
 
     @rule(lines=st.integers(1, 3))
     def import_(self, lines: int) -> None:
-        """Another file of the same name."""
+        """Import another file of the same name."""
         path = Path(self.folder.name) / "list.txt"
         path.write_text("".join(f"{text}\n" for text in IDS[:lines]))
         table = self.warehouse.build(POSITIONS.name, POSITIONS.parameters_of([path]), files=[path])
@@ -289,17 +288,18 @@ class Histories(RuleBasedStateMachine):
 
     @rule(kind=st.sampled_from(["powers", "power_sums"]), seed=st.integers(0, 2), moment=st.integers(0, 60))
     def killed_build(self, kind: str, seed: int, moment: int) -> None:
-        """Killed before any one of its changes to the disk: until the pointer is moved the old answer stays."""
+        """A build killed before any of its changes to the disk: until the pointer is moved the old version stays
+        current."""
         before = dict(self.asked)
         with dying_after(moment):
             try:
                 self.build(kind, seed, force=False)
             except Killed:
                 self.asked = before
-                self.learn_what_was_finished()
+                self.update_after_a_kill()
 
-    def learn_what_was_finished(self) -> None:
-        """A killed build may have got as far as moving a pointer, of itself or of an input; to nothing but these."""
+    def update_after_a_kill(self) -> None:
+        """A killed build may have moved the pointer of itself or of an input, and no other."""
         for variant in {table.name.rpartition("/")[0] for table in self.versions()}:
             now = self.warehouse.open_reference(variant).name
             pointer = self.warehouse.pointer(*variant.split("/"))
@@ -338,13 +338,13 @@ class Histories(RuleBasedStateMachine):
         assert not [path for path in self.warehouse.staging.glob("*") if path.is_dir()]
 
     @invariant()
-    def what_answers_is_what_was_asked_for(self) -> None:
+    def requested_versions_are_current(self) -> None:
         for variant, name in self.asked.items():
             assert self.warehouse.open_reference(variant).name == name
         assert {table.name for table in self.warehouse.current()} == set(self.asked.values())
 
     @invariant()
-    def so_does_sql(self) -> None:
+    def sql_shows_current_versions(self) -> None:
         if self.asked:
             with self.warehouse.connect() as connection:
                 rows = connection.sql("select dataset, variant, version from versions where is_current").fetchall()
@@ -352,7 +352,7 @@ class Histories(RuleBasedStateMachine):
 
 
 class dying_after:  # noqa: N801
-    """Within the block the n-th rename, deletion or sync raises Killed, and so do all later ones."""
+    """In the block the n-th rename, deletion or sync, and all later ones, raise Killed."""
 
     def __init__(self, changes: int) -> None:
         self.left = changes
@@ -360,9 +360,9 @@ class dying_after:  # noqa: N801
 
     def __enter__(self) -> None:
         for owner, name in ((Path, "rename"), (Path, "replace"), (Path, "unlink"), (storage, "sync")):
-            self.patch.setattr(owner, name, self.counted(getattr(owner, name)))
+            self.patch.setattr(owner, name, self.dies_late(getattr(owner, name)))
 
-    def counted(self, change: Callable[..., Any]) -> Callable[..., Any]:
+    def dies_late(self, change: Callable[..., Any]) -> Callable[..., Any]:
         def dying(*arguments: Any, **options: Any) -> Any:
             self.left -= 1
             if self.left < 0:
@@ -380,7 +380,7 @@ TestHistories = pytest.mark.slow(Histories.TestCase)
 
 
 def test_sweep_keeps_inputs_of_running_builds(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A build that has its lock before anything is deleted is seen; one that comes later waits, and looks again."""
+    """A sweep sees a build that already has its lock; a later build waits, and looks for its inputs again."""
     older, _ = (powers.build("powers", Seeded(10, seed)) for seed in (1, 2))
     found = rubbish(powers)
     assert [entry.path for entry in found] == [older.folder]
@@ -402,8 +402,8 @@ def test_sweep_keeps_inputs_of_running_builds(powers: Warehouse, monkeypatch: py
     building.shutdown()
 
 
-def test_current_goes_before_the_last_version(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a deletion that is killed leaves a name of what is not there."""
+def test_pointer_is_deleted_before_the_last_version(powers: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a killed deletion would leave a pointer to a missing version."""
     table = powers.build("powers", Seeded(10, 1))
 
     def killed(*_: object) -> None:

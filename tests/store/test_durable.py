@@ -1,4 +1,4 @@
-"""What a power cut must not undo: bytes are on the disk before a name says that they are whole."""
+"""Durability across a power cut: bytes are synced before a name refers to them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Events: TypeAlias = list[tuple[str, str]]
 
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> Events:
-    """What is synced, renamed and deleted, in order: (what, name of the file or folder)."""
+    """Syncs, renames and deletions, in order: (action, name of the file or folder)."""
     found: Events = []
 
-    def told(what: str, name: Callable[..., str], function: Callable[..., Any]) -> Callable[..., Any]:
+    def recorded(what: str, name: Callable[..., str], function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*given: Any, **more: Any) -> Any:
             found.append((what, name(*given)))
             return function(*given, **more)
@@ -31,20 +31,20 @@ def events(monkeypatch: pytest.MonkeyPatch) -> Events:
         return call
 
     monkeypatch.setattr(
-        os, "fsync", told("sync", lambda handle: Path(f"/proc/self/fd/{handle}").readlink().name, os.fsync)
+        os, "fsync", recorded("sync", lambda handle: Path(f"/proc/self/fd/{handle}").readlink().name, os.fsync)
     )
-    monkeypatch.setattr(Path, "replace", told("name", lambda _, target: Path(target).name, Path.replace))
-    monkeypatch.setattr(Path, "rename", told("name", lambda _, target: Path(target).name, Path.rename))
-    monkeypatch.setattr(storage, "remove_folder", told("delete", lambda path: path.name, storage.remove_folder))
+    monkeypatch.setattr(Path, "replace", recorded("name", lambda _, target: Path(target).name, Path.replace))
+    monkeypatch.setattr(Path, "rename", recorded("name", lambda _, target: Path(target).name, Path.rename))
+    monkeypatch.setattr(storage, "remove_folder", recorded("delete", lambda path: path.name, storage.remove_folder))
     return found
 
 
-def test_a_file_is_synced_before_it_is_named_and_its_name_after(tmp_path: Path, events: Events) -> None:
+def test_file_is_synced_before_and_after_renaming(tmp_path: Path, events: Events) -> None:
     write_file(tmp_path / "x", b"new")
     assert events == [("sync", f".x.{os.getpid()}.partial"), ("name", "x"), ("sync", tmp_path.name)]
 
 
-def test_a_version_is_synced_before_it_is_named_and_its_name_after(tmp_path: Path, events: Events) -> None:
+def test_version_is_synced_before_and_after_renaming(tmp_path: Path, events: Events) -> None:
     staging = tmp_path / "staging"
     staging.mkdir()
     for name in ("z", "a"):
@@ -56,7 +56,7 @@ def test_a_version_is_synced_before_it_is_named_and_its_name_after(tmp_path: Pat
 
 
 def test_files_of_an_older_version_are_replaced_in_the_order_of_writing(tmp_path: Path, events: Events) -> None:
-    """The manifest, written last, comes last: until then the older one says what is there."""
+    """The manifest is last: until then the old one is valid."""
     target = tmp_path / "version"
     target.mkdir()
     for written, name in enumerate(("z", "a", "m")):
@@ -70,6 +70,6 @@ def test_files_of_an_older_version_are_replaced_in_the_order_of_writing(tmp_path
     assert events == [*synced, ("sync", "staging"), *named, *end]
 
 
-def test_arrays_are_synced_before_they_are_called_finished(toys: Warehouse, events: Events) -> None:
+def test_arrays_are_synced_before_they_are_recorded(toys: Warehouse, events: Events) -> None:
     toys.build("squares", Count(10))
     assert events.index(("sync", "square.npy")) < events.index(("name", COMPUTED))

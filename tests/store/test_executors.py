@@ -19,11 +19,11 @@ from tests.together import each
 
 
 def surroundings() -> tuple[int, str | None]:
-    """Where a share runs."""
+    """The process and threads of a part."""
     return os.getpid(), os.environ.get("NUMBA_NUM_THREADS")
 
 
-def test_in_this_process() -> None:
+def test_local_executor_uses_this_process() -> None:
     with open_executor("local") as executor:
         assert isinstance(executor, InProcess)
         future = executor.submit(surroundings)
@@ -32,7 +32,7 @@ def test_in_this_process() -> None:
         assert isinstance(executor.submit(int, "x").exception(), ValueError)
 
 
-def test_interrupts_are_not_kept() -> None:
+def test_interrupts_are_raised() -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
 
@@ -69,13 +69,15 @@ def test_invalid_executors_are_refused(name: str, message: str) -> None:
 def test_dask_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with (
-        pytest.raises(MissingExtraError, match=r'expected distributed .*, found none; try: .*"bgdata\[dask\]"$'),
+        pytest.raises(
+            MissingExtraError, match=r'expected distributed .*, found none; try: .*"bgdata-backgammon\[dask\]"$'
+        ),
         open_executor("dask://localhost:8786"),
     ):
         pass
 
 
-def test_clusters_that_do_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_clusters_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr("bgdata.store.executors.CONNECT_SECONDS", 1)
     with socket.socket() as free:

@@ -1,4 +1,5 @@
-"""What a catalog costs grows with what changed: counted, of warehouses with a few variants more or less."""
+"""The cost of a catalog grows with its changes: operations are counted in warehouses with a few variants more or
+less."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ MANY = range(11, 15)
 
 @pytest.fixture
 def many(declared: Warehouse) -> Warehouse:  # noqa: F811
-    """Five variants, of which nothing has changed for a while."""
+    """Five variants, unchanged for a while."""
     for count in MANY:
         declared.build("squares", Count(count), with_catalog=False)
     write_catalog(declared)
@@ -44,7 +45,7 @@ def many(declared: Warehouse) -> Warehouse:  # noqa: F811
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often something is done: manifests read, variants looked at and read, views created."""
+    """Counts of operations: manifests read, variants compared and read, views created."""
     found: Counter[str] = Counter()
 
     def count(module: Any, name: str, what: str) -> None:
@@ -71,7 +72,7 @@ def ask(warehouse: Warehouse, sql: str) -> Any:
         return row[0] if row else None
 
 
-def test_another_version_is_one_row_and_its_views(many: Warehouse, counted: Counter[str]) -> None:
+def test_new_version_adds_one_row_and_its_views(many: Warehouse, counted: Counter[str]) -> None:
     many.build("squares", Count(30), with_catalog=False)
     counted.clear()
     build.refresh_catalog(many)
@@ -84,7 +85,7 @@ def test_another_version_is_one_row_and_its_views(many: Warehouse, counted: Coun
         assert plain.sql("select max(square) from squares_30").fetchall() == [(841,)]
 
 
-def test_a_query_reads_nothing_and_looks_at_what_it_names(many: Warehouse, counted: Counter[str]) -> None:
+def test_query_compares_only_named_variants(many: Warehouse, counted: Counter[str]) -> None:
     written = many.catalog.stat().st_mtime_ns
     assert ask(many, "select 1") == 1
     assert counted == {}
@@ -95,7 +96,7 @@ def test_a_query_reads_nothing_and_looks_at_what_it_names(many: Warehouse, count
     assert many.catalog.stat().st_mtime_ns == written
 
 
-def test_list_reads_no_manifest(many: Warehouse, counted: Counter[str]) -> None:
+def test_list_reads_no_manifests(many: Warehouse, counted: Counter[str]) -> None:
     rows = [row for row in listed_rows(many) if row["version"]]
     assert [row["rows"] for row in rows] == [10, *MANY]
     assert all(row["is_current"] and row["bytes"] > 0 for row in rows)
@@ -107,7 +108,7 @@ def test_list_reads_no_manifest(many: Warehouse, counted: Counter[str]) -> None:
     assert f"bytes in {damaged.folder / 'square.npy'}, found 5" in flaws[0]
 
 
-def test_files_of_kinds_that_no_query_names_are_not_opened(many: Warehouse) -> None:
+def test_query_cannot_open_files_of_other_kinds(many: Warehouse) -> None:
     with many.connect(limits=LIMITS, for_query="select 1") as connection, pytest.raises(duckdb.PermissionException):
         connection.execute("select count(*) from squares").fetchall()
     parquet = many.open("squares", "12").parquet
@@ -116,7 +117,7 @@ def test_files_of_kinds_that_no_query_names_are_not_opened(many: Warehouse) -> N
 
 
 def published(warehouse: Warehouse) -> None:
-    """By a build that was killed before it wrote the catalog."""
+    """Publish by a build that was killed before it wrote the catalog."""
     warehouse.build("squares", Count(40), with_catalog=False)
 
 
@@ -157,7 +158,7 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 
 
 def test_changed_catalog_equals_a_new_one(declare: Make) -> None:  # noqa: F811
-    """All views, rows and comments; and a query sees each change, whoever made it."""
+    """In all views, rows and comments; and a query sees each change by any process."""
     with Together() as together:
         for number, (name, change) in enumerate(CHANGES.items()):
             with together.case(name):
@@ -172,7 +173,7 @@ def test_changed_catalog_equals_a_new_one(declare: Make) -> None:  # noqa: F811
 
 
 def answer_of(warehouse: Warehouse, *, mend: bool) -> object:
-    """What a query says of all squares, or why it cannot."""
+    """The result of a query over all squares, or its error."""
     sql = "select list((variant, square) order by variant, square) from squares"
     with warehouse.connect(limits=LIMITS, mend=mend, for_query=sql) as connection:
         try:
@@ -181,7 +182,7 @@ def answer_of(warehouse: Warehouse, *, mend: bool) -> object:
             return str(error).splitlines()[0]
 
 
-def test_writing_into_a_file_changes_no_folder_and_is_seen_by_who_asks(many: Warehouse, counted: Counter[str]) -> None:
+def test_query_sees_files_changed_in_place(many: Warehouse, counted: Counter[str]) -> None:
     found = many.open("squares", "12")
     times = [path.stat().st_mtime_ns for path in (found.folder, found.folder.parent)]
     overwrite(found.parquet, found.parquet.read_bytes()[:-4])
@@ -193,7 +194,7 @@ def test_writing_into_a_file_changes_no_folder_and_is_seen_by_who_asks(many: War
 
 
 def forge(warehouse: Warehouse) -> bytes:
-    """The index with other rows of a variant, without a code that fits."""
+    """The index with other rows of a variant, without a valid code."""
     code, _, body = (warehouse.root / survey.INDEX_NAME).read_bytes().partition(b"\n")
     said = json.loads(body)
     for versions in (variant[4] for variant in said[3].values()):
@@ -216,7 +217,7 @@ def sealed_by_another(warehouse: Warehouse) -> bytes:
     "content",
     [forge, sealed_by_another, lambda _: b"", lambda _: b"\n{}", lambda _: b"\xff\n[]", lambda _: b"x" * 10_000],
 )
-def test_index_of_a_stranger_is_not_believed(
+def test_index_of_another_user_is_ignored(
     declared: Warehouse,  # noqa: F811
     content: Callable[[Warehouse], bytes],
 ) -> None:
@@ -227,7 +228,7 @@ def test_index_of_a_stranger_is_not_believed(
     assert ask(declared, "select count(*) from squares") == 10
 
 
-def test_index_of_another_folder_is_not_believed(declared: Warehouse, memory_path: Path) -> None:  # noqa: F811
+def test_index_of_another_folder_is_ignored(declared: Warehouse, memory_path: Path) -> None:  # noqa: F811
     shutil.copytree(declared.root, memory_path / "copy")
     copy = Warehouse(memory_path / "copy", declared.kinds)
     assert survey.read_index(declared)
@@ -238,8 +239,8 @@ def test_index_of_another_folder_is_not_believed(declared: Warehouse, memory_pat
     assert found.variants.keys() == {"squares/10"}
 
 
-def test_folder_that_changed_just_now_is_looked_at(declared: Warehouse) -> None:  # noqa: F811
-    """Clocks of disks are coarse: what changes twice in a moment has one time."""
+def test_recently_changed_folder_is_read_again(declared: Warehouse) -> None:  # noqa: F811
+    """Disk clocks are coarse: two changes in a moment have one time."""
     found = survey.read_index(declared)
     assert found
     variant = found.variants["squares/10"]

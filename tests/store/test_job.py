@@ -1,4 +1,4 @@
-"""Checkpoints: made in time, whole, and only those that fit are gone on from."""
+"""Checkpoints: saved in time and complete, and resumed only if they match."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def count_up(
     size: int = 3,
     progress: Notes | None = None,
 ) -> list[int]:
-    """Do the steps up to `until` of 5, each adding one to the state; returns the steps that were done."""
+    """Do the steps up to `until` of 5, each adding one to the state; returns the executed steps."""
     state: dict[str, NDArray[Any]] = {"counts": np.zeros(size, dtype)}
     done = []
     for step in Job(folder, progress or Notes(), title=label).steps("steps", range(5), [1] * 5, state):
@@ -56,14 +56,14 @@ def count_up(
 
 
 @each("until", [0, 1, 2, 3, 4])
-def test_goes_on_from_the_last_checkpoint(tmp_path: Path, until: int) -> None:
+def test_job_resumes_from_the_last_checkpoint(tmp_path: Path, until: int) -> None:
     assert count_up(tmp_path, until) == list(range(until))
     assert [path.name for path in tmp_path.iterdir()] == ([f"checkpoint-{until:09d}"] if until else [])
     assert count_up(tmp_path, 5) == list(range(until, 5))
 
 
-def test_a_checkpoint_of_another_recipe_is_named_and_not_used(tmp_path: Path) -> None:
-    """Folders are named by recipe, so only somebody's hands can have put it there."""
+def test_checkpoint_of_another_recipe_is_reported_and_ignored(tmp_path: Path) -> None:
+    """Folders are named by recipe, so it was put there by hand."""
     count_up(tmp_path, 2)
     notes = Notes()
     state = {"counts": np.zeros(3, np.int64)}
@@ -74,7 +74,7 @@ def test_a_checkpoint_of_another_recipe_is_named_and_not_used(tmp_path: Path) ->
     assert state["counts"].tolist() == [0, 0, 0]
 
 
-def test_progress_counts_what_was_done_before(tmp_path: Path) -> None:
+def test_progress_includes_earlier_steps(tmp_path: Path) -> None:
     count_up(tmp_path, 2)
     notes = Notes()
     state = {"counts": np.zeros(3, np.int64)}
@@ -85,7 +85,7 @@ def test_progress_counts_what_was_done_before(tmp_path: Path) -> None:
     assert notes.texts == ["going on with counting after step 2 of 5"]
 
 
-def test_no_progress_before_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_after_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 1000.0)
     count_up(tmp_path, 4)
     assert list(tmp_path.iterdir()) == []
@@ -94,7 +94,7 @@ def test_no_progress_before_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "other", [{"label": "another stage"}, {"dtype": np.float64}, {"size": 4}], ids=["label", "dtype", "shape"]
 )
-def test_checkpoints_of_another_stage_are_not_taken(tmp_path: Path, other: dict[str, object]) -> None:
+def test_checkpoints_of_another_stage_are_ignored(tmp_path: Path, other: dict[str, object]) -> None:
     count_up(tmp_path, 3)
     assert count_up(tmp_path, 5, **other) == [0, 1, 2, 3, 4]  # type: ignore[arg-type]
 
@@ -103,7 +103,7 @@ DAMAGES = ["no state", "bad state", "other state", "no array", "short array", "n
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_checkpoints_are_named_and_deleted(tmp_path: Path, damage: str) -> None:
+def test_damaged_checkpoints_are_reported_and_deleted(tmp_path: Path, damage: str) -> None:
     count_up(tmp_path, 3)
     folder = tmp_path / "checkpoint-000000003"
     state, array = folder / "state.json", folder / "counts.npy"
@@ -128,8 +128,8 @@ def test_damaged_checkpoints_are_named_and_deleted(tmp_path: Path, damage: str) 
     assert count_up(tmp_path, 5)[-1] == 4
 
 
-def test_all_is_on_the_disk_before_the_older_one_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files, then their folder, then the folder that it is renamed in."""
+def test_checkpoint_is_synced_before_the_older_one_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files, then their folder, then its parent."""
     count_up(tmp_path, 2)
     done: list[str] = []
     fsync, remove = os.fsync, storage.remove_folder
@@ -156,8 +156,8 @@ def test_all_is_on_the_disk_before_the_older_one_goes(tmp_path: Path, monkeypatc
     ]
 
 
-def test_writing_checkpoints_takes_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a clock of our own: steps of 1 s, checkpoints of 10 s, asked for every 5 s."""
+def test_checkpoints_take_a_small_share_of_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a fake clock: steps of 1 s, checkpoints of 10 s, requested every 5 s."""
     clock, written = [0.0], []
     monkeypatch.setattr(job_module, "CHECKPOINT_SECONDS", 5.0)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
@@ -174,7 +174,7 @@ def test_writing_checkpoints_takes_a_small_share_of_the_time(tmp_path: Path, mon
     assert 10 * len(written) <= job_module.CHECKPOINT_SHARE * clock[0] + 10
 
 
-def test_older_undamaged_version_is_used(tmp_path: Path) -> None:
+def test_older_undamaged_checkpoint_is_used(tmp_path: Path) -> None:
     count_up(tmp_path, 2)
     (tmp_path / "checkpoint-000000002").rename(tmp_path / "kept")
     count_up(tmp_path, 4)
@@ -218,7 +218,7 @@ def computed(folder: Path, work: Work, notes: Notes | None = None, executor: Exe
 
 
 def logged(folder: Path) -> list[str]:
-    """The ranges that were computed, in order of their names."""
+    """The computed ranges, in order of their names."""
     path = folder / "log"
     lines = path.read_text().splitlines() if path.exists() else []
     path.unlink(missing_ok=True)
@@ -233,7 +233,7 @@ SQUARES = [number**2 for number in range(10)]
 ALL = ["0-3", "3-6", "6-9", "9-10"]
 
 
-def test_ranges() -> None:
+def test_ranges_cover_all_items() -> None:
     assert ranges(10, 3) == [range(3), range(3, 6), range(6, 9), range(9, 10)]
     assert ranges(0, 3) == []
     assert ranges(2, 5) == [range(2)]
@@ -270,7 +270,7 @@ def test_finished_shards_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["byte", "cut", "empty"])
-def test_damaged_shards_are_named_and_computed_anew(tmp_path: Path, damage: str) -> None:
+def test_damaged_shards_are_reported_and_computed_again(tmp_path: Path, damage: str) -> None:
     settings = work(log=str(tmp_path / "log"))
     computed(tmp_path, settings)
     logged(tmp_path)
@@ -286,8 +286,8 @@ def test_damaged_shards_are_named_and_computed_anew(tmp_path: Path, damage: str)
     assert files(tmp_path) == whole
 
 
-def test_shards_of_another_recipe_are_computed_anew(tmp_path: Path) -> None:
-    """One that was put there by hand: its name and bytes fit together, and it had been taken."""
+def test_shards_of_another_recipe_are_computed_again(tmp_path: Path) -> None:
+    """One was put there by hand, with a name that matches its bytes."""
     folder = tmp_path / "shards"
     folder.mkdir(parents=True)
     name = write_shard(work(flag=1), 3, 6, str(folder), "another recipe")
@@ -297,7 +297,7 @@ def test_shards_of_another_recipe_are_computed_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
-def test_special_file_is_computed_anew(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_special_file_is_computed_again(tmp_path: Path, make: Callable[[Path], None]) -> None:
     computed(tmp_path, work())
     first, *_ = files(tmp_path)
     first.unlink()
@@ -305,7 +305,7 @@ def test_special_file_is_computed_anew(tmp_path: Path, make: Callable[[Path], No
     assert computed(tmp_path, work()) == SQUARES
 
 
-def test_missing_and_unfinished_files(tmp_path: Path) -> None:
+def test_missing_and_unfinished_shards_are_computed(tmp_path: Path) -> None:
     settings = work(log=str(tmp_path / "log"))
     computed(tmp_path, settings)
     logged(tmp_path)
@@ -318,7 +318,7 @@ def test_missing_and_unfinished_files(tmp_path: Path) -> None:
     assert files(tmp_path) == whole
 
 
-def test_shards_that_change_after_they_were_checked(tmp_path: Path) -> None:
+def test_shard_that_changes_after_the_check_is_refused(tmp_path: Path) -> None:
     name = write_shard(work(), 0, 3, str(tmp_path), "recipe")
     path = tmp_path / name
     assert read_shard(path, "recipe")["square"].tolist() == [0, 1, 4]
@@ -341,15 +341,15 @@ def test_processes_write_the_same_shards(tmp_path: Path, count: int) -> None:
     assert [path.name for path in files(tmp_path / "shared")] == [path.name for path in files(tmp_path / "alone")]
 
 
-def test_errors_come_back_from_processes(tmp_path: Path) -> None:
+def test_errors_of_processes_are_raised(tmp_path: Path) -> None:
     with open_executor("processes:1") as executor:
         with pytest.raises(InvalidParameterError, match=r"^expected another range, got 3$"):
             computed(tmp_path, work(refuse=3), executor=executor)
         assert computed(tmp_path, work(), executor=executor) == SQUARES
 
 
-def test_lost_workers(tmp_path: Path) -> None:
-    """One line, and what they had finished is kept."""
+def test_lost_workers_are_one_error(tmp_path: Path) -> None:
+    """Finished shards are kept."""
     message = r"^expected workers to finish, lost one; finished parts are kept, and the same command resumes: "
     with open_executor("processes:1") as executor, pytest.raises(WorkerError, match=message):
         computed(tmp_path, work(die=6), executor=executor)
@@ -365,7 +365,7 @@ def test_missing_function_is_an_error(tmp_path: Path) -> None:
 
 
 class Waiting(Executor):
-    """Runs a part when somebody waits for it, the newest first; counts how many were asked for at most."""
+    """Runs a part when its result is awaited, newest first; counts the most requested parts."""
 
     def __init__(self) -> None:
         self.waiting: dict[Future[Any], Callable[[], Any]] = {}
@@ -378,7 +378,7 @@ class Waiting(Executor):
         return future
 
     def queue(self) -> SimpleQueue[Future[Any]]:
-        """A queue of futures in which there is nothing until somebody waits for it."""
+        """A queue of futures that runs a part when an item is awaited."""
         executor = self
 
         class Queue(SimpleQueue[Future[Any]]):
@@ -393,8 +393,8 @@ class Waiting(Executor):
         return Queue()
 
 
-def test_few_parts_are_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many there are; the arrays come in order all the same."""
+def test_requested_parts_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arrays still come in order."""
     executor = Waiting()
     monkeypatch.setattr(shards_module, "MOST_ASKED", 5)
     monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
@@ -406,7 +406,7 @@ def test_few_parts_are_asked_for_at_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert (notes.done, notes.total) == (40, 40)
 
 
-def test_parts_that_nobody_needs_any_more_are_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unneeded_parts_are_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executor = Waiting()
     monkeypatch.setattr(shards_module, "MOST_ASKED", 5)
     monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
@@ -418,8 +418,8 @@ def test_parts_that_nobody_needs_any_more_are_cancelled(tmp_path: Path, monkeypa
     assert all(future.cancelled() for future in executor.waiting)
 
 
-def test_parts_of_another_count_are_gone_on_from(tmp_path: Path) -> None:
-    """A third of them is there, not the first ones."""
+def test_build_resumes_with_another_number_of_parts(tmp_path: Path) -> None:
+    """A third of them exists, not the first ones."""
     folder = tmp_path / "shards"
     folder.mkdir()
     parts = ranges(30, 1)

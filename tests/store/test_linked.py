@@ -1,4 +1,4 @@
-"""Variants on another disk: built there, linked, and kept house of, whatever is killed, damaged, moved or hostile."""
+"""Variants on another disk: built there, linked, and cleaned up, also after kills, damage, moves and attacks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KILLED = -9
 
 @pytest.fixture
 def disk(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder on a disk of its own, as far as renaming goes."""
+    """A folder that behaves like another disk when renaming."""
     found = memory_path / "disk"
     found.mkdir()
 
@@ -71,7 +71,7 @@ def names(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
 
 
-def test_a_version_on_another_disk(toys: Warehouse, disk: Path, table: Table, tmp_path: Path) -> None:
+def test_version_on_another_disk_is_linked(toys: Warehouse, disk: Path, table: Table, tmp_path: Path) -> None:
     assert table.folder == toys.root / "squares" / "10" / table.manifest.version
     assert table.folder.resolve() == disk / "squares" / "10" / table.manifest.version
     assert (toys.root / "squares" / "10").readlink() == disk / "squares" / "10"
@@ -83,7 +83,7 @@ def test_a_version_on_another_disk(toys: Warehouse, disk: Path, table: Table, tm
     assert pickle.loads(pickle.dumps(table)).manifest == table.manifest
 
 
-def test_every_reader_finds_it(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_every_reader_finds_linked_versions(toys: Warehouse, disk: Path, table: Table) -> None:
     assert whole_versions(toys) == [table.name]
     assert problems(toys) == []
     assert [finding.problem for finding in verify_files(toys) if finding.problem] == []
@@ -112,7 +112,7 @@ def test_inputs_stay_in_the_warehouse(toys: Warehouse, disk: Path) -> None:
     assert problems(toys) == []
 
 
-def test_later_versions_go_there_too(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_later_versions_go_to_the_same_disk(toys: Warehouse, disk: Path, table: Table) -> None:
     newer = toy_warehouse(toys.root, squares=MoreSquares())
     version = newer.build("squares", TEN)
     assert version.folder.resolve().is_relative_to(disk)
@@ -131,7 +131,7 @@ def test_published_version_on_another_disk(toys: Warehouse, disk: Path, memory_p
     assert list(warehouse.staging.iterdir()) == []
 
 
-def test_rm(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_rm_deletes_on_the_other_disk(toys: Warehouse, disk: Path, table: Table) -> None:
     sums = toys.build("square_sums", TEN)
     with pytest.raises(VersionInUseError, match="needed by square_sums/10"):
         remove(toys, table)
@@ -143,7 +143,7 @@ def test_rm(toys: Warehouse, disk: Path, table: Table) -> None:
     assert toys.build("squares", TEN).folder.resolve().is_relative_to(toys.root), "in the warehouse again"
 
 
-def test_rm_of_the_current_one_of_two(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_rm_of_the_current_version_keeps_the_other(toys: Warehouse, disk: Path, table: Table) -> None:
     newer = toy_warehouse(toys.root, squares=MoreSquares())
     left = remove(newer, newer.build("squares", TEN))
     assert left is not None
@@ -152,7 +152,7 @@ def test_rm_of_the_current_one_of_two(toys: Warehouse, disk: Path, table: Table)
     assert disk.is_dir()
 
 
-def test_gc(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_gc_deletes_on_the_other_disk(toys: Warehouse, disk: Path, table: Table) -> None:
     newer = toy_warehouse(toys.root, squares=MoreSquares())
     kept = newer.build("squares", TEN)
     (found,) = rubbish(newer)
@@ -170,7 +170,9 @@ def damaged(table: Table) -> Table:
     return Table(table.folder)
 
 
-def test_repair(toys: Warehouse, disk: Path, table: Table, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repair_on_the_other_disk(
+    toys: Warehouse, disk: Path, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
     damaged(table)
     assert problems(toys) != []
     repair_version(toys, Table(table.folder))
@@ -181,14 +183,14 @@ def test_repair(toys: Warehouse, disk: Path, table: Table, capsys: pytest.Captur
     assert problems(toys) == []
     assert table.folder.resolve().is_relative_to(disk)
     damaged(table)
-    repair_version(toys, Table(table.folder))  # once more, with the last one's files still there
+    repair_version(toys, Table(table.folder))  # again, beside the files of the last repair
     assert rubbish(toys) == []
     sweep(toys, rubbish(toys, damaged=True))
     assert whole_versions(toys) == [table.name]
     assert not [path for path in (disk / "squares" / "10").iterdir() if path.is_dir() and path.name[0] == "."]
 
 
-# what cannot take it
+# invalid folders
 
 
 def test_invalid_directory_is_refused(toys: Warehouse, disk: Path) -> None:
@@ -221,7 +223,7 @@ def test_version_inside_the_warehouse_is_refused_elsewhere(toys: Warehouse, disk
         toys.build("squares", TEN, directory=memory_path / "other")
 
 
-def test_something_else_in_the_folder_of_the_variant(toys: Warehouse, disk: Path) -> None:
+def test_other_files_in_the_folder_of_the_variant_are_refused(toys: Warehouse, disk: Path) -> None:
     (toys.root / "squares" / "10" / "copy").mkdir(parents=True)
     with pytest.raises(UsageError, match=f"found copy in {toys.root}/squares/10; move it away"):
         toys.build("squares", TEN, directory=disk)
@@ -231,8 +233,10 @@ def test_something_else_in_the_folder_of_the_variant(toys: Warehouse, disk: Path
 
 
 @pytest.mark.parametrize("is_linked", [False, True])
-def test_versions_of_another_warehouse(toys: Warehouse, disk: Path, memory_path: Path, is_linked: bool) -> None:
-    """As a warehouse has them, or as one has put them there."""
+def test_versions_of_another_warehouse_are_refused(
+    toys: Warehouse, disk: Path, memory_path: Path, is_linked: bool
+) -> None:
+    """In a warehouse, or on a disk where a warehouse put them."""
     if is_linked:
         table = toy_warehouse(memory_path / "other").build("squares", TEN, directory=disk)
     else:
@@ -259,17 +263,17 @@ def test_free_space_is_that_of_the_other_disk(toys: Warehouse, disk: Path, monke
     assert not (disk / "squares" / "11").exists()
 
 
-def test_a_folder_that_cannot_be_written(toys: Warehouse, disk: Path) -> None:
+def test_read_only_folder_is_refused(toys: Warehouse, disk: Path) -> None:
     disk.chmod(0o555)
     with processes.bare_thread() as thread, pytest.raises(StorageError, match=r"cannot create .*: permission denied"):
         thread.submit(toys.build, "squares", TEN, directory=disk).result()
 
 
-# stopped, and gone on
+# stopped and resumed builds
 
 
 class StoppedSquares(WrongSquares):
-    """Stops once everything is computed."""
+    """Stops after computing."""
 
     def statistics(self, computed: Any) -> Mapping[str, float]:
         if self.is_wrong:
@@ -279,13 +283,15 @@ class StoppedSquares(WrongSquares):
 
 @pytest.fixture
 def stopped(toys: Warehouse) -> tuple[Warehouse, StoppedSquares]:
-    """A warehouse whose builds stop while they write."""
+    """A warehouse whose builds stop while writing."""
     kind = StoppedSquares()
     return toy_warehouse(toys.root, squares=kind), kind
 
 
 @pytest.mark.parametrize("with_option", [False, True])
-def test_goes_on_there(stopped: tuple[Warehouse, StoppedSquares], disk: Path, with_option: bool) -> None:
+def test_stopped_build_resumes_on_the_other_disk(
+    stopped: tuple[Warehouse, StoppedSquares], disk: Path, with_option: bool
+) -> None:
     warehouse, kind = stopped
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN, directory=disk)
@@ -300,8 +306,8 @@ def test_goes_on_there(stopped: tuple[Warehouse, StoppedSquares], disk: Path, wi
     assert list(warehouse.staging.iterdir()) == []
 
 
-def test_a_build_that_began_in_the_warehouse(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
-    """Where its disk was full."""
+def test_build_that_began_in_the_warehouse_begins_anew(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
+    """Because its disk was full."""
     warehouse, kind = stopped
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN)
@@ -315,7 +321,7 @@ def test_a_build_that_began_in_the_warehouse(stopped: tuple[Warehouse, StoppedSq
     assert list(warehouse.staging.iterdir()) == []
 
 
-def test_gc_of_a_build_that_stopped(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
+def test_gc_deletes_a_stopped_build(stopped: tuple[Warehouse, StoppedSquares], disk: Path) -> None:
     warehouse, _ = stopped
     with pytest.raises(StorageError):
         warehouse.build("squares", TEN, directory=disk)
@@ -327,7 +333,7 @@ def test_gc_of_a_build_that_stopped(stopped: tuple[Warehouse, StoppedSquares], d
 
 
 def build(root: Path, disk: Path, force: bool, kill_at: int | None) -> None:
-    """In another process: build on the other disk, and die at a change when told."""
+    """In another process: build on the other disk, and die at this change."""
     processes.drop_root_rights()
     if kill_at is not None:
         processes.die_at_change(root.parent, kill_at)
@@ -336,7 +342,7 @@ def build(root: Path, disk: Path, force: bool, kill_at: int | None) -> None:
 
 @pytest.mark.kills
 @pytest.mark.parametrize("force", [False, True])
-def test_killed_at_every_change_to_a_file(memory_path: Path, force: bool) -> None:
+def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -> None:
     expected = toy_warehouse(memory_path / "whole").build("squares", Count(3)).name
     exitcode: int | None = KILLED
     kill_at = 0
@@ -361,7 +367,7 @@ def test_killed_at_every_change_to_a_file(memory_path: Path, force: bool) -> Non
     assert kill_at > 30  # else the changes are not noticed any more
 
 
-# disks that go, and links that others made
+# missing disks, and foreign links
 
 
 def test_missing_disk_is_an_error(toys: Warehouse, disk: Path, table: Table) -> None:
@@ -378,7 +384,7 @@ def test_missing_disk_is_an_error(toys: Warehouse, disk: Path, table: Table) -> 
 
 
 def test_moved_warehouse_owns_its_disk_again(toys: Warehouse, disk: Path, table: Table) -> None:
-    """Its versions there are read, and owned again by whoever builds there."""
+    """It reads its versions there, and owns them again after a build."""
     toys.root.rename(toys.root.with_name("moved"))
     moved = toy_warehouse(toys.root.with_name("moved"), squares=MoreSquares())
     with pytest.raises(VersionInUseError, match="to which a link leads"):
@@ -397,7 +403,7 @@ def test_moved_warehouse_owns_its_disk_again(toys: Warehouse, disk: Path, table:
 
 
 @pytest.mark.parametrize("level", ["squares", "squares/10"])
-def test_versions_of_others_are_read_and_never_written(toys: Warehouse, disk: Path, level: str) -> None:
+def test_foreign_versions_are_read_and_never_written(toys: Warehouse, disk: Path, level: str) -> None:
     other = toy_warehouse(disk)
     toy_warehouse(disk, squares=MoreSquares()).build("squares", TEN)
     current = other.build("squares", TEN)
@@ -427,7 +433,7 @@ def test_versions_of_others_are_read_and_never_written(toys: Warehouse, disk: Pa
     assert toys.build("squares", TEN).name == current.name, "nothing is to be written"
 
 
-def test_the_link_of_one_version_is_all_that_is_deleted(toys: Warehouse, disk: Path) -> None:
+def test_rm_of_a_foreign_version_deletes_only_the_link(toys: Warehouse, disk: Path) -> None:
     other = toy_warehouse(disk).build("squares", TEN)
     folder = toys.root / "squares" / "10"
     folder.mkdir(parents=True)
@@ -438,8 +444,8 @@ def test_the_link_of_one_version_is_all_that_is_deleted(toys: Warehouse, disk: P
     assert other.array("square")[3] == 9
 
 
-def test_links_of_a_stranger_lead_gc_nowhere(toys: Warehouse, disk: Path, table: Table) -> None:
-    """A warehouse from a stranger may have links to whatever its user has."""
+def test_gc_ignores_foreign_links(toys: Warehouse, disk: Path, table: Table) -> None:
+    """A warehouse from another user may link to any folder of this user."""
     secret = disk / ".ssh"
     secret.mkdir()
     (secret / "key").write_text("")
@@ -464,8 +470,8 @@ def test_links_of_a_stranger_lead_gc_nowhere(toys: Warehouse, disk: Path, table:
     assert (secret / "key").exists()
 
 
-def test_an_unfinished_build_of_a_stranger_leads_gc_nowhere(toys: Warehouse, disk: Path) -> None:
-    """A link in the staging folder that is named as a build is, to a folder that is named as one on another disk is."""
+def test_gc_ignores_foreign_staging_links(toys: Warehouse, disk: Path) -> None:
+    """A staging link named like a build, to a folder named like a build on another disk."""
     name = f"squares-10-{'0' * 12}-{'f' * 12}"
     (disk / f".{name}").mkdir()
     (disk / f".{name}" / "key").write_text("")
@@ -477,7 +483,7 @@ def test_an_unfinished_build_of_a_stranger_leads_gc_nowhere(toys: Warehouse, dis
 
 
 def test_foreign_link_set_aside_is_not_followed(toys: Warehouse, disk: Path) -> None:
-    """A repair puts back what one before has set aside; a link to anything else is no more than a link."""
+    """A repair puts back what an earlier one moved aside; a foreign link is moved itself."""
     table = toys.build("squares", TEN)
     (disk / "secret").mkdir()
     name = f"damaged-squares-10-{table.folder.name}"
@@ -499,14 +505,14 @@ def test_interrupted_repair_on_another_disk_is_put_back(toys: Warehouse, table: 
 def test_relative_owner_path_is_ignored(
     toys: Warehouse, disk: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A warehouse from a stranger may be opened from its own folder."""
+    """A warehouse from another user may be opened from its own folder."""
     (disk / "squares" / "10" / OWNER).write_text(".")
     monkeypatch.chdir(toys.root)
     with pytest.raises(VersionInUseError, match=f"got {table.name}, to which a link leads"):
         remove(toys, table)
 
 
-def test_a_link_in_place_of_a_version_is_replaced(toys: Warehouse, disk: Path) -> None:
+def test_link_in_place_of_a_version_is_replaced(toys: Warehouse, disk: Path) -> None:
     other = toy_warehouse(disk).build("squares", TEN)
     before = {path: path.stat().st_ino for path in other.folder.iterdir()}
     folder = toys.root / "squares" / "10"
@@ -526,7 +532,7 @@ def test_linked_staging_folder_is_refused(toys: Warehouse, disk: Path) -> None:
     assert list(disk.iterdir()) == []
 
 
-def test_a_link_in_place_of_a_file_that_is_about_to_be_written(toys: Warehouse, disk: Path) -> None:
+def test_link_in_place_of_a_new_file_is_replaced(toys: Warehouse, disk: Path) -> None:
     table = toys.build("squares", TEN)
     (disk / "secret").write_text("secret")
     (table.folder.parent / CURRENT).unlink()
@@ -535,7 +541,7 @@ def test_a_link_in_place_of_a_file_that_is_about_to_be_written(toys: Warehouse, 
     assert (disk / "secret").read_text() == "secret"
 
 
-def test_files_must_be_regular_there_too(toys: Warehouse, disk: Path, table: Table) -> None:
+def test_linked_files_must_be_regular(toys: Warehouse, disk: Path, table: Table) -> None:
     path = table.folder / "square.npy"
     path.rename(disk / "other")
     path.symlink_to(disk / "other")

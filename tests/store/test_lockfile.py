@@ -1,4 +1,4 @@
-"""warehouse.lock: read back, in a stable order, and damaged ones refused."""
+"""warehouse.lock: read back, in a stable order; damaged ones are refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.together import each
 OTHER = dataclasses.replace(MANIFEST, dataset="cubes")
 
 
-def test_round_trip_in_order(tmp_path: Path) -> None:
+def test_lock_round_trips_in_order(tmp_path: Path) -> None:
     path = tmp_path / "warehouse.lock"
     save_lock(path, [MANIFEST, OTHER])
     expected = [LockEntry(name, "10", "ab" * 32, "cd" * 32) for name in ("cubes", "squares")]
@@ -51,14 +51,14 @@ def pin_some(path: Path, name: str, together: Any) -> None:
         save_lock(path, [MANIFEST])
 
 
-def test_processes_that_pin_at_once_lose_nothing(memory_path: Path) -> None:
+def test_concurrent_pins_are_all_kept(memory_path: Path) -> None:
     path, together = memory_path / "warehouse.lock", processes.barrier(3)
     processes.run_all((pin_some, path, name, together) for name in "abc")
     assert [pin.name for pin in load_pins(path)] == [f"{name}-{number}" for name in "abc" for number in range(5)]
     assert [found.name for found in memory_path.iterdir()] == [path.name]
 
 
-def test_missing(tmp_path: Path) -> None:
+def test_missing_lock_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingTableError, match=r"expected .*x\.lock, found no such file; try: bgdata lock"):
         load_lock(tmp_path / "x.lock")
     with pytest.raises(CorruptFileError, match=r"expected a regular file in .*, found a folder"):
@@ -69,13 +69,13 @@ def test_missing(tmp_path: Path) -> None:
     "content",
     ["", "{", "[]", "{}", '{"format": 1}', '{"format": "1", "entries": []}', '{"format": 1, "entries": [{}]}'],
 )
-def test_damaged(tmp_path: Path, content: str) -> None:
+def test_damaged_lock_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x.lock").write_text(content)
     with pytest.raises(ManifestFormatError, match=r"expected a lock file in .*x\.lock, found: .*; restore it from ver"):
         load_lock(tmp_path / "x.lock")
 
 
-def test_newer(tmp_path: Path) -> None:
+def test_newer_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.lock").write_text(json.dumps({"format": 2, "things": []}))
     with pytest.raises(ManifestFormatError, match=r"expected a lock of format 1 .*, found 2; upgrade bgdata"):
         load_lock(tmp_path / "x.lock")
@@ -83,8 +83,8 @@ def test_newer(tmp_path: Path) -> None:
 
 @each("hostile", ["'; drop view x; --", "../../evil", "/etc/passwd", "$(id)", "a\nb", 7, None, ["x"]])
 @each("part", ["entries", "files"])
-def test_every_field_refuses_what_could_be_run(tmp_path: Path, part: str, hostile: object) -> None:
-    """What a pinned file is called and where it came from are texts that nothing opens."""
+def test_hostile_text_is_refused_in_every_field(tmp_path: Path, part: str, hostile: object) -> None:
+    """Except name and address of a pinned file, which are never opened."""
     path = tmp_path / "x.lock"
     save_lock(path, [MANIFEST])
     save_pin(path, PinnedFile("x.bz2", "https://example.org/x.bz2", 5, "ab" * 32))
@@ -102,7 +102,7 @@ def test_every_field_refuses_what_could_be_run(tmp_path: Path, part: str, hostil
 
 
 class Many(Squares):
-    """Squares of which a default build leaves the longer variant out."""
+    """Squares whose longer variant is not in the default build."""
 
     more = (Count(30),)
 
@@ -125,12 +125,12 @@ def verdict(found: list[Verdict], variant: str) -> tuple[str, bool, bool]:
     return each.text, each.is_same, each.is_right
 
 
-def test_basic_variants_are_the_defaults_but_for_more() -> None:
+def test_basic_variants_exclude_more() -> None:
     assert (Many().basic, Squares().basic) == ([Count(20)], [Count(20), Count(30)])
 
 
 @pytest.mark.usefixtures("tables")
-def test_all_is_there(warehouse: Warehouse) -> None:
+def test_complete_warehouse_matches_the_lock(warehouse: Warehouse) -> None:
     found = lock_verdicts(warehouse)
     assert [verdict(found, variant) for variant in ("20", "30")] == [("same", True, True)] * 2
     assert left_out(warehouse) == left_out(warehouse, "squares") == []

@@ -1,4 +1,4 @@
-"""Manifests: read back, sealed, and whatever is wrong with one said in a line."""
+"""Manifests: read back, sealed, and with any error in one line."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def path(tmp_path: Path) -> Path:
     return saved(tmp_path)
 
 
-def test_round_trip(path: Path) -> None:
+def test_manifest_round_trips(path: Path) -> None:
     assert load_manifest(path.parent) == MANIFEST
     assert MANIFEST.version == "r3-cdcdcdcd"
 
 
-def test_any_changed_byte_is_noticed(path: Path) -> None:
+def test_any_changed_byte_is_refused(path: Path) -> None:
     whole = path.read_bytes()
     for place in range(len(whole)):
         for change in (1, 4, 0x20):
@@ -66,7 +66,7 @@ def test_any_changed_byte_is_noticed(path: Path) -> None:
 
 
 def change(path: Path, function: Callable[[dict[str, Any]], object]) -> None:
-    """Rewrite a manifest with a change and the seal that would go with it."""
+    """Rewrite a manifest with a change and a valid seal."""
     data = json.loads(path.read_bytes())
     del data[SEAL]
     function(data)
@@ -103,14 +103,14 @@ def change(path: Path, function: Callable[[dict[str, Any]], object]) -> None:
         (lambda data: data.update(warnings="text"), "expected texts as warnings"),
     ],
 )
-def test_other_fields(tmp_path: Path, function: Callable[[dict[str, Any]], object], message: str) -> None:
+def test_invalid_fields_are_refused(tmp_path: Path, function: Callable[[dict[str, Any]], object], message: str) -> None:
     path = saved(tmp_path)
     change(path, function)
     with pytest.raises(ManifestFormatError, match=message):
         load_manifest(path.parent)
 
 
-# what could be run by a shell, by SQL, or by a terminal, or leave the folder
+# texts that a shell, SQL or a terminal could run, or paths outside the folder
 HOSTILE = [
     "'; copy (select 1) to 'x'; --", '"); drop view x; --', "../../evil", "/etc/passwd", "$(id)", "\x1b]0;x\x07",
     "a\nb",
@@ -126,10 +126,10 @@ NAMES_AND_NUMBERS = (
 
 @each("hostile", HOSTILE)
 @each("place", NAMES_AND_NUMBERS)
-def test_every_field_refuses_what_could_be_run(
+def test_hostile_text_is_refused_in_every_field(
     tmp_path: Path, place: str | tuple[str | int, ...], hostile: str
 ) -> None:
-    """Sealed anew, as by a stranger. What is left are texts that are only shown."""
+    """With a valid seal. Other texts are only displayed."""
     path = saved(tmp_path)
     *way, last = (place,) if isinstance(place, str) else place
 
@@ -146,7 +146,7 @@ def test_every_field_refuses_what_could_be_run(
 
 @each("hostile", HOSTILE)
 @each("field", ["parameters", "inputs"])
-def test_names_of_parameters_and_roles_too(tmp_path: Path, field: str, hostile: str) -> None:
+def test_hostile_names_are_refused(tmp_path: Path, field: str, hostile: str) -> None:
     path = saved(tmp_path)
     change(path, lambda data: data[field].update({hostile: next(iter(data[field].values()))}))
     with pytest.raises(ManifestFormatError, match=rf"as {field} in .*manifest\.json, found "):
@@ -175,7 +175,7 @@ def without_seal(whole: bytes) -> bytes:
             for word in (b"NaN", b"Infinity", b"-Infinity")
         ),
         (lambda _: b"[" * 100_000 + b"]" * 100_000, "values inside values without end"),
-        # DuckDB refuses half a letter
+        # DuckDB refuses a lone surrogate
         (lambda _: dataclasses.replace(MANIFEST, source_commit="\ud800").to_bytes(), "surrogates not allowed"),
         (without_seal, f"differing: '{SEAL}'"),
     ],
@@ -188,7 +188,7 @@ def test_invalid_files_are_refused(tmp_path: Path, change_bytes: Callable[[bytes
     assert "manifest.json" in str(error.value)
 
 
-def test_larger_than_any(path: Path) -> None:
+def test_too_large_file_is_refused(path: Path) -> None:
     with path.open("r+b") as file:
         file.truncate(1 << 40)
     with pytest.raises(ManifestFormatError, match=r"expected at most 16,777,216 bytes in .*manifest\.json, found more"):
@@ -203,7 +203,7 @@ def test_special_file_is_refused(path: Path, what: str) -> None:
         load_manifest(path.parent)
 
 
-def test_missing(tmp_path: Path) -> None:
+def test_missing_manifest_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingTableError, match=r"expected a manifest in .*, found none; try: bgdata verify"):
         load_manifest(tmp_path)
 

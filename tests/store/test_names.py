@@ -1,4 +1,4 @@
-"""Names from outside: only what we write ourselves passes."""
+"""External names: only valid ones pass."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOSTILE = [
 
 @each("what", ["kind", "variant", "version", "file", "digest"])
 @each("text", [*HOSTILE, None, 7, ["a"], {"a": 1}, True])
-def test_hostile_names_are_none(what: str, text: object) -> None:
+def test_hostile_names_are_invalid(what: str, text: object) -> None:
     assert not is_name(what, text)
     with pytest.raises(InvalidNameError, match=f"expected a {what} named by .*, got ") as error:
         check_name(what, text)
@@ -44,7 +44,7 @@ def test_hostile_names_are_none(what: str, text: object) -> None:
         ("digest", "0f" * 32),
     ],
 )
-def test_our_own_names_pass(what: str, text: str) -> None:
+def test_our_names_are_valid(what: str, text: str) -> None:
     assert check_name(what, text) == text
 
 
@@ -55,11 +55,11 @@ def test_our_own_names_pass(what: str, text: str) -> None:
         "file": ["table", "table.csv", ".npy", "a.b.npy", "a-b.npy", "table.parquet.npy", "Table.npy"],
     }.items(),
 )
-def test_names_of_another_form(what: str, texts: list[str]) -> None:
+def test_names_of_another_form_are_invalid(what: str, texts: list[str]) -> None:
     assert not [text for text in texts if is_name(what, text)]
 
 
-def test_everything_declared_passes() -> None:
+def test_all_declared_names_are_valid() -> None:
     for kind in all_kinds().values():
         check_name("kind", kind.name)
         for parameters in (*kind.defaults, kind.smallest):
@@ -73,7 +73,7 @@ def test_everything_declared_passes() -> None:
             check_name("file", f"{array.name}.npy")
 
 
-def test_references() -> None:
+def test_parse_reference() -> None:
     assert parse_reference("squares/10") == ("squares", "10", None)
     assert parse_reference("squares/10/r1-00000000") == ("squares", "10", "r1-00000000")
     assert parse_input("squares/10@" + "0" * 64) == ("squares", "10", "0" * 64)

@@ -44,7 +44,7 @@ FULL = Every(
 
 
 @pytest.mark.parametrize("parameters", [Every(), FULL], ids=["defaults", "full"])
-def test_json_and_text_and_back(parameters: Every) -> None:
+def test_parameters_round_trip_as_json_and_text(parameters: Every) -> None:
     written = json.loads(json.dumps(parameters.to_json()))
     again = Every.from_manifest(written)
     assert again == parameters
@@ -64,13 +64,13 @@ def test_json_and_text_and_back(parameters: Every) -> None:
         ("recipe", Given((("x", float("nan")),))),
     ],
 )
-def test_numbers_that_no_json_has(name: str, value: Any) -> None:
+def test_nan_and_infinity_are_refused(name: str, value: Any) -> None:
     with pytest.raises(InvalidParameterError, match=f"^expected finite numbers as {name}, got "):
         Every().with_changes({name: value}).check_types()
     FULL.check_types()
 
 
-def test_json_says_what_it_holds() -> None:
+def test_json_form_of_parameters() -> None:
     assert FULL.to_json()["start"] == {"kind": "a", "variant": "b", "version": "r1-01234567"}
     assert FULL.to_json()["sizes"] == []
     assert FULL.to_json()["recipe"]["sizes"] == [7]
@@ -123,7 +123,7 @@ def test_other_texts_are_refused(name: str, text: str, message: str) -> None:
 
 @dataclass(frozen=True)
 class Weighted:
-    """A part with a number."""
+    """A parameter with a number."""
 
     name: str = "a"
     weight: float = 1.0
@@ -131,7 +131,7 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Floats(Parameters):
-    """Floats in every place that may hold one."""
+    """Floats in every place that allows them."""
 
     share: float = 1.0
     until: float | None = None
@@ -144,7 +144,7 @@ class Floats(Parameters):
 FLOATS = Floats(2.0, 1.0, (0.5, 3.0), Weighted("b", 4.0), (Weighted("c", 0.0),), 5)
 
 
-def test_whole_numbers_for_floats_are_the_same_recipe() -> None:
+def test_integers_for_floats_are_the_same_recipe() -> None:
     whole = Floats(2, 1, (0.5, 3), Weighted("b", 4), (Weighted("c", 0),), 5)
     changed = Floats().with_changes(vars(whole))
     read = Floats.from_manifest(json.loads(json.dumps(FLOATS.to_json()).replace(".0", "")))
@@ -160,15 +160,15 @@ def test_invalid_numbers_are_refused(share: Any) -> None:
         Floats(share).check_types()
 
 
-def test_words_for_true_and_false() -> None:
+def test_texts_of_booleans() -> None:
     assert [Every.parse("is_on", word) for word in ("true", "1", "Yes", "false", "0", "no")] == [True] * 3 + [False] * 3
 
 
-def test_numbers_are_short() -> None:
+def test_texts_of_numbers_are_short() -> None:
     assert [number_text(number) for number in (6.0, 0.16, 1e-30, 0)] == ["6", "0.16", "1e-30", "0"]
 
 
-def test_versions_have_names() -> None:
+def test_texts_of_versions() -> None:
     version = VersionRef.parse("a/b-1/r1-01234567")
     assert (version.kind, version.variant, version.version) == ("a", "b-1", "r1-01234567")
     assert (str(version), version.title, str(VersionRef("a", "b"))) == ("a/b-1/r1-01234567", "a/b-1", "a/b")

@@ -1,4 +1,4 @@
-"""Versions in parts: computed, written and proven one at a time, kept when killed, and read as one."""
+"""Versions in parts: computed, written and checked one at a time, kept after a kill, and read as one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import random
 import signal
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from bgdata.errors import CheckFailedError, ManifestFormatError
 from bgdata.store.arrays import PartedArray
-from bgdata.store.dataset import Build
+from bgdata.store.dataset import Build, FlatArray
 from bgdata.store.executors import open_executor
 from bgdata.store.manifest import FILE_NAME, PARTS_FORMAT, SEAL, Manifest, load_manifest, parse_manifest
 from bgdata.warehouse import Warehouse
@@ -30,7 +31,7 @@ TEN = Count(10)
 
 
 def parted(root: Path, **changes: str) -> Warehouse:
-    """A warehouse whose squares are in parts; `changes` are attributes of their kind."""
+    """A warehouse whose squares have parts; `changes` are attributes of their kind."""
     kind = PartedSquares()
     for name, value in changes.items():
         setattr(kind, name, value)
@@ -56,6 +57,30 @@ def test_parts_read_like_one_version(memory_path: Path) -> None:
     assert problems(parted(memory_path)) == []
 
 
+class SomeTexts(PartedSquares):
+    """Squares with texts, of which the second part has none."""
+
+    arrays: ClassVar[tuple[FlatArray, ...]] = (
+        FlatArray("square", "int64", "number", "Squares"),
+        FlatArray("text", "uint8", "byte", "Texts"),
+        FlatArray("text_ends", "int64", "text", "Where each text ends"),
+    )
+
+    def compute(self, build: Build[Count]) -> None:
+        items = build.items(build.parameters.count)
+        build.job.save("square", np.arange(items.start, items.stop) ** 2)
+        texts = [] if items.start == 4 else [str(number) for number in items]
+        build.job.save("text", np.frombuffer("".join(texts).encode(), np.uint8))
+        build.job.save("text_ends", np.cumsum([len(text) for text in texts], dtype=np.int64))
+
+
+def test_texts_of_a_part_without_any_are_joined(memory_path: Path) -> None:
+    table = toy_warehouse(memory_path, squares=SomeTexts()).build("squares", TEN)
+    assert np.asarray(table.array("text_ends")).tolist() == [1, 2, 3, 4, 5, 6]
+    assert bytes(np.asarray(table.array("text"))) == b"012389"
+    assert [len(part.array("text_ends")) for part in table.parts] == [4, 0, 2]
+
+
 def test_small_versions_stay_in_one_part(memory_path: Path) -> None:
     table = parted(memory_path).build("squares", Count(4))
     assert table.manifest.parts == []
@@ -75,7 +100,7 @@ def test_views_show_all_parts(memory_path: Path) -> None:
     assert parted(memory_path / "moved").rows("select count(*) as n from squares") == [{"n": 10}]
 
 
-def test_digest_depends_neither_on_executors_nor_on_interruptions(memory_path: Path) -> None:
+def test_digest_does_not_depend_on_executors_and_interruptions(memory_path: Path) -> None:
     digest = parted(memory_path / "local").build("squares", TEN).manifest.digest
     with open_executor("processes:2") as executor:
         table = parted(memory_path / "two").build("squares", TEN, executor=executor)
@@ -84,11 +109,11 @@ def test_digest_depends_neither_on_executors_nor_on_interruptions(memory_path: P
 
 
 class StoppedError(Exception):
-    """Ends a build between two parts."""
+    """Stops a build between two parts."""
 
 
 class Interrupting(Notes):
-    """Progress that ends the build when its second part begins."""
+    """Progress that stops the build when its second part begins."""
 
     begun = 0
 
@@ -100,7 +125,7 @@ class Interrupting(Notes):
 
 
 def computed_ranges(log: Path) -> list[str]:
-    """The ranges that were computed, in order."""
+    """The computed ranges, in order."""
     return [line.split()[0] for line in log.read_text().splitlines()]
 
 
@@ -185,13 +210,13 @@ def test_wrong_parts_in_a_manifest_are_refused(memory_path: Path, parts: object)
 
 
 def resealed(values: Mapping[str, object]) -> bytes:
-    """A manifest with these fields and their hash."""
+    """A manifest with these fields and a valid hash."""
     from bgdata.store.manifest import _seal
 
     return _seal(dict(values))
 
 
-def test_manifest_of_parts_survives_a_round_trip(memory_path: Path) -> None:
+def test_manifest_of_parts_round_trips(memory_path: Path) -> None:
     table = parted(memory_path).build("squares", TEN)
     found: Manifest = load_manifest(table.folder)
     assert found.to_bytes() == (table.folder / FILE_NAME).read_bytes()
@@ -218,7 +243,7 @@ def test_parted_arrays_index_like_joined_ones(sizes: list[int], data: st.DataObj
 
 
 def build_in_parts(root: Path, kill_at: int | None) -> None:
-    """In another process: build, and die at a change when told."""
+    """In another process: build, and die at this change."""
     processes.drop_root_rights()
     if kill_at is not None:
         processes.die_at_change(root, kill_at)
@@ -226,7 +251,7 @@ def build_in_parts(root: Path, kill_at: int | None) -> None:
 
 
 @pytest.mark.kills
-def test_killed_at_every_change_to_a_file(memory_path: Path) -> None:
+def test_build_survives_a_kill_at_every_change(memory_path: Path) -> None:
     expected = parted(memory_path / "whole").build("squares", TEN).name
     exitcode: int | None = KILLED
     kill_at = 0

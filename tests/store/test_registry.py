@@ -1,4 +1,4 @@
-"""Kinds by name: which there are is known without importing one."""
+"""Kinds by name: listing them imports none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.store.toy import declare_toys
 
 @pytest.fixture
 def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kinds:
-    """The toy kinds, in modules of a package of their own that nobody has imported."""
+    """The toy kinds, in modules of a new package that are not imported yet."""
     return declare_toys(tmp_path, monkeypatch)
 
 
@@ -40,7 +40,7 @@ def test_names_import_nothing(kinds: Kinds, tmp_path: Path) -> None:
     assert loaded(kinds) == []
 
 
-def test_one_is_imported_alone(kinds: Kinds) -> None:
+def test_only_the_opened_kind_is_imported(kinds: Kinds) -> None:
     assert kinds["squares"].name == "squares"
     assert kinds["squares"] is kinds["squares"]
     assert kinds.get("cubes") is None
@@ -48,7 +48,7 @@ def test_one_is_imported_alone(kinds: Kinds) -> None:
     assert {name: kind.name for name, kind in kinds.items()} == {name: name for name in kinds}
 
 
-def test_equal_kinds(kinds: Kinds) -> None:
+def test_equal_kinds_are_equal(kinds: Kinds) -> None:
     assert kinds != Kinds({"squares": kinds.modules["squares"]})
     assert kinds != Kinds({**kinds.modules, "squares": kinds.modules["square_sums"]})
     assert kinds == dict(kinds)
@@ -56,7 +56,7 @@ def test_equal_kinds(kinds: Kinds) -> None:
     assert kinds != list(kinds)
 
 
-def test_a_pickled_warehouse_is_its_path_and_names(kinds: Kinds, tmp_path: Path) -> None:
+def test_pickled_warehouse_is_its_path_and_names(kinds: Kinds, tmp_path: Path) -> None:
     for known in (kinds, bgdata.all_kinds()):
         found = pickle.loads(pickle.dumps(Warehouse(tmp_path, known)))
         assert (found.root, found.kinds) == (tmp_path, known)
@@ -66,6 +66,6 @@ def test_a_pickled_warehouse_is_its_path_and_names(kinds: Kinds, tmp_path: Path)
     assert b"cube_life" not in pickle.dumps(bgdata.open_warehouse(tmp_path))
 
 
-def test_their_files_are_known(kinds: Kinds) -> None:
+def test_files_of_kinds_are_known(kinds: Kinds) -> None:
     assert {path.name for path in kinds.files()} == {"__init__.py", "squares.py", "square_sums.py"}
     assert loaded(kinds) == []

@@ -1,4 +1,5 @@
-"""A warehouse at an address: what is used of it is fetched, checked, and kept; and what workers of a cluster need."""
+"""A warehouse at an address: used files are fetched, checked and kept; and fetching and publishing by cluster
+workers."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def _far(store: str, toys: Warehouse) -> RemoteWarehouse:
 
 @pytest.fixture(name="read")
 def _read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """(name of a file, bytes) of everything that a store gave."""
+    """(name of a file, bytes) of every read from a store."""
     parts: list[tuple[str, int]] = []
     real = Store.part
 
@@ -67,7 +68,7 @@ def _read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 def stored(end: str) -> str:
-    """The name of the first file in memory that ends so."""
+    """The name of the first file in memory with this ending."""
     return next(name for name in sorted(MemoryFileSystem.store) if name.endswith(end))
 
 
@@ -77,7 +78,7 @@ def change(name: str, place: int = -1) -> None:
     MemoryFileSystem().pipe_file(name, bytes(data))
 
 
-def test_it_has_what_the_warehouse_has(far: RemoteWarehouse, toys: Warehouse) -> None:
+def test_remote_warehouse_equals_the_original(far: RemoteWarehouse, toys: Warehouse) -> None:
     assert [table.name for table in far.versions()] == [table.name for table in toys.versions()]
     assert far.variants("squares") == toys.variants("squares") == ["10", "20"]
     for table in toys.versions():
@@ -92,7 +93,7 @@ def test_it_has_what_the_warehouse_has(far: RemoteWarehouse, toys: Warehouse) ->
     assert repr(far) == "RemoteWarehouse('memory://shop/ware')"
 
 
-def test_nothing_is_fetched_but_what_is_used(far: RemoteWarehouse, read: list[tuple[str, int]]) -> None:
+def test_only_used_files_are_fetched(far: RemoteWarehouse, read: list[tuple[str, int]]) -> None:
     table = far.open("squares", "20")
     assert [name for name, _ in read] == ["current", "manifest.json"], "one table is opened without a list of all"
     read.clear()
@@ -105,9 +106,7 @@ def test_nothing_is_fetched_but_what_is_used(far: RemoteWarehouse, read: list[tu
     assert not any(path.suffix == ".parquet" for path in far.mirror.folder.rglob("*"))
 
 
-def test_a_query_fetches_the_tables_that_it_names(
-    far: RemoteWarehouse, toys: Warehouse, read: list[tuple[str, int]]
-) -> None:
+def test_query_fetches_named_tables(far: RemoteWarehouse, toys: Warehouse, read: list[tuple[str, int]]) -> None:
     text = "select sum(square) as total from squares"
     assert far.rows(text) == toys.rows(text)
     assert {name for name, _ in read} == {"current", "manifest.json", "table.parquet"}
@@ -126,9 +125,7 @@ def test_a_query_fetches_the_tables_that_it_names(
                 connection.sql(f"from read_csv('{outside}')").fetchall()
 
 
-def test_damage_in_the_cache_is_fetched_again(
-    far: RemoteWarehouse, toys: Warehouse, read: list[tuple[str, int]]
-) -> None:
+def test_damaged_cache_is_fetched_again(far: RemoteWarehouse, toys: Warehouse, read: list[tuple[str, int]]) -> None:
     path = far.open("squares", "10").check_file("square.npy")
     good = path.read_bytes()
     for damage in (good[:-1] + b"x", good[:40], b""):
@@ -164,10 +161,10 @@ WRONG: dict[str, tuple[Callable[[str], None], type[BgdataError], type[BgdataErro
 }
 
 
-@each(("damage", "error", "by_size", "said"), WRONG)
-def test_what_a_store_gives_is_checked(
+@each(("damage", "error", "by_size", "message"), WRONG)
+def test_fetched_files_are_checked(
     far: RemoteWarehouse, damage: Callable[[str], None], error: type[BgdataError], by_size: type[BgdataError] | None,
-    said: str,
+    message: str,
 ) -> None:  # fmt: skip
     name = stored("squares/20/" + far.open("squares", "20").folder.name + "/square.npy")
     good = MemoryFileSystem().cat_file(name)
@@ -176,7 +173,7 @@ def test_what_a_store_gives_is_checked(
         fresh = RemoteWarehouse(far.address, far.kinds)
         shutil.rmtree(fresh.mirror.folder)
         table = fresh.open("squares", "20")
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             table.array("square")
         assert not (table.folder / "square.npy").exists()
         if by_size:
@@ -186,7 +183,7 @@ def test_what_a_store_gives_is_checked(
         MemoryFileSystem().pipe_file(name, good)
 
 
-def test_a_manifest_that_changed(far: RemoteWarehouse) -> None:
+def test_changed_manifest_is_refused(far: RemoteWarehouse) -> None:
     table = far.open("squares", "10")
     table.array("square")
     change(stored(f"{table.name}/manifest.json"), 30)  # of a name
@@ -199,7 +196,7 @@ def test_a_manifest_that_changed(far: RemoteWarehouse) -> None:
     assert len(list(listed.versions())) == 3, "the others are there"
 
 
-def test_what_went_or_came_is_seen(far: RemoteWarehouse, toys: Warehouse) -> None:
+def test_new_and_deleted_versions_are_seen(far: RemoteWarehouse, toys: Warehouse) -> None:
     assert len(list(far.versions())) == 3
     toys.build("squares", Count(30))
     Transfer(Silence()).push(toys, open_place(far.address))
@@ -214,7 +211,7 @@ def test_what_went_or_came_is_seen(far: RemoteWarehouse, toys: Warehouse) -> Non
         again.open("squares", "10")
 
 
-def test_nothing_is_written(far: RemoteWarehouse) -> None:
+def test_writing_is_refused(far: RemoteWarehouse) -> None:
     table = far.open("squares", "10")
     before = dict(MemoryFileSystem.store)
     for write in (
@@ -228,13 +225,13 @@ def test_nothing_is_written(far: RemoteWarehouse) -> None:
     assert before == MemoryFileSystem.store
 
 
-def test_no_room_for_it(far: RemoteWarehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_refused(far: RemoteWarehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
     with pytest.raises(TooLargeError, match=r"expected 0.0 GB of free disk in .*, found 0.0 GB"):
         far.open("squares", "10").array("square")
 
 
-def test_two_fetch_the_same_at_once(far: RemoteWarehouse, toys: Warehouse, read: list[tuple[str, int]]) -> None:
+def test_concurrent_fetches_read_once(far: RemoteWarehouse, toys: Warehouse, read: list[tuple[str, int]]) -> None:
     found: list[list[int]] = []
 
     def run() -> None:
@@ -250,7 +247,7 @@ def test_two_fetch_the_same_at_once(far: RemoteWarehouse, toys: Warehouse, read:
     assert [name for name, _ in read].count("square.npy") == 1
 
 
-def test_a_pickled_table_is_its_address(far: RemoteWarehouse) -> None:
+def test_pickled_table_is_its_address(far: RemoteWarehouse) -> None:
     table = far.open("squares", "10")
     again = pickle.loads(pickle.dumps(table))
     assert again.name == table.name
@@ -299,7 +296,7 @@ def test_workers_fetch_and_publish(
         publish_file(store, memory_path / "none", "parts/x")
 
 
-def test_a_folder_is_written_aside(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_published_atomically(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def copyfile(_: Path, target: Path) -> None:
         Path(target).write_bytes(b"half")
         raise OSError(28, "full")
@@ -312,7 +309,7 @@ def test_a_folder_is_written_aside(memory_path: Path, monkeypatch: pytest.Monkey
     assert list((memory_path / "folder" / "parts").iterdir()) == []
 
 
-def test_large_files_are_told_of(far: RemoteWarehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_downloads_are_reported(far: RemoteWarehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(remote, "TOLD_BYTES", 100)
     far.mirror.tell = told.append
@@ -322,7 +319,7 @@ def test_large_files_are_told_of(far: RemoteWarehouse, monkeypatch: pytest.Monke
     assert told == [f"fetching {table.name}/square.npy, 0 MB"]
 
 
-def test_addresses_have_folders_of_their_own(remote_cache: Path) -> None:
+def test_addresses_have_separate_folders(remote_cache: Path) -> None:
     folders = {
         Mirror(address).folder for address in ("memory://a/b", "memory://a/c", "http://u:secret@h/x", "http://h/x")
     }
@@ -330,7 +327,7 @@ def test_addresses_have_folders_of_their_own(remote_cache: Path) -> None:
     assert all(folder.parent == remote_cache for folder in folders)
 
 
-def test_no_secrets_in_the_cache(toys: Warehouse, bucket: str, remote_cache: Path) -> None:
+def test_cache_has_no_secrets(toys: Warehouse, bucket: str, remote_cache: Path) -> None:
     toys.build("squares", Count(10))
     Transfer(Silence()).push(toys, open_place(bucket))
     far = RemoteWarehouse(bucket, toys.kinds)
@@ -343,7 +340,7 @@ def test_no_secrets_in_the_cache(toys: Warehouse, bucket: str, remote_cache: Pat
     assert np.array_equal(far.open("squares", "10").array("square"), toys.open("squares", "10").array("square"))
 
 
-def test_an_array_of_which_rows_are_fetched_is_not_fetched_whole(
+def test_large_array_with_row_hashes_is_not_fetched_whole(
     far: RemoteWarehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = far.open("squares", "10")

@@ -1,4 +1,4 @@
-"""Builds killed at any moment: nothing half-published, and the next one goes on to the same digest."""
+"""Builds killed at any moment: nothing is half-published, and the next build has the same digest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FEW = Count(3)
 
 
 def build(root: Path, kind: str, parameters: Parameters, force: bool = False, kill_at: int | None = None) -> None:
-    """In another process: build with a checkpoint after every step, and die at a change when told."""
+    """In another process: build with a checkpoint after every step, and die at this change."""
     from bgdata.store import job
 
     job.CHECKPOINT_SECONDS = 0.0
@@ -40,18 +40,18 @@ def build(root: Path, kind: str, parameters: Parameters, force: bool = False, ki
 
 
 class Slow(Silence):
-    """Every step takes its time, so that the parent can kill the build between any two."""
+    """Progress with a delay in every step, so that the parent can kill the build between any two."""
 
     def advance(self, count: int) -> None:
         time.sleep(0.02 if count > 1 else 0)
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_killed_at_every_change_to_a_file(memory_path: Path, force: bool) -> None:
-    """Also when an old version is there to be replaced: then a whole one is there all the time."""
+def test_build_survives_a_kill_at_every_change(memory_path: Path, force: bool) -> None:
+    """Also when it replaces an old version: a whole one exists all the time."""
     expected = toy_warehouse(memory_path / "whole").build("squares", FEW).name
     exitcode: int | None = KILLED
-    kill_at = 20 if force else 0  # before it is published a build is the same in both cases
+    kill_at = 20 if force else 0  # until publishing both builds are the same
     while exitcode == KILLED:
         warehouse = toy_warehouse(memory_path / str(kill_at))
         if force:
@@ -73,7 +73,7 @@ def test_killed_at_every_change_to_a_file(memory_path: Path, force: bool) -> Non
     ("kind", "parameters"),
     [("bearoff_two_sided", TwoSidedParameters(5, 6)), ("bearoff_one_sided", RaceParameters(5))],
 )
-def test_killed_at_random_moments(tmp_path: Path, kind: str, parameters: Parameters) -> None:
+def test_build_survives_kills_at_random_moments(tmp_path: Path, kind: str, parameters: Parameters) -> None:
     expected = bgdata.open_warehouse(tmp_path / "whole").build(kind, parameters).manifest.digest
     warehouse = bgdata.open_warehouse(tmp_path / "killed")
     moments = random.Random(20)
@@ -95,8 +95,8 @@ def test_killed_at_random_moments(tmp_path: Path, kind: str, parameters: Paramet
     assert len(whole_versions(warehouse)) == 1
 
 
-def test_interrupted(tmp_path: Path) -> None:
-    """Ctrl-C: one line, exit code 130, and there is something to go on from."""
+def test_interrupted_build_can_be_resumed(tmp_path: Path) -> None:
+    """Ctrl-C prints one line and exits with 130, and a checkpoint is kept."""
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
     command = ["--warehouse", str(warehouse.root), "build", "bearoff_two_sided", "--points", "6", "--checkers", "6"]
     process = subprocess.Popen(
@@ -104,7 +104,7 @@ def test_interrupted(tmp_path: Path) -> None:
         env=os.environ | {"BGDATA_CHECKPOINT_SECONDS": "0"},
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in what a shell runs in background
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in background jobs of a shell
     )
     wait_for_checkpoint(lambda: process.poll() is None, warehouse, 0)
     process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Queries take the catalog as it is on disk where this user wrote it and nothing has changed since, and no other."""
+"""Queries use the catalog on disk only if this user wrote it and nothing has changed since."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LARGEST = "select max(square) from squares"
 
 @pytest.fixture
 def scripts(tmp_path: Path) -> Path:
-    """Little SQL, so that a catalog takes a few milliseconds."""
+    """A few SQL scripts, so that a catalog takes milliseconds."""
     place = tmp_path / "sql"
     for path in (*SQL.glob("*/macros/*.sql"), SQL / "warehouse" / "views" / "versions.sql"):
         (place / path.parent.name).mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ Make = Callable[[str], Warehouse]
 
 @pytest.fixture
 def declare(memory_path: Path, tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Makes warehouses of toy kinds that are modules, each with squares up to 9."""
+    """Makes warehouses of toy kinds in modules, each with squares up to 9."""
 
     def make(name: str) -> Warehouse:
         (folder := tmp_path / name).mkdir()
@@ -71,7 +71,7 @@ def ask(warehouse: Warehouse, sql: str, **options: Any) -> Any:
         return row[0] if row else None
 
 
-def test_a_query_takes_what_is_written(declared: Warehouse) -> None:
+def test_query_uses_the_written_catalog(declared: Warehouse) -> None:
     written = inode_of(declared.catalog)
     for _ in range(2):
         assert ask(declared, WHERE) == "catalog"
@@ -79,7 +79,7 @@ def test_a_query_takes_what_is_written(declared: Warehouse) -> None:
     assert inode_of(declared.catalog) == written
 
 
-def test_query_imports_no_kind(declared: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_imports_no_kinds(declared: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     modules = [module for module in toy_kinds(declared).modules.values() if module in sys.modules]
     assert len(modules) == 2
     for module in modules:
@@ -89,13 +89,13 @@ def test_query_imports_no_kind(declared: Warehouse, monkeypatch: pytest.MonkeyPa
 
 
 def inode_of(path: Path) -> tuple[int, int]:
-    """What changes whenever a file is written anew."""
+    """An identity that changes when a file is rewritten."""
     found = path.stat()
     return found.st_ino, found.st_mtime_ns
 
 
 def toy_kinds(warehouse: Warehouse) -> Kinds:
-    """The kinds of a warehouse, which are modules."""
+    """The kinds of a warehouse, given as modules."""
     assert isinstance(warehouse.kinds, Kinds)
     return warehouse.kinds
 
@@ -112,22 +112,22 @@ def test_writable_connection_is_in_memory(declared: Warehouse, monkeypatch: pyte
         connection.execute("drop view squares_10")
 
 
-def test_kinds_that_are_no_modules_are_in_memory(declared: Warehouse) -> None:
-    """What they declare may be written anywhere."""
+def test_kinds_without_modules_are_in_memory(declared: Warehouse) -> None:
+    """Their declarations may be written anywhere."""
     bare = Warehouse(declared.root, dict(declared.kinds))
     for _ in range(2):
         assert ask(bare, WHERE) == "memory"
 
 
 def published(warehouse: Warehouse) -> None:
-    """Another version, by a build that ended before it wrote the catalog."""
+    """Publish another version by a build that ended before it wrote the catalog."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "refresh_catalog", lambda _: None)
         warehouse.build("squares", TWENTY)
 
 
 def used(warehouse: Warehouse) -> None:
-    """Another version of the same variant, which is then made the current one."""
+    """Make another version of the same variant the current one."""
     (table,) = warehouse.versions("squares")
     other = table.folder.with_name("r1-00000000")
     shutil.copytree(table.folder, other)
@@ -161,7 +161,7 @@ CHANGES: dict[str, Callable[[Warehouse], object]] = {
 
 
 def test_every_change_is_seen(declare: Make) -> None:
-    """The next query answers as a catalog in memory does, and writes the file anew."""
+    """The next query equals one in memory, and rewrites the file."""
     with Together() as together:
         for number, (name, change) in enumerate(CHANGES.items()):
             with together.case(name):
@@ -175,7 +175,7 @@ def test_every_change_is_seen(declare: Make) -> None:
 
 
 def answers(warehouse: Warehouse, *, mend: bool) -> list[Any]:
-    """What queries say of a warehouse, errors too."""
+    """The results or errors of queries of a warehouse."""
     found: list[Any] = []
     with warehouse.connect(limits=LIMITS, mend=mend) as connection:
         for sql in (
@@ -190,7 +190,7 @@ def answers(warehouse: Warehouse, *, mend: bool) -> list[Any]:
     return found
 
 
-def test_new_script_is_noticed(declared: Warehouse, scripts: Path) -> None:
+def test_new_script_is_in_the_catalog(declared: Warehouse, scripts: Path) -> None:
     assert ask(declared, WHERE) == "catalog"
     (scripts / "views" / "ones.sql").write_text("create view ones as select 1 as one;")
     assert ask(declared, "select one from ones") == 1
@@ -198,7 +198,7 @@ def test_new_script_is_noticed(declared: Warehouse, scripts: Path) -> None:
 
 
 def test_foreign_catalog_is_never_opened(declare: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may hold anything: here views with other numbers."""
+    """It may contain anything: here views with other numbers."""
     with Together() as together:
         for number, (name, forge) in enumerate(FORGERIES.items()):
             with together.case(name), monkeypatch.context() as patch:
@@ -211,20 +211,20 @@ def test_foreign_catalog_is_never_opened(declare: Make, tmp_path: Path, monkeypa
 
 
 def write_forged(warehouse: Warehouse, *_: object) -> None:
-    """A catalog of the same form that says something else."""
+    """Write a catalog of the same form with other values."""
     warehouse.catalog.unlink()
     with duckdb.connect(str(warehouse.catalog)) as connection:
         connection.execute("create view squares as select 0 as square")
 
 
 def seal_anew(warehouse: Warehouse) -> None:
-    """As whoever wrote the catalog does, for the warehouse as it is now."""
+    """Seal the catalog as for the present warehouse."""
     state = catalog.catalog_state(warehouse)
     catalog.seal(warehouse, state, catalog.code_of(warehouse, state, warehouse.catalog))
 
 
 def forge_with_own_seal(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
-    """Sealed by somebody with another key."""
+    """Forge a catalog sealed with another key."""
     write_forged(warehouse)
     key = cache_folder() / "key"
     mine = key.read_bytes()
@@ -239,7 +239,7 @@ def forge_without_code(warehouse: Warehouse, _: pytest.MonkeyPatch) -> None:
 
 
 def seal_with_no_key(warehouse: Warehouse, patch: pytest.MonkeyPatch) -> None:
-    """Nor does one who has no key believe what others without one say."""
+    """A user without a key does not trust seals without a key either."""
     patch.setenv("BGDATA_CACHE", "/dev/null/none")
     seal_anew(warehouse)
 
@@ -268,8 +268,8 @@ FORGERIES: dict[str, Callable[[Warehouse, pytest.MonkeyPatch], object]] = {
 }
 
 
-def test_a_copy_is_not_taken_for_the_original(declared: Warehouse, memory_path: Path) -> None:
-    """Also where nothing can be written, so that its catalog stays that of the other folder."""
+def test_copy_is_not_used_for_the_original(declared: Warehouse, memory_path: Path) -> None:
+    """Also if the copy is read-only, so that its catalog stays that of the other folder."""
     shutil.copytree(declared.root, memory_path / "copy")
     shutil.rmtree(declared.root / "squares")
     copy = Warehouse(memory_path / "copy", declared.kinds)
@@ -290,8 +290,8 @@ def test_unreadable_seal_is_ignored(declared: Warehouse) -> None:
                 assert not is_stale(declared)
 
 
-def test_another_program_that_writes_to_it_is_let_alone(declared: Warehouse) -> None:
-    """DuckDB locks a file for one process: then the query does without."""
+def test_catalog_locked_by_another_program_is_not_used(declared: Warehouse) -> None:
+    """DuckDB locks a file for one process: then queries use memory."""
     together = processes.barrier(2)
     process = processes.start(keep_open, declared.catalog, together)
     together.wait(60)
@@ -303,7 +303,7 @@ def test_another_program_that_writes_to_it_is_let_alone(declared: Warehouse) -> 
 
 
 def keep_open(path: Path, together: Any) -> None:
-    """In another process: open a database to write, until the other has asked."""
+    """In another process: keep a database open for writing until the query is done."""
     with duckdb.connect(str(path)):
         together.wait(60)
         together.wait(60)
@@ -329,8 +329,8 @@ def test_connection_opens_only_its_tables(declared: Warehouse, tmp_path: Path) -
     assert {path: path.read_bytes() for path in declared.root.rglob("*") if path.is_file()} == before
 
 
-def test_a_link_to_a_table_is_not_followed(declared: Warehouse, memory_path: Path) -> None:
-    """As in a catalog in memory, which says that it is damaged."""
+def test_link_to_a_table_is_not_followed(declared: Warehouse, memory_path: Path) -> None:
+    """As in a catalog in memory, which reports it as damaged."""
     (table,) = declared.versions("squares")
     table.parquet.rename(memory_path / "table.parquet")
     table.parquet.symlink_to(memory_path / "table.parquet")
@@ -342,14 +342,14 @@ def test_a_link_to_a_table_is_not_followed(declared: Warehouse, memory_path: Pat
             ask(declared, f"from '{path}'")
 
 
-def test_variants_on_another_disk(declared: Warehouse, memory_path: Path) -> None:
+def test_variants_on_another_disk_are_queried(declared: Warehouse, memory_path: Path) -> None:
     (memory_path / "elsewhere").mkdir()
     declared.build("squares", TWENTY, directory=memory_path / "elsewhere")
     assert ask(declared, WHERE) == "catalog"
     assert ask(declared, LARGEST) == 361
 
 
-def test_a_warehouse_by_another_name(declared: Warehouse, memory_path: Path) -> None:
+def test_warehouse_by_another_path(declared: Warehouse, memory_path: Path) -> None:
     (memory_path / "link").symlink_to(declared.root)
     other = Warehouse(memory_path / "link", declared.kinds)
     written = inode_of(declared.catalog)
@@ -368,7 +368,7 @@ def test_key_is_private(declared: Warehouse, tmp_path: Path, monkeypatch: pytest
 
 
 def test_file_equals_catalog_in_memory(small_root: Path) -> None:
-    """All tables, views, columns, macros and comments, and that the functions of Python are used by both."""
+    """In all tables, views, columns, macros and comments; both use the functions in Python."""
     warehouse = bgdata.open_warehouse(small_root)
     shown = "select * exclude (database_name, database_oid, schema_oid{}) from {} where not internal order by all"
     queries = {

@@ -39,7 +39,7 @@ from tests.store.test_arrays import VALUES
         (errno.EIO, "input/output error"),
     ],
 )
-def test_reasons(number: int, reason: str) -> None:
+def test_storage_errors_name_the_reason(number: int, reason: str) -> None:
     with pytest.raises(StorageError) as caught, storage_errors("write", Path("x/y")):
         raise OSError(number, os.strerror(number))
     assert str(caught.value) == f"cannot write x/y: {reason}"
@@ -49,13 +49,13 @@ def test_reasons(number: int, reason: str) -> None:
 
 
 @pytest.mark.parametrize("error", [StorageError("first"), CheckFailedError("x"), ValueError("x"), OSError("no number")])
-def test_other_errors_pass(error: Exception) -> None:
+def test_other_errors_are_not_changed(error: Exception) -> None:
     with pytest.raises(type(error)) as caught, storage_errors("write", Path("x")):
         raise error
     assert caught.value is error
 
 
-def test_write_file_replaces(tmp_path: Path) -> None:
+def test_write_file_replaces_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "x"
     for data in (b"long before", b"after"):
         write_file(path, data)
@@ -64,7 +64,7 @@ def test_write_file_replaces(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["fsync", "open"])
-def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_full_disk_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     path = tmp_path / "x"
     write_file(path, b"before")
 
@@ -80,7 +80,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def write_too_much(folder: Path, writer: str) -> None:
-    """In another process: files may grow to 64 bytes; exit code 7 when the error is ours."""
+    """In another process with files of at most 64 bytes: write, and exit with 7 for our error."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
     values = VALUES.repeat(10_000)
     try:
@@ -97,7 +97,7 @@ def write_too_much(folder: Path, writer: str) -> None:
 
 
 @pytest.mark.parametrize("writer", ["file", "array", "rows"])
-def test_files_that_may_not_grow(tmp_path: Path, writer: str) -> None:
+def test_file_size_limit_is_an_error(tmp_path: Path, writer: str) -> None:
     assert processes.run(write_too_much, tmp_path, writer) == 7
     assert not (tmp_path / "x").exists()
 
@@ -110,7 +110,7 @@ def staged(tmp_path: Path, **files: str) -> Path:
     return folder
 
 
-def test_folders_without_permission(tmp_path: Path) -> None:
+def test_missing_permission_of_a_folder_is_an_error(tmp_path: Path) -> None:
     staging = staged(tmp_path, a="1")
     calls: list[tuple[Callable[..., None], tuple[object, ...]]] = [
         (write_file, (tmp_path / "x", b"")),
@@ -149,7 +149,7 @@ def test_publish_replaces_files_that_are_open(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
 
-def test_hash_of_a_file(tmp_path: Path) -> None:
+def test_sha256_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc" * 1000)
     assert sha256_file(tmp_path / "x") == hashlib.sha256(b"abc" * 1000).hexdigest()
     with pytest.raises(StorageError, match=r"cannot read .*y: no such file or directory"):
@@ -157,7 +157,7 @@ def test_hash_of_a_file(tmp_path: Path) -> None:
 
 
 def append_slowly(folder: Path, together: Any, rounds: int) -> None:
-    """In another process: make the number in a file one larger, each time under the lock."""
+    """In another process: increment the number in a file, each time under the lock."""
     together.wait()
     for _ in range(rounds):
         with hold_lock(folder / "lock"):
@@ -166,8 +166,8 @@ def append_slowly(folder: Path, together: Any, rounds: int) -> None:
             (folder / "number").write_text(str(number + 1))
 
 
-def test_one_at_a_time(tmp_path: Path) -> None:
-    """Also while holders remove the lock file and others wait for it."""
+def test_lock_excludes_other_processes(tmp_path: Path) -> None:
+    """Also while holders delete the lock file and others wait for it."""
     (tmp_path / "number").write_text("0")
     together = processes.barrier(4)
     processes.run_all([(append_slowly, tmp_path, together, 25)] * 4)
@@ -180,7 +180,7 @@ def hold_and_die(path: Path) -> None:
         os._exit(3)
 
 
-def test_a_dead_holder_blocks_nobody(tmp_path: Path) -> None:
+def test_killed_holder_releases_the_lock(tmp_path: Path) -> None:
     assert processes.run(hold_and_die, tmp_path / "lock") == 3
     assert (tmp_path / "lock").exists()
     waited = []
@@ -188,7 +188,7 @@ def test_a_dead_holder_blocks_nobody(tmp_path: Path) -> None:
         assert waited == []
 
 
-def test_only_locks_that_nobody_holds_are_removed(tmp_path: Path) -> None:
+def test_only_free_locks_are_removed(tmp_path: Path) -> None:
     with hold_lock(tmp_path / "lock"):
         is_locked(tmp_path / "lock", remove=True)
         assert (tmp_path / "lock").exists()
@@ -198,7 +198,7 @@ def test_only_locks_that_nobody_holds_are_removed(tmp_path: Path) -> None:
     is_locked(tmp_path / "lock", remove=True)
 
 
-def test_waiting_build_is_told(tmp_path: Path) -> None:
+def test_waiting_is_reported(tmp_path: Path) -> None:
     waited = []
 
     def release() -> None:
@@ -211,7 +211,7 @@ def test_waiting_build_is_told(tmp_path: Path) -> None:
         assert waited == [1]
 
 
-def test_locks_in_no_folder(tmp_path: Path) -> None:
+def test_lock_in_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(StorageError, match=r"cannot lock .*: (part of the path is a file|file exists)"),

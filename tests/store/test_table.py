@@ -1,4 +1,4 @@
-"""An opened version: what is there, and what is said of what is not."""
+"""An opened version: its content, and errors for missing or damaged parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def table(toys: Warehouse) -> Table:
     return toys.build("squares", Count(10))
 
 
-def test_open(table: Table) -> None:
+def test_open_table_has_manifest_and_arrays(table: Table) -> None:
     assert table.name == f"squares/10/{table.manifest.version}"
     assert table.array("square").tolist() == [number**2 for number in range(10)]
     assert table.array("square") is table.array("square")
@@ -40,7 +40,7 @@ def test_opening_reads_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet"])
-def test_files_of_another_size(table: Table, name: str) -> None:
+def test_files_of_another_size_are_refused(table: Table, name: str) -> None:
     path = table.folder / name
     size = path.stat().st_size
     path.chmod(0o644)
@@ -56,7 +56,7 @@ TEN = Count(10)
 
 
 class Shipped(Squares):
-    """Ten squares come with the package."""
+    """Ten squares are part of the package."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Shipped(Squares):
 
 @pytest.fixture
 def shipped(memory_path: Path) -> Path:
-    """A folder as the package has it, with files that a test can write to."""
+    """A folder like that of the package, with writable files."""
     table = toy_warehouse(memory_path / "elsewhere").build("squares", TEN)
     folder = memory_path / "package" / "10" / table.folder.name
     shutil.copytree(table.folder, folder)
@@ -114,7 +114,7 @@ def test_forced_builds_and_other_recipes_are_computed(warehouse: Warehouse, memo
     assert (forced.digest, forced.created > copied.created) == (copied.digest, True)
 
 
-def test_damage_is_refused(warehouse: Warehouse, shipped: Path) -> None:
+def test_damaged_published_version_is_refused(warehouse: Warehouse, shipped: Path) -> None:
     path = shipped / "square.npy"
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + b"\1")
@@ -139,7 +139,7 @@ def test_damage_is_refused(warehouse: Warehouse, shipped: Path) -> None:
 
 
 def test_damaged_manifest_is_not_missing(shipped: Path) -> None:
-    """What takes hours would begin without a word; other recipes and variants are not concerned."""
+    """A long computation must not begin silently; other recipes and variants are not affected."""
     package = shipped.parents[1]
     assert published_folder(package, TEN, "10") == shipped
     assert published_folder(package, Count(11), "10") is None
@@ -153,13 +153,13 @@ def test_damaged_manifest_is_not_missing(shipped: Path) -> None:
 
 
 def copy(root: Path, shipped: Path, kill_at: int) -> None:
-    """In another process: build, and die at a change."""
+    """In another process: build, and die at this change."""
     processes.die_at_change(root, kill_at)
     toy_warehouse(root, squares=Shipped(shipped)).build("squares", TEN)
 
 
 @pytest.mark.parametrize("kill_at", range(0, 24, 3))
-def test_killed_while_it_is_copied(memory_path: Path, shipped: Path, kill_at: int) -> None:
+def test_copy_survives_a_kill(memory_path: Path, shipped: Path, kill_at: int) -> None:
     warehouse = toy_warehouse(memory_path / "warehouse", squares=Shipped(shipped))
     processes.run(copy, warehouse.root, shipped, kill_at)
     assert len(whole_versions(warehouse)) <= 1

@@ -1,4 +1,4 @@
-"""Tables as notebooks show them: what stands in the cells, nothing that a name could break, and damage said."""
+"""Tables in notebooks: the content of cells, escaped names, and reported damage."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CellReader(HTMLParser):
         self._tag = ""
 
 
-def test_a_version_shows_its_rows_and_what_proves_it(small_root: Path) -> None:
+def test_version_shows_rows_and_hashes(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open("bearoff_two_sided", "3x3")
     text = table._repr_html_()
     rows = middle_rows(table.parquet, SAMPLE)
@@ -57,12 +57,12 @@ def test_a_version_shows_its_rows_and_what_proves_it(small_root: Path) -> None:
     assert table.manifest.digest in text
 
 
-def test_every_table_shows_itself(small_root: Path) -> None:
+def test_every_table_has_html(small_root: Path) -> None:
     for table in bgdata.open_warehouse(small_root).current():
         assert f"<b>{table.name}</b>" in table._repr_html_()
 
 
-def test_a_table_without_parquet_shows_the_same_rows(
+def test_table_without_parquet_shows_the_same_rows(
     small_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = bgdata.open_warehouse(small_root).open("bearoff_two_sided", "3x3")
@@ -76,7 +76,7 @@ def test_a_table_without_parquet_shows_the_same_rows(
 
 
 def test_every_reader_shows_its_version(small_root: Path) -> None:
-    """Tables that are probed are the versions that they read."""
+    """Readers of tables show the versions that they read."""
     warehouse = bgdata.open_warehouse(small_root)
     readers: dict[str, Any] = {
         "bearoff_two_sided": TwoSidedTable, "bearoff_one_sided": RaceTable, "bearoff_gammon": RaceTable,
@@ -87,8 +87,8 @@ def test_every_reader_shows_its_version(small_root: Path) -> None:
         assert reader(table)._repr_html_() == table._repr_html_()
 
 
-def test_a_match_equity_table_shows_its_chances() -> None:
-    """By score, in percent; a score that the table does not have is a dash, and no name is an element."""
+def test_match_equity_table_shows_chances() -> None:
+    """By score, in percent; a missing score is a dash, and names are escaped."""
     met = MatchEquity.of("<b>", [[0.5, 0.7], [0.3, 0.5]], [0.5, 0.49])
     found = CellReader(met._repr_html_())
     assert found.heads == ["away", "1", "2"]
@@ -98,8 +98,8 @@ def test_a_match_equity_table_shows_its_chances() -> None:
     assert "51.0, –</p>" in MatchEquity.of("short", np.full((3, 3), 0.5), [0.5, 0.49])._repr_html_()
 
 
-def test_showing_a_reader_is_all_that_loads_parquet(small_root: Path) -> None:
-    """Opening and probing one does not, nor does showing a match equity table."""
+def test_only_showing_a_reader_loads_parquet(small_root: Path) -> None:
+    """Opening and probing a reader does not, nor does showing a match equity table."""
     code = (
         "import sys, bgdata\n"
         "from bgdata.bearoff.tables import TwoSidedTable\n"
@@ -120,7 +120,7 @@ def test_names_are_escaped() -> None:
     assert CellReader(text).cells[1:] == ["<b>", "3"]
 
 
-def test_a_damaged_version_says_so(warehouse: bgdata.Warehouse) -> None:
+def test_damaged_version_shows_the_error(warehouse: bgdata.Warehouse) -> None:
     table = warehouse.open("bearoff_gammon", "3x15")
     own(table.parquet).write_bytes(b"")
     assert "expected" in table._repr_html_()
@@ -137,5 +137,5 @@ def test_a_damaged_version_says_so(warehouse: bgdata.Warehouse) -> None:
         ("a" * 400, "a" * 297 + "..."),
     ],
 )  # fmt: skip
-def test_values_as_people_read_them(value: object, text: str) -> None:
+def test_cell_text(value: object, text: str) -> None:
     assert cell_text(value) == text

@@ -1,4 +1,4 @@
-"""Versions on their way to and from folders, object stores and web servers: whole, resumed, and never mixed up."""
+"""Versions copied to and from folders, object stores and web servers: complete, resumed, and never mixed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _memory(memory_store: str) -> str:
 
 @pytest.fixture(name="built")
 def _built(toys: Warehouse) -> Warehouse:
-    """Two variants of a kind and one that is made from one of them."""
+    """Two variants of a kind and one made from one of them."""
     for count in (10, 20):
         toys.build("squares", Count(count))
     toys.build("square_sums", Count(10))
@@ -69,7 +69,7 @@ def names(warehouse: Warehouse) -> list[str]:
 
 
 def stored(end: str = "") -> dict[str, bytes]:
-    """The files in memory whose names end so."""
+    """The files in memory with this ending of their names."""
     return {name: bytes(file.getvalue()) for name, file in MemoryFileSystem.store.items() if name.endswith(end)}
 
 
@@ -81,7 +81,7 @@ def other(memory_path: Path, name: str = "other") -> Warehouse:
     return toy_warehouse(memory_path / name)
 
 
-def there_and_back(built: Warehouse, address: str, memory_path: Path) -> None:
+def check_round_trip(built: Warehouse, address: str, memory_path: Path) -> None:
     sent = push(built, address)
     assert [each.name for each in sent] == sorted(names(built))
     assert all(each.is_moved and each.files == 2 and each.bytes > 0 for each in sent)
@@ -97,20 +97,20 @@ def there_and_back(built: Warehouse, address: str, memory_path: Path) -> None:
     assert list(copy.staging.glob("*")) == []
 
 
-def test_by_a_store_in_memory(built: Warehouse, memory: str, memory_path: Path) -> None:
-    there_and_back(built, memory, memory_path)
+def test_store_in_memory_round_trips(built: Warehouse, memory: str, memory_path: Path) -> None:
+    check_round_trip(built, memory, memory_path)
     assert not [name for name in stored() if name.rpartition("/")[2].startswith(".")]
 
 
-def test_by_a_folder(built: Warehouse, memory_path: Path) -> None:
-    there_and_back(built, str(memory_path / "disk"), memory_path)
+def test_folder_round_trips(built: Warehouse, memory_path: Path) -> None:
+    check_round_trip(built, str(memory_path / "disk"), memory_path)
     assert names(toy_warehouse(memory_path / "disk")) == names(built), "the folder is a warehouse"
-    there_and_back(built, f"file://{memory_path}/a%20disk", memory_path / "second")
+    check_round_trip(built, f"file://{memory_path}/a%20disk", memory_path / "second")
     assert (memory_path / "a disk" / INDEX).exists()
 
 
-def test_by_s3(built: Warehouse, bucket: str, memory_path: Path) -> None:
-    there_and_back(built, f"{bucket}/some/where", memory_path)
+def test_s3_round_trips(built: Warehouse, bucket: str, memory_path: Path) -> None:
+    check_round_trip(built, f"{bucket}/some/where", memory_path)
     place = open_place(f"{bucket}/some/where")
     assert isinstance(place, Store)
     assert sorted(place.entries("squares/10")) == sorted(
@@ -120,7 +120,7 @@ def test_by_s3(built: Warehouse, bucket: str, memory_path: Path) -> None:
     assert place.part(f"{names(built)[0]}/manifest.json", 2, 5).data == b'  "cr'
 
 
-def test_a_manifest_is_written_last(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manifest_is_written_last(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
     for method in ("put_file", "pipe_file"):
         real = getattr(MemoryFileSystem, method)
@@ -137,12 +137,11 @@ def test_a_manifest_is_written_last(built: Warehouse, memory: str, monkeypatch: 
 
 
 class CutError(Exception):
-    """The line was cut."""
+    """The connection was cut."""
 
 
 def cut_after(monkeypatch: pytest.MonkeyPatch, most: int) -> list[str]:
-    """From now on a store in memory takes so many bytes of files, half of the last one, and no more; names of those
-    that were begun."""
+    """Limit a store in memory to this many bytes, cutting the last file in half; returns the names of files begun."""
     begun: list[str] = []
     left = [most]
 
@@ -158,9 +157,7 @@ def cut_after(monkeypatch: pytest.MonkeyPatch, most: int) -> list[str]:
     return begun
 
 
-def test_a_cut_push_is_gone_on_with(
-    built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cut_push_resumes(built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = built.open("squares", "10").parquet.stat().st_size
     with monkeypatch.context() as patch:
         begun = cut_after(patch, first)
@@ -182,9 +179,7 @@ def test_a_cut_push_is_gone_on_with(
     assert whole_versions(copy) == [moved.name]
 
 
-def test_a_cut_pull_is_gone_on_with(
-    built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cut_pull_resumes(built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     push(built, memory)
     monkeypatch.setattr(places, "CHUNK", 64)
     read, total = [0], [0]
@@ -227,8 +222,8 @@ def test_wrong_hashes_are_never_published(built: Warehouse, memory: str, memory_
     assert whole_versions(copy) == names(built)
 
 
-def test_damage_on_the_way_in_between_is_fetched_again(built: Warehouse, memory: str, memory_path: Path) -> None:
-    """What an older try has fetched of a file, which is another one by now, is given up."""
+def test_damaged_partial_download_is_fetched_again(built: Warehouse, memory: str, memory_path: Path) -> None:
+    """A partial download of an older file is discarded."""
     push(built, memory, "squares/10")
     copy = other(memory_path)
     name, good = stored("table.parquet").popitem()
@@ -274,23 +269,23 @@ WRONG = {
 }
 
 
-@each(("file", "damage", "error", "said"), WRONG)
-def test_what_is_not_whole_is_refused(
+@each(("file", "damage", "error", "message"), WRONG)
+def test_incomplete_versions_are_refused(
     built: Warehouse, memory: str, memory_path: Path, file: str, damage: Callable[[str], None],
-    error: type[BgdataError], said: str,
+    error: type[BgdataError], message: str,
 ) -> None:  # fmt: skip
     MemoryFileSystem.store.clear()
     push(built, memory)
     damage(next(name for name in stored(file) if "/squares/10/" in name))
     copy = other(memory_path, file.partition(".")[0] + damage.__name__)
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         pull(copy, memory, "squares/10")
     assert names(copy) == []
     pull(copy, memory, "squares/20")
     assert whole_versions(copy) == [built.open("squares", "20").name]
 
 
-def test_a_damaged_version_is_not_sent(built: Warehouse, memory: str) -> None:
+def test_damaged_version_is_not_sent(built: Warehouse, memory: str) -> None:
     path = built.open("squares", "10").folder / "square.npy"
     data = path.read_bytes()
     overwrite(path, data[:-1] + bytes([data[-1] ^ 1]))
@@ -302,7 +297,7 @@ def test_a_damaged_version_is_not_sent(built: Warehouse, memory: str) -> None:
     assert listing(open_place(memory)).versions == {}
 
 
-def test_a_damaged_version_is_fetched_again(built: Warehouse, memory: str, memory_path: Path) -> None:
+def test_damaged_version_is_fetched_again(built: Warehouse, memory: str, memory_path: Path) -> None:
     push(built, memory)
     pull(copy := other(memory_path), memory)
     path = copy.open("squares", "10").folder / "square.npy"
@@ -311,7 +306,7 @@ def test_a_damaged_version_is_fetched_again(built: Warehouse, memory: str, memor
     assert whole_versions(copy) == names(built)
 
 
-def test_a_store_that_keeps_half_has_no_version(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncated_file_in_a_store_is_refused(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def put_file(self: MemoryFileSystem, local: str, name: str, **_: Any) -> None:
         self.pipe_file(name, Path(local).read_bytes()[:100])
 
@@ -378,7 +373,7 @@ def test_two_that_push_other_files_of_one_version_do_not_mix_them(
     assert listing(open_place(memory)).versions.keys() == set()
     push(built, memory, "squares/20")
     with monkeypatch.context() as patch:
-        patch.setattr(transfer, "CLAIM_SECONDS", -1)  # whoever began has not been heard of
+        patch.setattr(transfer, "CLAIM_SECONDS", -1)  # the claim has expired
         begun = cut_after(patch, 1 << 30)
         push(twin, memory)
     assert sorted(begun) == ["square.npy", "table.parquet"], "files of the other one are not trusted"
@@ -388,7 +383,7 @@ def test_two_that_push_other_files_of_one_version_do_not_mix_them(
     assert whole_versions(copy) == names(twin)
 
 
-def test_whoever_is_overtaken_writes_no_manifest(
+def test_overtaken_sender_writes_no_manifest(
     built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twin, real = written_otherwise(built, memory_path), MemoryFileSystem.put_file
@@ -405,7 +400,9 @@ def test_whoever_is_overtaken_writes_no_manifest(
     assert names(twin)
 
 
-def test_the_disk_is_full(built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_refused(
+    built: Warehouse, memory: str, memory_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     push(built, memory)
     copy = other(memory_path)
     with monkeypatch.context() as patch:
@@ -425,21 +422,21 @@ def test_the_disk_is_full(built: Warehouse, memory: str, memory_path: Path, monk
     assert whole_versions(copy) == names(built)
 
 
-def test_scopes(built: Warehouse, memory: str, memory_path: Path) -> None:
+def test_scopes_choose_versions(built: Warehouse, memory: str, memory_path: Path) -> None:
     push(built, memory)
     copy = other(memory_path)
     pull(copy, memory, "squares/20", "square_sums")
     assert [name.rpartition("/")[0] for name in names(copy)] == ["square_sums/10", "squares/20"]
     pull(copy, memory, built.open("squares", "10").name)
     assert names(copy) == names(built)
-    for scope, error, said in (
+    for scope, error, message in (
         ("squares/99", MissingTableError, r"no squares/99 in memory://shop/ware \(have: square_sums, squares\)"),
         ("squares/10/r1-00000000", MissingTableError, "no squares/10/r1-00000000 in"),
         ("cubes", UnknownKindError, "expected a kind of dataset, got 'cubes'"),
         ("squares/../x", InvalidNameError, "expected a variant named by"),
         ("", UnknownKindError, "expected a kind of dataset"),
     ):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             pull(copy, memory, scope)
         with pytest.raises(error):
             push(built, memory, scope)
@@ -454,7 +451,7 @@ def test_nothing_is_written_in_a_dry_run(built: Warehouse, memory: str, memory_p
     assert not copy.root.exists()
 
 
-def test_what_is_current(toys: Warehouse, memory: str, memory_path: Path) -> None:
+def test_pull_sets_the_current_version(toys: Warehouse, memory: str, memory_path: Path) -> None:
     first = toys.build("squares", Count(10))
     push(toys, memory)
     pull(copy := other(memory_path), memory)
@@ -484,7 +481,7 @@ def of_revision_2(path: Path) -> bytes:
     return replace(parse_manifest(path.read_bytes(), path), revision=2, digest="01234567" + "0" * 56).to_bytes()
 
 
-def test_a_store_of_a_stranger(built: Warehouse, memory: str, memory_path: Path) -> None:
+def test_invalid_names_in_a_store_are_ignored(built: Warehouse, memory: str, memory_path: Path) -> None:
     push(built, memory, "squares/10")
     for name in ("squares/10/r1-0000000g/manifest.json", "../../x/y/r1-00000000/manifest.json", "squares/10/notes/x",
                  "aliens/10/r1-00000000/manifest.json"):  # fmt: skip
@@ -497,7 +494,7 @@ def test_a_store_of_a_stranger(built: Warehouse, memory: str, memory_path: Path)
     assert names(copy) == [built.open("squares", "10").name], "kinds that nobody knows are left out"
 
 
-def test_a_variant_on_another_disk(built: Warehouse, memory: str, memory_path: Path) -> None:
+def test_variant_on_another_disk_is_copied(built: Warehouse, memory: str, memory_path: Path) -> None:
     push(built, memory)
     copy, disk = other(memory_path), memory_path / "disk"
     disk.mkdir()
@@ -516,7 +513,7 @@ def test_a_variant_on_another_disk(built: Warehouse, memory: str, memory_path: P
 
 
 class Files(SimpleHTTPRequestHandler):
-    """Plain files, without ranges; with a password if one is set."""
+    """Plain files without ranges, with a password if one is set."""
 
     password = ""
     asked: list[tuple[str, str]]
@@ -546,7 +543,7 @@ def _web(memory_path: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_by_a_web_server(built: Warehouse, web: str, memory_path: Path) -> None:
+def test_pull_from_a_web_server(built: Warehouse, web: str, memory_path: Path) -> None:
     with pytest.raises(MissingFileError, match=r"/index.json: the server says 404 .*bgdata push writes it"):
         pull(other(memory_path), web)
     push(built, str(memory_path / "served"))
@@ -560,7 +557,7 @@ def test_by_a_web_server(built: Warehouse, web: str, memory_path: Path) -> None:
         pull(other(memory_path, "third"), web)
 
 
-def test_a_download_that_was_cut_starts_again_without_ranges(built: Warehouse, web: str, memory_path: Path) -> None:
+def test_cut_download_restarts_without_ranges(built: Warehouse, web: str, memory_path: Path) -> None:
     push(built, str(memory_path / "served"))
     copy = other(memory_path)
     path = next((memory_path / "served" / "squares" / "10").glob("*/table.parquet"))
@@ -574,7 +571,7 @@ def test_a_download_that_was_cut_starts_again_without_ranges(built: Warehouse, w
     assert whole_versions(copy) == [copy.open("squares", "10").name]
 
 
-def test_passwords_go_to_the_server_and_nowhere_else(built: Warehouse, web: str, memory_path: Path) -> None:
+def test_passwords_are_sent_to_the_server_only(built: Warehouse, web: str, memory_path: Path) -> None:
     push(built, str(memory_path / "served"))
     Files.password = "Basic " + "dXNlcjpzZWNyZXQtd29yZA=="
     address = web.replace("http://", "http://user:secret-word@")
@@ -584,13 +581,13 @@ def test_passwords_go_to_the_server_and_nowhere_else(built: Warehouse, web: str,
     assert {login for _, login in Files.asked} == {Files.password}
     with pytest.raises(DownloadError, match="the server says 401") as caught:
         pull(copy, web.replace("http://", "http://user:wrong-secret@"))
-    said = "".join([str(caught.value), *notes.texts, repr(open_place(address))])
+    message = "".join([str(caught.value), *notes.texts, repr(open_place(address))])
     written = b"".join(path.read_bytes() for path in copy.root.rglob("*") if path.is_file())
-    assert "secret" not in said
+    assert "secret" not in message
     assert b"secret" not in written
 
 
-def test_no_keys_in_what_is_written_or_said(
+def test_keys_are_not_written_or_shown(
     built: Warehouse, bucket: str, memory_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     notes = Notes()
@@ -600,12 +597,12 @@ def test_no_keys_in_what_is_written_or_said(
     assert isinstance(place, Store)
     written = b"".join(place.read(name) for name in place.entries())
     written += b"".join(path.read_bytes() for path in copy.root.rglob("*") if path.is_file())
-    said = " ".join([*notes.texts, caplog.text, repr(place)])
+    message = " ".join([*notes.texts, caplog.text, repr(place)])
     with pytest.raises(MissingFileError) as caught:
         pull(copy, "s3://no-bucket-of-this-name/x")
     for secret in ("secret-of-the-test", "AKIATESTOFBGDATA"):
         assert secret.encode() not in written
-        assert secret not in said + str(caught.value)
+        assert secret not in message + str(caught.value)
 
 
 ADDRESSES = {
@@ -618,14 +615,14 @@ ADDRESSES = {
 }
 
 
-@each(("address", "error", "said"), [(address, *expected) for address, expected in ADDRESSES.items()])
-def test_addresses_that_are_none(address: str, error: type[BgdataError], said: str) -> None:
-    with pytest.raises(error, match=said) as caught:
+@each(("address", "error", "message"), [(address, *expected) for address, expected in ADDRESSES.items()])
+def test_invalid_addresses_are_refused(address: str, error: type[BgdataError], message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
         open_place(address)
     assert "sec" not in str(caught.value)
 
 
-def test_a_library_that_says_a_password(memory: str) -> None:
+def test_passwords_in_errors_of_libraries_are_hidden(memory: str) -> None:
     place = open_place(memory)
     assert isinstance(place, Store)
     place._secrets = ["top-secret"]
@@ -633,12 +630,12 @@ def test_a_library_that_says_a_password(memory: str) -> None:
     assert error == "no access for ... at https://host/x today"
 
 
-def test_an_index_that_is_none(built: Warehouse, web: str, memory_path: Path) -> None:
+def test_invalid_index_is_refused(built: Warehouse, web: str, memory_path: Path) -> None:
     push(built, str(memory_path / "served"))
     index = memory_path / "served" / INDEX
     good = json.loads(index.read_text())
     name = names(built)[0]
-    for wrong, said in (
+    for wrong, message in (
         (b"<html>", "expected an index of versions in http://127.*index.json, found"),
         (b"[]", "expected an index of versions"),
         (b'{"format": 2}', "expected an index of format 1 in .*, found 2; upgrade bgdata"),
@@ -647,14 +644,16 @@ def test_an_index_that_is_none(built: Warehouse, web: str, memory_path: Path) ->
         (json.dumps(good | {"current": {"squares/10": "../x"}}).encode(), "expected an index of versions"),
     ):
         index.write_bytes(wrong)
-        with pytest.raises(ManifestFormatError, match=said):
+        with pytest.raises(ManifestFormatError, match=message):
             pull(other(memory_path), web)
     write_index(Folder(memory_path / "served"))
     assert json.loads(index.read_text()) == good
 
 
-def test_writers_of_an_index_lose_no_version(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another one publishes a version after this one has looked, and writes the index first."""
+def test_concurrent_index_writers_lose_no_version(
+    built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process publishes a version after this one has listed them, and writes the index first."""
     push(built, memory, "squares")
     place, real = open_place(memory), Store.write
     first = threading.Event()
@@ -672,7 +671,7 @@ def test_writers_of_an_index_lose_no_version(built: Warehouse, memory: str, monk
     assert json.loads(place.read(INDEX))["versions"].keys() == set(names(built))
 
 
-def test_a_claim_is_renewed(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claim_is_renewed(built: Warehouse, memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "RENEW_SECONDS", 0.01)
     times: list[bytes] = []
     real = MemoryFileSystem.put_file

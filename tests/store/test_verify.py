@@ -1,4 +1,4 @@
-"""Whatever byte changes is found and named; what a repair builds is the same again."""
+"""Any changed byte is found and reported, and a repair restores equal values."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def flip(path: Path, generator: random.Random) -> None:
     overwrite(path, bytes(data))
 
 
-def test_columns_may_stand_in_another_order(toys: Warehouse) -> None:
-    """As in files of an older bgdata; a column too many or too few is found."""
+def test_columns_may_have_another_order(toys: Warehouse) -> None:
+    """As in files of an older bgdata; missing or additional columns are found."""
     table = toys.build("squares", TEN)
     whole = pq.read_table(table.parquet)
     for names, is_equal in (["square", "number"], True), (["number"], False), (["number", "square", "more"], False):
@@ -80,7 +80,7 @@ def test_columns_may_stand_in_another_order(toys: Warehouse) -> None:
         assert ("Parquet equals the arrays" not in found) == is_equal
 
 
-def test_all_is_well(toys: Warehouse) -> None:
+def test_undamaged_warehouse_passes(toys: Warehouse) -> None:
     toys.build("square_sums", TEN)
     assert [finding.check for finding in findings(toys)] == CHECKS * 2
     assert [finding.problem for finding in findings(toys)] == [""] * 16
@@ -90,13 +90,13 @@ def test_all_is_well(toys: Warehouse) -> None:
     ]
 
 
-def test_the_small_warehouse_is_well(small_root: Path, warehouse: Warehouse) -> None:
+def test_small_warehouse_passes(small_root: Path, warehouse: Warehouse) -> None:
     assert small_root.is_dir()
     assert {finding.problem for finding in findings(warehouse, rows=20)} == {""}
 
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
-def test_any_flipped_bit_is_found_and_named(toys: Warehouse, name: str) -> None:
+def test_any_flipped_bit_is_found(toys: Warehouse, name: str) -> None:
     toys.build("squares", Count(20))
     table = toys.build("squares", TEN)
     whole = (table.folder / name).read_bytes()
@@ -111,7 +111,7 @@ def test_any_flipped_bit_is_found_and_named(toys: Warehouse, name: str) -> None:
     assert {finding.problem for finding in findings(toys)} == {""}
 
 
-def test_the_smallest_tables_notice_any_flipped_bit(warehouse: Warehouse) -> None:
+def test_any_flipped_bit_of_smallest_tables_is_found(warehouse: Warehouse) -> None:
     generator = random.Random(3)
     for table in warehouse.versions():
         for path in sorted(table.folder.iterdir()):
@@ -124,7 +124,7 @@ def test_the_smallest_tables_notice_any_flipped_bit(warehouse: Warehouse) -> Non
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
 @pytest.mark.parametrize("how", ["missing", "truncated", "longer"])
-def test_files_that_are_not_whole(toys: Warehouse, name: str, how: str) -> None:
+def test_incomplete_files_are_found(toys: Warehouse, name: str, how: str) -> None:
     table = toys.build("squares", TEN)
     path = table.folder / name
     if how == "missing":
@@ -137,7 +137,7 @@ def test_files_that_are_not_whole(toys: Warehouse, name: str, how: str) -> None:
 
 
 def reseal(table: Table) -> Table:
-    """A version whose manifest fits its files again, as a careful forger would leave it."""
+    """A version whose manifest matches its files again, as after a careful forgery."""
     files = [
         FileEntry(entry.name, (table.folder / entry.name).stat().st_size, sha256_file(table.folder / entry.name))
         for entry in table.manifest.files
@@ -146,7 +146,7 @@ def reseal(table: Table) -> Table:
     return Table(table.folder)
 
 
-def test_values_with_a_manifest_to_match(toys: Warehouse) -> None:
+def test_forged_values_are_found(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     values = table.array("square").copy()
     values[3] += 1
@@ -158,7 +158,7 @@ def test_values_with_a_manifest_to_match(toys: Warehouse) -> None:
     assert f"expected the value digest {table.manifest.digest} in {table.name}, found" in found.problem
 
 
-def test_parquet_with_a_manifest_to_match(toys: Warehouse) -> None:
+def test_forged_parquet_is_found(toys: Warehouse) -> None:
     table, other = toys.build("squares", TEN), toys.build("squares", Count(20))
     overwrite(table.parquet, other.parquet.read_bytes())
     reseal(table)
@@ -183,7 +183,7 @@ def test_parquet_with_a_manifest_to_match(toys: Warehouse) -> None:
         ({"parameters": {"count": "10"}}, "expected count of type int, found '10'"),
     ],
 )
-def test_manifests_of_another_table(toys: Warehouse, changes: dict[str, object], message: str) -> None:
+def test_manifests_of_another_table_are_refused(toys: Warehouse, changes: dict[str, object], message: str) -> None:
     table = toys.build("squares", TEN)
     manifest = dataclasses.replace(table.manifest, **changes)  # type: ignore[arg-type]
     (table.folder / "manifest.json").unlink()
@@ -192,8 +192,8 @@ def test_manifests_of_another_table(toys: Warehouse, changes: dict[str, object],
     assert message in problem(toys).problem
 
 
-def test_wrong_values_from_the_start_are_found_by_the_sample(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything is consistent then; only recomputing rows tells."""
+def test_sample_finds_wrong_values(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files are consistent, so only recomputing rows finds them."""
     monkeypatch.setattr("tests.store.toy.np.zeros", lambda count, _: WrongArray(count))
     table = toys.build("squares", TEN)
     monkeypatch.undo()
@@ -206,13 +206,13 @@ def test_wrong_values_from_the_start_are_found_by_the_sample(toys: Warehouse, mo
 
 
 class Whole(Squares):
-    """Quick to compute again as a whole."""
+    """Quick enough to recompute as a whole."""
 
     whole_rows = 10
 
 
-def test_small_tables_are_computed_again_as_a_whole(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is written, and no checkpoint that lies about is used; larger ones are sampled."""
+def test_small_tables_are_recomputed_as_a_whole(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written, and existing checkpoints are not used; larger tables are sampled."""
     warehouse = toy_warehouse(toys.root, squares=Whole())
     monkeypatch.setattr("tests.store.toy.np.zeros", lambda count, _: WrongArray(count))
     table = warehouse.build("squares", TEN)
@@ -230,7 +230,7 @@ def test_small_tables_are_computed_again_as_a_whole(toys: Warehouse, monkeypatch
     assert texts[table.name] == "5 of 11 rows: finds 1 bad one in 1 with 99%"
 
 
-def test_rows_are_compared_as_they_are_written(toys: Warehouse) -> None:
+def test_rows_are_compared_when_written(toys: Warehouse) -> None:
     table = toys.build("square_sums", TEN)
     kind, inputs = toys.kind("square_sums"), {"terms": toys.open("squares", "10")}
     kind.computation.compute(Build(TEN, inputs, toys, Comparison(table, Silence())))
@@ -252,7 +252,7 @@ def test_rows_are_compared_as_they_are_written(toys: Warehouse) -> None:
         # 300 bad ones in 100 million are 1 in 333,333
         (sample_text, 1_540_000, 10**8, "1,540,000 of 100,000,000 rows: finds 1 bad one in 334,407 with 99%"),
         (drawn_text, 1000, 10_000, "1,000 rows drawn of 10,000: finds 1 bad one in 217 with 99%"),
-        # however many are drawn, they need not be all
+        # drawn rows may repeat
         (drawn_text, 10_000, 10_000, "10,000 rows drawn of 10,000: finds 1 bad one in 2,171 with 99%"),
         (drawn_text, 100_000, 10_000, "100,000 rows drawn of 10,000: finds 1 bad one in 10,000 with 99%"),
         (drawn_text, 0, 10_000, "0 rows drawn of 10,000: finds 1 bad one in 0 with 99%"),
@@ -263,7 +263,7 @@ def test_sample_text(text_of: Callable[[int, int], str], count: int, total: int,
 
 
 class WrongArray(np.ndarray):
-    """Puts one too many at 4."""
+    """Adds one at index 4."""
 
     def __new__(cls, count: int) -> WrongArray:
         return np.empty(count, np.int64).view(cls)
@@ -272,7 +272,7 @@ class WrongArray(np.ndarray):
         super().__setitem__(key, value + (key == 4))  # type: ignore[operator, call-overload]
 
 
-def test_the_seed_chooses_the_sample(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seed_chooses_the_sample(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     toys.build("squares", TEN)
     seen = []
     monkeypatch.setattr(
@@ -283,7 +283,7 @@ def test_the_seed_chooses_the_sample(toys: Warehouse, monkeypatch: pytest.Monkey
     assert seen[0] == seen[1] != seen[2]
 
 
-def test_a_missing_input_is_named(toys: Warehouse) -> None:
+def test_missing_input_is_reported(toys: Warehouse) -> None:
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     digest = squares.manifest.digest
@@ -296,7 +296,7 @@ def test_a_missing_input_is_named(toys: Warehouse) -> None:
     assert f"expected squares/10@{digest} in" in failed[0].problem
 
 
-def test_another_digest_than_the_lock_states(toys: Warehouse) -> None:
+def test_digest_must_match_the_lock(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     save_lock(toys.lock, [table.manifest, dataclasses.replace(table.manifest, recipe_key="0" * 64, digest="1" * 64)])
     assert {finding.problem for finding in findings(toys)} == {""}
@@ -307,7 +307,7 @@ def test_another_digest_than_the_lock_states(toys: Warehouse) -> None:
 
 
 def test_unreadable_lock_leaves_versions_alone(toys: Warehouse) -> None:
-    """It is wrong itself, once, and a repair leaves the versions alone."""
+    """The lock itself fails once, and a repair keeps the versions."""
     table = toys.build("squares", TEN)
     toys.lock.write_text("<<<<<<< HEAD")
     (skipped,) = (finding for finding in findings(toys) if finding.status is not Status.PASSED)
@@ -321,8 +321,8 @@ def test_unreadable_lock_leaves_versions_alone(toys: Warehouse) -> None:
 
 
 @pytest.mark.parametrize("name", ["square.npy", "table.parquet", "manifest.json"])
-def test_repair(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Twice, since what was damaged before is kept aside."""
+def test_repair_restores_a_version(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Twice, because damaged versions are kept aside."""
     table = toys.build("squares", TEN)
     digest = table.manifest.digest
     for number in (1, 2):
@@ -336,7 +336,7 @@ def test_repair(toys: Warehouse, name: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
-    """From that it cannot be computed again; a repair mends the damaged one alone."""
+    """A version cannot be recomputed from it; a repair rebuilds only the damaged input."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     values = np.load(squares.folder / "square.npy")
@@ -353,8 +353,8 @@ def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
 
 
 @pytest.mark.parametrize("name", ["total.npy", "manifest.json"])
-def test_repair_of_a_version_and_of_what_it_is_made_from(toys: Warehouse, name: str) -> None:
-    """In that order, though its kind comes first."""
+def test_repair_of_a_version_and_its_input(toys: Warehouse, name: str) -> None:
+    """The input first, though its kind comes later."""
     sums = toys.build("square_sums", TEN)
     names = [sums.name, toys.open("squares", "10").name]
     for path in (sums.folder / name, toys.open("squares", "10").folder / "square.npy"):
@@ -365,7 +365,7 @@ def test_repair_of_a_version_and_of_what_it_is_made_from(toys: Warehouse, name: 
 
 
 def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
-    """Where one kind alone is repaired."""
+    """When only one kind is repaired."""
     sums = toys.build("square_sums", TEN)
     squares = toys.open("squares", "10")
     for path in (sums.folder / "total.npy", squares.folder / "square.npy"):
@@ -377,7 +377,7 @@ def test_nothing_is_repaired_from_damaged_versions(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("whole", [0, 10])
 def test_older_revision_is_skipped(toys: Warehouse, whole: int) -> None:
-    """They cannot be told from wrong ones, but for their hashes: nothing failed."""
+    """Its rows cannot be recomputed, and its hashes match: nothing failed."""
 
     class Later(Squares):
         revision = 2
@@ -399,7 +399,7 @@ def test_older_revision_is_skipped(toys: Warehouse, whole: int) -> None:
 
 
 def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
-    """An older version is built again from the older one that it was made from, not from what is there now."""
+    """An older version is rebuilt from its own older input, not from the current one."""
 
     class Later(Squares):
         revision = 2
@@ -418,10 +418,8 @@ def test_repair_uses_the_recorded_inputs(toys: Warehouse) -> None:
     assert later.open("square_sums", "10").name == newer.name
 
 
-def test_versions_that_name_each_other_are_repaired_in_the_order_given(
-    toys: Warehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As of networks that were trained again from each other: names alone do not say which was first."""
+def test_mutually_named_versions_are_repaired_in_order(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for networks that were retrained from each other, whose names do not show the order."""
     tables = {table.name: table for table in (toys.build("square_sums", TEN), toys.open("squares", "10"))}
     titles = {"square_sums": "squares/10", "squares": "square_sums/10"}
     monkeypatch.setattr(cli_verify, "_inputs_of", lambda _, table: [titles[table.folder.parts[-3]]])
@@ -443,15 +441,15 @@ def test_refused_repair_moves_nothing(toys: Warehouse) -> None:
     assert (table.folder / "square.npy").exists()
 
 
-def test_a_missing_input_matters_only_where_something_is_computed(toys: Warehouse) -> None:
+def test_missing_input_matters_only_for_computing(toys: Warehouse) -> None:
     sums = toys.build("square_sums", TEN)
     shutil.rmtree(toys.root / "squares")
     found = {each.check: each.status for each in verify(toys, [sums], sample_rows=0, seed=0, progress=Silence())}
     assert found["rows recomputed"] is Status.SKIPPED
 
 
-def test_repair_without_knowing_the_parameters(toys: Warehouse) -> None:
-    """The manifest says them; without one only default variants are known by name."""
+def test_repair_needs_the_parameters(toys: Warehouse) -> None:
+    """From the manifest; without it only default variants are known by name."""
     table = toys.build("squares", Count(11))
     overwrite(table.folder / "manifest.json", b"{}")
     with pytest.raises(
@@ -461,8 +459,8 @@ def test_repair_without_knowing_the_parameters(toys: Warehouse) -> None:
     assert (table.folder / "manifest.json").read_bytes() == b"{}"
 
 
-def test_damaged_arrays_are_no_unreadable_parquet(toys: Warehouse) -> None:
-    """The error of the rows that a file is compared with is an OSError too, as those of PyArrow are."""
+def test_damaged_arrays_are_not_reported_as_parquet(toys: Warehouse) -> None:
+    """The error of the compared rows is an OSError, as are those of PyArrow."""
 
     def rows() -> Iterator[pa.RecordBatch]:
         raise CorruptFileError("expected a whole .npy array")
@@ -484,12 +482,12 @@ WANTS = [
 ]
 
 
-# a version may come from a stranger: such values are a finding, and no end of the verification
+# a version may come from another user: such values are a finding, and do not end the verification
 FLAWS = [IndexError("index 9"), ValueError("no number"), ZeroDivisionError("by zero")]
 
 
 @each("error", {str(error): error for error in (*WANTS, *FLAWS)})
-def test_unreadable_is_unchecked_and_senseless_fails(error: Exception) -> None:
+def test_unreadable_is_unchecked_and_invalid_fails(error: Exception) -> None:
     found = finding_of("a/b/r1-00000000", "values", Mock(side_effect=error))
     if error in WANTS:
         assert (found.status, found.problem) == (Status.UNCHECKED, "")
@@ -501,7 +499,7 @@ def test_unreadable_is_unchecked_and_senseless_fails(error: Exception) -> None:
 
 
 def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither where files are read, nor where rows are compared; and the whole has not passed."""
+    """Neither when reading files nor when comparing rows; and the whole run has not passed."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
@@ -516,8 +514,8 @@ def test_unchecked_version_is_not_moved(toys: Warehouse, monkeypatch: pytest.Mon
     assert verify_warehouse(toys, "squares", None, 0, repair=True)
 
 
-def test_files_that_cannot_be_read_for_want_of_memory(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the system refuses to map or to read: the classes that files raise for damage are not used."""
+def test_want_of_memory_is_not_damage(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the system refuses to map or to read, errors for damage are not used."""
     table = toys.build("squares", TEN)
 
     def fails(*_: Any, **__: Any) -> NoReturn:
@@ -531,13 +529,13 @@ def test_files_that_cannot_be_read_for_want_of_memory(toys: Warehouse, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr("bgdata.store.storage.os.open", fails)
         with pytest.raises(StorageError, match="cannot allocate memory"):
-            toys.find(toys.kind("squares"), TEN)  # or it would be built again
+            toys.find(toys.kind("squares"), TEN)  # otherwise it would be built again
     assert table.manifest
 
 
 @each("how", ["raises", "is killed"])
 def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """Where the repair does not end: at once, or by the next one."""
+    """If the repair fails: at once, or by the next repair."""
     toys = toy_warehouse(memory_path / "warehouse")
     table = toys.build("squares", TEN)
     flip(table.parquet, random.Random(1))
@@ -560,7 +558,7 @@ def test_version_set_aside_is_put_back(memory_path: Path, monkeypatch: pytest.Mo
 
 
 def test_verify_fails_without_the_current_version(toys: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the whole, of its kind and of its variant; a repair builds it again."""
+    """For the warehouse, its kind and its variant; a repair rebuilds it."""
     table, other = toys.build("squares", Count(20)), toys.build("squares", TEN)
     shutil.rmtree(table.folder)
     for scope in (None, "squares", "squares/20"):
@@ -572,8 +570,8 @@ def test_verify_fails_without_the_current_version(toys: Warehouse, capsys: pytes
     assert whole_versions(toys) == [other.name, table.name]
 
 
-def test_a_damaged_current_is_mended(toys: Warehouse) -> None:
-    table = toys.build("squares", Count(7))  # of no default
+def test_damaged_pointer_is_repaired(toys: Warehouse) -> None:
+    table = toys.build("squares", Count(7))  # not a default
     (table.folder.parent / "current").write_text("x")
     assert not verify_warehouse(toys, "squares", 0, 0, repair=False)
     assert verify_warehouse(toys, "squares", 0, 0, repair=True)
@@ -597,7 +595,7 @@ def test_missing_disk_is_not_repaired(toys: Warehouse) -> None:
     assert table.folder.parent.is_symlink()
 
 
-def test_locked_variant_that_is_missing_fails(toys: Warehouse) -> None:
+def test_missing_locked_variant_fails(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     save_lock(toys.lock, [table.manifest])
     assert verify_warehouse(toys, None, 0, 0, repair=False)

@@ -30,7 +30,7 @@ def add_version(table: Table, **changes: Any) -> Table:
     return Table(target)
 
 
-def test_versions_and_variants(toys: Warehouse) -> None:
+def test_versions_and_variants_are_listed(toys: Warehouse) -> None:
     names = [toys.build("squares", Count(count)).name for count in (10, 20)] + [toys.build("square_sums", TEN).name]
     assert sorted(table.name for table in toys.versions()) == sorted(names)
     assert [table.name for table in toys.versions("squares")] == names[:2]
@@ -44,7 +44,7 @@ def test_versions_and_variants(toys: Warehouse) -> None:
     assert list(toys.versions("squares", "30")) == []
 
 
-def test_without_a_pointer_the_newest_version_of_the_highest_revision_is_current(toys: Warehouse) -> None:
+def test_newest_of_the_highest_revision_is_current_without_a_pointer(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     (table.folder.parent / CURRENT).unlink()
     later = add_version(table, digest="1" * 64, created="9999")
@@ -55,7 +55,7 @@ def test_without_a_pointer_the_newest_version_of_the_highest_revision_is_current
     assert toys.open("squares", "10", table.folder.name).folder == table.folder
 
 
-def test_the_current_version_of_a_recipe_is_found_else_the_newest(toys: Warehouse) -> None:
+def test_find_prefers_the_current_version(toys: Warehouse) -> None:
     def found() -> Path:
         table = toys.find(toys.kind("squares"), TEN)
         assert table is not None
@@ -72,7 +72,7 @@ def test_the_current_version_of_a_recipe_is_found_else_the_newest(toys: Warehous
     assert found() == table.folder
 
 
-def test_nothing_is_found_without_the_inputs(toys: Warehouse) -> None:
+def test_find_needs_the_inputs(toys: Warehouse) -> None:
     sums = toys.kind("square_sums")
     assert toys.find(sums, TEN) is None
     assert toys.recipe_key(sums, TEN) is None
@@ -82,7 +82,7 @@ def test_nothing_is_found_without_the_inputs(toys: Warehouse) -> None:
     assert toys.find(sums, TEN) is None
 
 
-def test_damaged_manifests_are_no_current_version(toys: Warehouse) -> None:
+def test_damaged_versions_are_not_current(toys: Warehouse) -> None:
     table = toys.build("squares", TEN)
     later = add_version(table, digest="1" * 64, created="9999")
     (later.folder / "manifest.json").chmod(0o644)
@@ -92,7 +92,7 @@ def test_damaged_manifests_are_no_current_version(toys: Warehouse) -> None:
 
 @pytest.mark.parametrize("name", ["r1-0123abcd.zip", "r1-0123abcd (copy)", "r1-old", "notes", ".DS_Store"])
 @pytest.mark.parametrize("is_folder", [True, False])
-def test_other_files_are_no_versions(toys: Warehouse, name: str, is_folder: bool) -> None:
+def test_other_files_are_ignored(toys: Warehouse, name: str, is_folder: bool) -> None:
     table = toys.build("squares", TEN)
     for folder in (toys.root, toys.root / "squares", table.folder.parent):
         path = folder / name

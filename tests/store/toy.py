@@ -1,4 +1,4 @@
-"""Two tiny kinds without backgammon: the store's tests build them in milliseconds and break them at will."""
+"""Two tiny kinds without backgammon, which tests of the store build in milliseconds and damage."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Count(Parameters):
 
 
 class Toy(Dataset[Count], Computation[Count]):
-    """A column of integers, and one array of the same name. Declares and computes in one class."""
+    """A column of integers and an array of the same name, declared and computed in one class."""
 
     value: ClassVar[str]
     revision = 1
@@ -127,7 +127,7 @@ class SquareSums(Toy):
 
 
 class Notes(Silence):
-    """Progress that remembers its notes and counts."""
+    """Progress that records notes and counts."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -144,12 +144,12 @@ class Notes(Silence):
 
 
 def toy_warehouse(root: Path, **changes: Dataset[Count]) -> Warehouse:
-    """A warehouse that knows the toys too; `changes` puts another declaration in place of one."""
+    """A warehouse with the toys; `changes` replaces declarations."""
     return Warehouse(root, all_kinds() | {"squares": Squares(), "square_sums": SquareSums(), **changes})
 
 
 def whole_versions(warehouse: Warehouse) -> list[str]:
-    """Names of all versions, each holding exactly the files of its manifest, with their hashes."""
+    """Names of all versions, after checking their files and hashes against the manifests."""
     from bgdata.store.verify import check_hashes, check_manifest, check_values
 
     names = []
@@ -164,7 +164,7 @@ def whole_versions(warehouse: Warehouse) -> list[str]:
 
 
 def problems(warehouse: Warehouse, rows: int = 5) -> list[str]:
-    """What `bgdata verify` finds wrong."""
+    """The errors of `bgdata verify`."""
     from bgdata.store.verify import verify
 
     found = verify(warehouse, list(warehouse.versions()), sample_rows=rows, seed=0, progress=Silence())
@@ -172,31 +172,31 @@ def problems(warehouse: Warehouse, rows: int = 5) -> list[str]:
 
 
 def overwrite(path: Path, data: bytes) -> None:
-    """Write other bytes into a file that is read-only."""
+    """Write other bytes into a read-only file."""
     path.chmod(0o644)
     path.write_bytes(data)
 
 
 def gone_disk(version: Path) -> None:
-    """The variant is on a disk that is not there."""
+    """Put the variant on a missing disk."""
     remove_folder(version.parent)
     version.parent.symlink_to("/nowhere/disk")
 
 
 def gone_link(version: Path) -> None:
-    """A link that leads nowhere is in place of the version."""
+    """Replace the version by a broken link."""
     remove_folder(version)
     version.symlink_to("nowhere")
 
 
 def gone_file(version: Path) -> None:
-    """A file is in place of the version."""
+    """Replace the version by a file."""
     remove_folder(version)
     version.write_text("")
 
 
 def gone_pointer(version: Path) -> None:
-    """It is there, and `current` names another."""
+    """Let `current` name a missing version."""
     (version.parent / CURRENT).write_text("r1-00000000\n")
 
 
@@ -207,7 +207,7 @@ NUMBERS = itertools.count()
 
 
 def declare_toys(folder: Path, monkeypatch: pytest.MonkeyPatch, sql: Iterable[Path] = ()) -> Kinds:
-    """The toy kinds as modules of a package in a folder of a test, which nobody has imported yet, and their SQL."""
+    """The toy kinds as modules of a new package in a folder of a test, and their SQL."""
     package = folder / f"toys_{next(NUMBERS)}"  # another one in each test: imported modules stay
     package.mkdir()
     (package / "__init__.py").touch()

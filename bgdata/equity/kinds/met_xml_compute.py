@@ -19,7 +19,7 @@ from bgdata.equity.kinds.shared.match_equity_compute import (
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.formats.met_files import MetFile, MetTable, parse_met
 from bgdata.imports.kinds.shared.imports import ImportParameters
-from bgdata.imports.kinds.shared.imports_compute import FileImportComputation
+from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source
@@ -48,7 +48,7 @@ SAMPLE = """<?xml version="1.0"?>
 """
 
 
-class MetXmlComputation(FileImportComputation):
+class MetXmlComputation(WholeFilesComputation):
     """Computation of `met_xml`."""
 
     sample = ("sample.xml", SAMPLE)

@@ -16,7 +16,7 @@ from bgdata.game.board_kernels import position_classes
 from bgdata.game.play_kernels import are_legal_results
 from bgdata.imports.kinds.gnubg_benchmark import PUBLISHED
 from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
-from bgdata.imports.kinds.shared.imports_compute import FileImportComputation, are_over
+from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation, are_over
 from bgdata.kinds.column_values import chance_columns, position_columns, text_arrays, text_column
 from bgdata.measures.kinds.shared.benchmarks_compute import (
     BenchmarkRows,
@@ -40,7 +40,7 @@ m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.
 """
 
 
-class GnubgBenchmarkComputation(FileImportComputation):
+class GnubgBenchmarkComputation(WholeFilesComputation):
     """Computation of `gnubg_benchmark`."""
 
     sample = ("contact.bm", SAMPLE)

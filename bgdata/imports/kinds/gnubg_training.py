@@ -27,8 +27,10 @@ class GnubgTraining(PositionImport):
     )
     arrays = (
         *PositionImport.arrays,
-        FlatArray("comment_index", "int32", "row", "Index of the row's comment in `comments`, -1 for none"),
-        *text_declarations("comments", "comment", "Comments of all files, in order"),
+        FlatArray("comment_index", "int32", "row", "Index of the row's comment in `comments` of its part, -1 for none"),
+        *text_declarations(
+            "comments", "comment", "Comments of all files, in order; a later part begins with the one above it"
+        ),
     )
     smallest = ImportParameters("contact-train-data")
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from bgdata.formats import position_files
-from bgdata.formats.position_files import PositionRows
+from bgdata.formats.lines import LineCounts, comment_text
+from bgdata.formats.position_files import NO_HEADING, Heading, PositionRows
+from bgdata.formats.text_files import Block, Spool, TextFile, open_text_file
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.codec import flip_boards
 from bgdata.imports.kinds.shared.imports import ImportParameters
-from bgdata.imports.kinds.shared.imports_compute import FileImportComputation, are_over, source_arrays, source_columns
+from bgdata.imports.kinds.shared.imports_compute import (
+    FileImportComputation,
+    are_over,
+    rejected_arrays,
+    row_slices,
+    source_columns,
+)
 from bgdata.kinds.column_values import (
     chance_columns,
     chosen_texts,
@@ -25,43 +38,66 @@ from bgdata.kinds.column_values import (
     text_arrays,
     text_column,
 )
-from bgdata.store.arrays import Array
-from bgdata.store.dataset import Computed
+from bgdata.store.arrays import Array, GrowingWriter
+from bgdata.store.dataset import Build, Computed
+from bgdata.store.job import Job
 from bgdata.store.manifest import Source, unpacked_name
 
+T = TypeVar("T")
+R = TypeVar("R")
 
-def parse_training(source: Source) -> PositionRows:
+
+class Piece(NamedTuple):
+    """Some lines of a file: its number among the files, the lines, and what may be the heading of the file."""
+
+    source: int
+    block: Block
+    heading: Heading
+
+
+class Parsed(NamedTuple):
+    """The rows of a piece, as arrays, and how its lines ended."""
+
+    source: int
+    arrays: dict[str, Array]
+    counts: LineCounts
+
+
+def parse_training(file: TextFile, piece: Piece) -> PositionRows:  # noqa: ARG001
     """gnubg's training data; finished games are quarantined."""
-    rows = position_files.parse_gnubg_training(source.content)
+    rows = position_files.training_rows(piece.block.lines())
     return rows.quarantine(are_over(rows.boards), "expected a position of a game that goes on")
 
 
-def parse_bgsage(source: Source) -> PositionRows:
+def parse_bgsage(file: TextFile, piece: Piece) -> PositionRows:
     """bgsage's rollouts or JSON lines."""
-    is_called_json = unpacked_name(source.file.name.lower()).endswith(".jsonl")
-    is_json = is_called_json or source.content.lstrip().startswith(b"{")
-    parse = position_files.parse_bgsage_entries if is_json else position_files.parse_bgsage_rollouts
-    return parse(source.content)
+    is_called_json = unpacked_name(file.path.name.lower()).endswith(".jsonl")
+    is_json = is_called_json or file.first_letter == b"{"
+    parse = position_files.entry_rows if is_json else position_files.rollout_rows
+    return parse(piece.block.lines())
 
 
 class Reader(NamedTuple):
     """The parser for files of a kind, and the name and content of a sample file."""
 
-    parse: Callable[[Source], PositionRows]
+    parse: Callable[[TextFile, Piece], PositionRows]
     name: str
     content: str
+    has_heading: bool = False
 
 
 READERS = {
     "positions": Reader(
-        lambda source: position_files.parse_position_list(source.content),
+        lambda _, piece: position_files.list_rows(piece.block.lines(), piece.heading),
         "sample.csv",
         "position_id\n4HPwATDgc/ABMA\nv3sAAAhmdzMAAQ\n",
+        has_heading=True,
     ),
     "wildbg_training": Reader(
-        lambda source: position_files.parse_wildbg_csv(source.content),
+        lambda _, piece: position_files.wildbg_rows(piece.block.lines(), piece.heading),
         "sample.csv",
         f"{position_files.WILDBG_HEADING}\n4HPwATDgc/ABMA,0.525,0.154,0.007,0.125,0.005\n",
+        has_heading=True,
     ),
     "gnubg_training": Reader(
         parse_training,
@@ -77,44 +113,96 @@ READERS = {
 
 
 class PositionsComputation(FileImportComputation):
-    """Computation of every kind with one position per row; it fills the arrays that the kind declares."""
+    """Computation of every kind with one position per row; it fills the arrays that the kind declares. Memory holds
+    blocks of lines, never a file or all rows."""
+
+    @property
+    def reader(self) -> Reader:
+        """The reader of the kind."""
+        return READERS[self.kind.name]
+
+    @property
+    def has_comments(self) -> bool:
+        """Whether rows have the comment above them."""
+        return any(array.name == "comment_index" for array in self.kind.arrays)
 
     def write_sample(self, folder: Path) -> list[Path]:
-        _, name, content = READERS[self.kind.name]
-        (folder / name).write_text(content)
-        return [folder / name]
+        (folder / self.reader.name).write_text(self.reader.content)
+        return [folder / self.reader.name]
 
-    def parse(self, source: Source) -> PositionRows:
-        return READERS[self.kind.name].parse(source)
+    @contextmanager
+    def read_files(self, paths: Sequence[Path], folder: Path) -> Iterator[tuple[Source, ...]]:
+        spool, is_list = Spool(folder), self.kind.name == "positions"
+        with spool.file:
+            sources = []
+            for path in paths:
+                file, facts = open_text_file(path, spool, takes_others=is_list, has_comments=self.has_comments)
+                sources.append(Source(self.raw_file(path, facts), file, file.lines))
+            yield tuple(sources)
 
-    def arrays_of(self, intakes: Sequence[Any]) -> dict[str, Array]:
+    def compute(self, build: Build[ImportParameters]) -> None:
+        """Raises NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
+        job = build.job
+        items = build.items(sum(source.items for source in job.files))
+        job.progress.start(f"{job.title}: reading", len(items), "lines")
+        counts = np.zeros((len(job.files), 4), np.int64)
+        with GrowingArrays(job) as growing:
+            comments = Comments(job.files, items) if self.has_comments else None
+            if comments:
+                growing.append(comments.first_arrays())
+            for found in map_ahead(partial(self._parse, job.files), self._pieces(job.files, items)):
+                growing.append(comments.placed(found) if comments else found.arrays)
+                counts[found.source] += astuple(found.counts)
+                job.progress.advance(found.counts.lines)
+        names = [unpacked_name(source.file.name) for source in job.files]
+        for name, values in {**text_arrays("sources", names), "line_counts": counts}.items():
+            job.save(name, values)
+        arrays = job.saved(array.name for array in self.kind.arrays)
+        if job.strict:
+            self.check_strict(arrays)
+        if build.part is None:
+            self.check_parts([arrays], job)
+
+    def check_parts(self, parts: Sequence[Mapping[str, Array]], job: Job) -> None:
+        """Raises NoRowsError where no file has a row."""
+        rows = np.sum([arrays["line_counts"][:, 1] for arrays in parts], axis=0)
+        self.check_rows(parts, (rows > 0).tolist(), job)
+
+    def _pieces(self, files: Sequence[Source], items: range) -> Iterator[Piece]:
+        """The lines of a part; one piece without any where files are empty."""
+        if not items:
+            yield Piece(0, Block(0, b""), NO_HEADING)
+        for source, lines in lines_of_files(files, items):
+            file: TextFile = files[source].content
+            heading = first_row(file) if self.reader.has_heading else NO_HEADING
+            for block in file.blocks(lines.start, lines.stop):
+                yield Piece(source, block, heading._replace(place=heading.place - block.first_line))
+
+    def _parse(self, files: Sequence[Source], piece: Piece) -> Parsed:
+        """The arrays of the rows of a piece, those of comments by their index in the piece."""
+        rows = self.reader.parse(files[piece.source].content, piece)
+        first_line, boards, chances = piece.block.first_line, rows.boards, rows.chances
         names = {array.name for array in self.kind.arrays}
-        boards = np.concatenate([intake.boards for intake in intakes])
-        written = chances = np.concatenate([intake.chances for intake in intakes])
+        found: dict[str, Any] = {
+            "source": np.full(len(rows), piece.source, np.uint16),
+            "line": (rows.lines + first_line).astype(np.int32),
+        }
         if "chances_after_play" in names:
+            found["chances_after_play"] = chances
+            found["equities_after_play"] = np.full(len(rows), np.nan) if rows.equities is None else rows.equities
+            errors = rows.standard_errors
+            found["standard_errors"] = np.full(len(rows), np.nan) if errors is None else errors
             boards, chances = flip_boards(boards), flipped_chances(np.clip(chances, 0, 1))
-        found = source_arrays([intake.lines for intake in intakes])
         found |= {"boards": boards, "classes": position_classes(boards).astype(np.uint8)}
         if "chances" in names:
             found["chances"] = chances.astype(np.float32)
-        if "chances_after_play" in names:
-            found["chances_after_play"] = written
-            found["equities_after_play"] = joined_column(intakes, "equities")
-            found["standard_errors"] = joined_column(intakes, "standard_errors")
-        if "comment_index" in names:
-            firsts = accumulate((len(intake.comments) for intake in intakes[:-1]), initial=0)
-            indexes = [
-                np.where(intake.comment_index < 0, -1, intake.comment_index + first)
-                for intake, first in zip(intakes, firsts, strict=True)
-            ]
-            found["comment_index"] = np.concatenate(indexes).astype(np.int32)
-            found |= text_arrays("comments", [comment for intake in intakes for comment in intake.comments])
-        return found
+        if rows.comment_index is not None:
+            found |= {"comment_index": rows.comment_index, **text_arrays("comments", rows.comments)}
+        rejects = [(piece.source, replace(entry, line=entry.line + first_line)) for entry in rows.rejects]
+        return Parsed(piece.source, found | rejected_arrays(rejects), rows.counts)
 
     def batches(self, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
-        count = len(computed.arrays["boards"])
-        for start in range(0, max(count, 1), self.kind.row_group_rows):
-            rows = slice(start, min(count, start + self.kind.row_group_rows))
+        for rows in row_slices(len(computed.arrays["boards"]), self.kind.row_group_rows):
             yield pa.record_batch(row_columns(computed.arrays, rows))
 
 
@@ -138,10 +226,82 @@ def flipped_chances(chances: Array) -> Array:
     return np.column_stack([1 - chances[:, 0], chances[:, 3], chances[:, 4], chances[:, 1], chances[:, 2]])
 
 
-def joined_column(intakes: Sequence[PositionRows], name: str) -> Array:
-    """A column of all files; NaN for the rows of files without it."""
-    parts = [(intake, getattr(intake, name)) for intake in intakes]
-    return np.concatenate([np.full(len(intake), np.nan) if part is None else part for intake, part in parts])
+def lines_of_files(files: Sequence[Source], items: range) -> Iterator[tuple[int, range]]:
+    """The files, by number, that have some of these lines, numbered through all files, and their own numbers of
+    them."""
+    first = 0
+    for number, source in enumerate(files):
+        begin, end = max(items.start - first, 0), min(items.stop - first, source.items)
+        if begin < end:
+            yield number, range(begin, end)
+        first += source.items
+
+
+def first_row(file: TextFile) -> Heading:
+    """The first line of a file that is neither blank nor a comment."""
+    for block in file.blocks():
+        heading = position_files.find_heading(block.lines())
+        if heading is not NO_HEADING:
+            return heading._replace(place=heading.place + block.first_line)
+    return NO_HEADING
+
+
+class Comments:
+    """Numbers the comments of a part. The first one of every part but the first is the comment above its rows in the
+    part before, empty where their file has none there."""
+
+    def __init__(self, files: Sequence[Source], items: range) -> None:
+        self.count = int(items.start > 0)
+        self.source, lines = next(lines_of_files(files, items), (0, items))
+        above = files[self.source].content.comment_above(lines.start) if self.count else b""
+        self.above, self.nearest = above, 0 if above else -1
+
+    def first_arrays(self) -> dict[str, Array]:
+        """The comment above the part."""
+        return text_arrays("comments", [comment_text(self.above)] * self.count)
+
+    def placed(self, found: Parsed) -> dict[str, Array]:
+        """The arrays of a piece with the indexes of its comments in the part."""
+        if found.source != self.source:
+            self.source, self.nearest = found.source, -1
+        index, added = found.arrays["comment_index"], len(found.arrays["comments_ends"])
+        placed = np.where(index < 0, self.nearest, index + self.count).astype(np.int32)
+        self.count += added
+        self.nearest = self.count - 1 if added else self.nearest
+        return found.arrays | {"comment_index": placed}
+
+
+class GrowingArrays(ExitStack):
+    """Arrays of a build that are appended to; ends of texts (`text_arrays`) go on from those before them."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__()
+        self.job = job
+        self.writers = dict[str, GrowingWriter]()
+        self.ends = Counter[str]()
+
+    def append(self, arrays: Mapping[str, Array]) -> None:
+        """Append the rows of each array."""
+        for name, values in arrays.items():
+            if name not in self.writers:
+                self.writers[name] = self.enter_context(self.job.grow(name, values))
+            placed = values + self.ends[name] if name.endswith("_ends") else values
+            self.writers[name].append(placed)
+            if name.endswith("_ends") and len(placed):
+                self.ends[name] = int(placed[-1])
+
+
+def map_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """`function(item)` of each item, in order, with one thread per core, which are a few items ahead."""
+    threads = os.cpu_count() or 1
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = deque[Future[R]]()
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 COMPUTATION = PositionsComputation

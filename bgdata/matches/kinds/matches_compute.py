@@ -21,7 +21,7 @@ from bgdata.formats.replay import ReplayedFile, ReplayedTurn, replay_file
 from bgdata.formats.sgf import parse_sgf
 from bgdata.game.board_kernels import position_classes
 from bgdata.imports.kinds.shared.imports import QUARANTINE, ImportParameters
-from bgdata.imports.kinds.shared.imports_compute import FileImportComputation
+from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
 from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
 from bgdata.matches.kinds.matches import GAME_NOTES
 from bgdata.selfplay.kinds.shared.games import ACTIONS
@@ -89,7 +89,7 @@ def moves_of(entry: ReplayedTurn) -> list[tuple[int, int, int]]:
     return moves
 
 
-class MatchesComputation(FileImportComputation):
+class MatchesComputation(WholeFilesComputation):
     """Computation of `matches`."""
 
     sample = ("sample.mat", SAMPLE)

@@ -145,8 +145,10 @@ def build(
 @click.command()
 @click.pass_obj
 def catalog(warehouse: Warehouse) -> None:
-    """Write the SQL catalog again, for instance after a move. The catalog is the file catalog.duckdb in the warehouse.
-    Any DuckDB client can open it."""
+    """Write the SQL catalog again, for instance after a move.
+
+    The catalog is the file catalog.duckdb in the warehouse. Any DuckDB client can open it.
+    """
     from bgdata.store.catalog import write_catalog
 
     warehouse.require()

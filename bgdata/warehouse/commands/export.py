@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from bgdata.errors import QueryError, UsageError, cite
 from bgdata.formats.gnubg_bearoff import write_one_sided, write_one_sided_normal, write_two_sided
 from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
-from bgdata.store.arrays import Array
 from bgdata.store.build import readable_bytes
 from bgdata.store.checks import connect_tables, stored_tables
 from bgdata.store.names import identifier
@@ -345,19 +345,22 @@ def write_text(table: Table, form: str, output: Path) -> str:
     if not FORMATS[form] <= set(arrays):
         able = [name for name, needed in FORMATS.items() if needed <= set(arrays)]
         raise UsageError(f"expected a format for {table.name} among {', '.join(able) or 'none'}, got {form}")
-    write_bytes(output, (line for part in table.parts for line in _text_lines(form, part.arrays())))
+    write_bytes(output, (line for part in table.parts for line in _text_lines(form, part)))
     return describe_file(output)
 
 
-def _text_lines(form: str, arrays: Mapping[str, Array]) -> Iterable[bytes]:
-    """The lines of a format."""
+def _text_lines(form: str, part: Table) -> Iterable[bytes]:
+    """The lines of a format, of a version or of a part of one."""
+    arrays, goes_on = part.arrays(), bool(part.items and part.items.start)
     if form == "gnubg-training":
         from bgdata.formats.position_files import format_gnubg_training
         from bgdata.kinds.column_values import text_column
 
         # rows of a second file without a comment would come under the comment of the first
         index = np.maximum.accumulate(arrays["comment_index"]) if "comment_index" in arrays else None
-        comments = text_column(arrays, "comments").to_pylist() if index is not None else ()
+        comments = text_column(arrays, "comments").to_pylist() if index is not None else []
+        if goes_on and index is not None:  # the first comment is in the part before
+            index, comments = np.maximum(index - 1, -1), comments[1:]
         return format_gnubg_training(arrays["boards"], arrays["chances"], comment_index=index, comments=comments)
     if form == "gnubg-benchmark":
         from bgdata.formats.gnubg_benchmark import format_gnubg_benchmark
@@ -370,7 +373,7 @@ def _text_lines(form: str, arrays: Mapping[str, Array]) -> Iterable[bytes]:
     if form == "wildbg-csv":
         from bgdata.formats.position_files import format_wildbg_csv
 
-        return format_wildbg_csv(arrays["boards"], arrays["chances"])
+        return islice(format_wildbg_csv(arrays["boards"], arrays["chances"]), int(goes_on), None)  # one heading
     if form == "bgsage-rollouts":  # positions after the play, chances of the player who made it
         from bgdata.formats.position_files import format_bgsage_rollouts
         from bgdata.game.codec import flip_boards

@@ -93,6 +93,7 @@ def verify(warehouse: Warehouse, kind: str | None, sample: int | None, seed: int
 @click.option(
     "--plan",
     type=click.Choice(PLANS),
+    show_default="none",
     help="Run another plan: Players 3.3 and 3.4 of 2012, with published figures beside ours.",
 )
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")

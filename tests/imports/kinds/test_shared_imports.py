@@ -16,7 +16,8 @@ import pytest
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.game.position import START, Position, parse_key20
 from bgdata.imports.kinds import gnubg_benchmark, gnubg_training
-from bgdata.store.manifest import RawFile, Source
+from bgdata.store.dataset import Build
+from bgdata.store.manifest import RawFile
 from tests.command_line import error_of, run, succeeds
 from tests.formats import samples
 from tests.imports.importing import IMPORTED, Imports, counts, rows
@@ -192,23 +193,23 @@ def test_files_are_read_once(memory_path: Path, kind: str, monkeypatch: pytest.M
     imports = Imports(memory_path)
     (path,) = IMPORTED[kind].computation.write_sample(imports.folder)
     opened: list[Path] = []
-    parsed: list[str] = []
-    open_path, parse = Path.open, IMPORTED[kind].computation.parse  # type: ignore[attr-defined]
+    computed: list[Any] = []
+    open_path, compute = Path.open, IMPORTED[kind].computation.compute
 
     def counting_open(self: Path, *arguments: Any, **options: Any) -> Any:
         opened.append(self)
         return open_path(self, *arguments, **options)
 
-    def counting_parse(source: Source) -> Any:
-        parsed.append(source.file.name)
-        return parse(source)
+    def counting_compute(build: Build[Any]) -> None:
+        computed.append(build)
+        compute(build)
 
     monkeypatch.setattr(Path, "open", counting_open)
-    monkeypatch.setattr(IMPORTED[kind].computation, "parse", counting_parse)
+    monkeypatch.setattr(IMPORTED[kind].computation, "compute", counting_compute)
     for times in (1, 2):
         imports.build(kind, [path])
         assert opened.count(path) == times
-        assert parsed == [path.name]
+        assert len(computed) == 1
 
 
 @each("kind", [kind for kind in IMPORTED if kind != "gnubg_benchmark"])

@@ -14,7 +14,7 @@ from tests.command_line import error_of, run, succeeds
 SMALL = ("train", "output-trials", "--games", "5", "--units", "4", "--row-games", "2", "--test-games", "4")
 
 
-def test_a_line_for_each_trial(small_root: Path) -> None:
+def test_output_trials_prints_a_line_for_each_trial(small_root: Path) -> None:
     folder, said, _, *lines = succeeds(small_root, *SMALL).splitlines()
     assert "output_trials/5-units-4-rate-0-1-seed-1/r1-" in folder
     assert said.startswith("means from 4 games on; ")

@@ -28,7 +28,7 @@ def feed(tmp_path: Path) -> Feed:
 def test_without_pytorch_there_is_one_line(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "bgdata.training.feed.torch", raising=False)
-    with pytest.raises(MissingExtraError, match=r'expected torch .*, found none; try: .*"bgdata\[torch\]"$'):
+    with pytest.raises(MissingExtraError, match=r'expected torch .*, found none; try: .*"bgdata-backgammon\[torch\]"$'):
         feed.torch()
 
 

@@ -22,7 +22,7 @@ DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # o
 
 
 def test_digest(small_root: Path) -> None:
-    """Whatever changes it changes every table: then raise the revision."""
+    """It changes if any table changes: then raise the revision."""
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     assert table.manifest.digest == DIGEST
 
@@ -51,7 +51,7 @@ def test_rows_are_those_of_the_networks(small_root: Path) -> None:
     assert {row["trial"]: row["turns_per_game"] for row in rows} == turns
 
 
-def test_a_damaged_row_is_found_among_those_trained_again(small_root: Path) -> None:
+def test_verify_finds_a_damaged_row(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
     said = "the first 2 of 3 rows of every trial, trained again"
     assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == said

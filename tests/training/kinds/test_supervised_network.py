@@ -444,7 +444,7 @@ def test_another_platform_and_a_missing_gpu_are_refused(untaught: Warehouse, mon
     )
 
 
-def test_a_rate_that_is_too_high_for_pytorch(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_high_rate_is_refused_by_pytorch(untaught: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="PyTorch is an extra")
     monkeypatch.setattr(type(LONGER), "learning_rate_at", lambda *_: float("nan"))
     check_refused(untaught, CheckFailedError, "^expected finite weights after epoch 1, found others; ", **TORCH)

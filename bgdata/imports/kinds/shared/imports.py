@@ -40,7 +40,7 @@ QUARANTINE = TableShape(
     shared=True,
 )
 SOURCE_ARRAYS = (
-    *text_declarations("sources", "file", "Names of the files that rows were read from"),
+    *text_declarations("sources", "file", "Names of the files that rows were read from", is_shared=True),
     FlatArray("source", "uint16", "row", "Index of the row's file in `sources`"),
     FlatArray("line", "int32", "row", "Line of the file, from 1"),
 )
@@ -142,9 +142,10 @@ class FileImport(ImportedDataset[ImportParameters]):
 
 
 class PositionImport(FileImport):
-    """An imported kind with one position per row, with or without chances."""
+    """An imported kind with one position per row, with or without chances. Its items are lines."""
 
     computed_by = "positions"
+    part_items = 4_000_000
     columns: ClassVar[tuple[Column, ...]] = (*SOURCE_COLUMNS, *POSITION_COLUMNS, CLASS_COLUMN, *CHANCE_COLUMNS)
     key = ("source", "line")
     arrays: ClassVar[tuple[FlatArray, ...]] = (*SOURCE_ARRAYS, *POSITION_ARRAYS, CHANCES_ARRAY, *QUARANTINE_ARRAYS)

@@ -6,8 +6,8 @@ import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import islice
+from dataclasses import astuple, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,22 +16,24 @@ import pyarrow as pa
 
 from bgdata.errors import CheckFailedError, NoRowsError
 from bgdata.formats.lines import Intake, LineCounts, Quarantined, check_is_text
-from bgdata.formats.unpacking import read_content
+from bgdata.formats.unpacking import FileFacts, read_content
 from bgdata.game.board_kernels import position_classes
 from bgdata.game.classes import PositionClass
 from bgdata.imports.kinds.shared.imports import QUARANTINE, FileImport, ImportParameters
 from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computed, ImportedComputation
+from bgdata.store.job import Job
 from bgdata.store.manifest import RawFile, Source, unpacked_name
 
 MOST_REASONS = 20  # counted one by one in a manifest: reasons of games name lines, so they are many
+REASON, OTHER_REASONS = "quarantined: ", "other reasons"
 FIRST_REASONS, SHORT_TEXT = 3, 40  # how many lines an error quotes, and how many letters of each
 _REFERENCE = re.compile(r", see line \d+$")  # ends the reason of a line quarantined because of another line
 
 
 class FileImportComputation(ImportedComputation[ImportParameters]):
-    """Reads files into arrays and quarantines lines that break a rule. Subclasses name the reader and the arrays."""
+    """Reads files into arrays and quarantines lines that break a rule."""
 
     kind: FileImport
     sample: ClassVar[tuple[str, str]]  # the name and content of a small file to import in tests
@@ -41,8 +43,12 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         file of another program."""
         content, facts = read_content(path)
         check_is_text(content, path.name)
+        return Source(self.raw_file(path, facts), content)
+
+    def raw_file(self, path: Path, facts: FileFacts) -> RawFile:
+        """What is recorded of a file."""
         address = self.kind.address if self.is_published(facts.content_sha256) else ""
-        return Source(RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence), content)
+        return RawFile(path.name, **vars(facts), address=address, licence=self.kind.licence)
 
     def is_published(self, _content_sha256: str) -> bool:
         """Whether a file with this content may come from `address`."""
@@ -53,6 +59,56 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         path = folder / name
         path.write_text(content)
         return [path]
+
+    def check_strict(self, arrays: Mapping[str, Array]) -> None:
+        count = len(arrays["quarantine_line"])
+        if count:
+            source, first = next(set_aside(arrays), None) or next(set_aside(arrays, with_references=True))
+            raise CheckFailedError(
+                f"expected no line that breaks a rule, found {count:,}, first in {source}, {first}; "
+                "without --strict such lines are set aside"
+            )
+
+    def check_rows(self, parts: Sequence[Mapping[str, Array]], has_rows: Sequence[bool], job: Job) -> None:
+        """Name the files of a version in parts that have no row. Raises NoRowsError where none of them has one."""
+        names = [unpacked_name(source.file.name) for source in job.files]
+        if not any(has_rows):
+            raise NoRowsError(no_rows_text(names, parts))
+        for name in (name for name, found in zip(names, has_rows, strict=True) if not found):
+            job.progress.note(f"{job.title}: no row in {name}")
+
+    def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
+        arrays = computed.arrays
+        assert name == QUARANTINE.name
+        for rows in row_slices(len(arrays["quarantine_line"]), self.kind.row_group_rows):
+            sources = arrays["quarantine_source"][rows].astype(np.int32)
+            yield pa.record_batch(
+                {
+                    "source": chosen_texts(text_column(arrays, "sources"), sources),
+                    "line": pa.array(arrays["quarantine_line"][rows]),
+                    "text": text_column(arrays, "quarantine_text", rows),
+                    "reason": text_column(arrays, "quarantine_reason", rows),
+                }
+            )
+
+    def statistics(self, computed: Computed[ImportParameters]) -> Mapping[str, float]:
+        totals = computed.arrays["line_counts"].sum(axis=0).tolist()
+        ends = dict(
+            zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True)
+        )
+        return ends | common_reasons(_reason_counts(computed.arrays))
+
+    def joined_statistics(self, parts: Sequence[tuple[int, Mapping[str, float]]]) -> Mapping[str, float]:
+        """Sums of all figures. Of the reasons those that are common in a part are counted one by one."""
+        sums = Counter[str]()
+        for _, figures in parts:
+            sums.update({name: int(value) for name, value in figures.items()})
+        reasons = Counter({name.removeprefix(REASON): sums.pop(name) for name in list(sums) if name.startswith(REASON)})
+        return dict(sums) | common_reasons(reasons)
+
+
+class WholeFilesComputation(FileImportComputation):
+    """Has all rows of all files in memory. Subclasses name the reader and the arrays."""
 
     @abstractmethod
     def parse(self, source: Source) -> Intake:
@@ -79,50 +135,37 @@ class FileImportComputation(ImportedComputation[ImportParameters]):
         arrays = text_arrays("sources", names) | self.arrays_of(intakes) | quarantine_arrays(intakes)
         if job.strict:
             self.check_strict(arrays)
-        empty = [name for name, intake in zip(names, intakes, strict=True) if not self.has_rows(intake)]
-        if len(empty) == len(names):
-            raise NoRowsError(no_rows_text(names, intakes))
-        for name in empty:
-            job.progress.note(f"{job.title}: no row in {name}")
+        self.check_rows([arrays], [self.has_rows(intake) for intake in intakes], job)
         for name, values in arrays.items():
             job.save(name, values)
 
-    def check_strict(self, arrays: Mapping[str, Array]) -> None:
-        count = len(arrays["quarantine_line"])
-        if count:
-            reasons = text_column(arrays, "quarantine_reason").to_pylist()
-            first = next((row for row, reason in enumerate(reasons) if not refers_to_other_line(reason)), 0)
-            source = text_column(arrays, "sources")[int(arrays["quarantine_source"][first])]
-            text = text_column(arrays, "quarantine_text")[first].as_py()
-            raise CheckFailedError(
-                f"expected no line that breaks a rule, found {count:,}, first in {source}, "
-                f"{Quarantined(int(arrays['quarantine_line'][first]), text, reasons[first])}; "
-                "without --strict such lines are set aside"
-            )
 
-    def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
-        arrays = computed.arrays
-        assert name == QUARANTINE.name
-        yield pa.record_batch(
-            {
-                "source": chosen_texts(text_column(arrays, "sources"), arrays["quarantine_source"].astype(np.int32)),
-                "line": pa.array(arrays["quarantine_line"]),
-                "text": text_column(arrays, "quarantine_text"),
-                "reason": text_column(arrays, "quarantine_reason"),
-            }
-        )
+def _reason_counts(arrays: Mapping[str, Array]) -> Counter[str]:
+    """How often each reason is given, other lines not told apart."""
+    found = Counter[str]()
+    for rows in row_slices(len(arrays["quarantine_line"]), 1 << 16):
+        for entry in text_column(arrays, "quarantine_reason", rows).value_counts():
+            found[_REFERENCE.sub(", see another line", entry["values"].as_py())] += entry["counts"].as_py()
+    return found
 
-    def statistics(self, computed: Computed[ImportParameters]) -> Mapping[str, float]:
-        totals = computed.arrays["line_counts"].sum(axis=0).tolist()
-        ends = dict(
-            zip(("lines_read", "lines_with_rows", "lines_of_comment", "lines_quarantined"), totals, strict=True)
-        )
-        found = text_column(computed.arrays, "quarantine_reason").to_pylist()
-        reasons = Counter(_REFERENCE.sub(", see another line", reason) for reason in found)
-        common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MOST_REASONS]
-        others = reasons.total() - sum(count for _, count in common)
-        common += [("other reasons", others)] if others else []
-        return ends | {f"quarantined: {reason}": count for reason, count in common}
+
+def common_reasons(reasons: Counter[str]) -> dict[str, int]:
+    """The figures of the most frequent reasons, and of all others together."""
+    others = reasons.pop(OTHER_REASONS, 0)
+    common = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))[:MOST_REASONS]
+    others += reasons.total() - sum(count for _, count in common)
+    common += [(OTHER_REASONS, others)] if others else []
+    return {f"{REASON}{reason}": count for reason, count in common}
+
+
+def set_aside(arrays: Mapping[str, Array], *, with_references: bool = False) -> Iterator[tuple[str, Quarantined]]:
+    """Files and quarantined lines, in order; without those that refer to another line, unless they are asked for."""
+    for row, line in enumerate(arrays["quarantine_line"]):
+        reason = text_column(arrays, "quarantine_reason", slice(row, row + 1))[0].as_py()
+        if with_references or not refers_to_other_line(reason):
+            source = text_column(arrays, "sources")[int(arrays["quarantine_source"][row])].as_py()
+            text = text_column(arrays, "quarantine_text", slice(row, row + 1))[0].as_py()
+            yield source, Quarantined(int(line), text, reason)
 
 
 def refers_to_other_line(reason: str) -> bool:
@@ -130,23 +173,14 @@ def refers_to_other_line(reason: str) -> bool:
     return _REFERENCE.search(reason) is not None
 
 
-def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
+def no_rows_text(sources: Sequence[str], parts: Sequence[Mapping[str, Array]]) -> str:
     """The error message for files without rows: counts of their lines, and the first reasons."""
-    counts = [intake.counts for intake in intakes]
     where = sources[0] if len(sources) == 1 else f"{len(sources):,} files"
-    lines = sum(each.lines for each in counts)
+    lines, others, comments, bad = sum(arrays["line_counts"].sum(axis=0) for arrays in parts).tolist()
     if not lines:
         return f"expected a row in {where}, found nothing at all; nothing was imported"
-    others, comments, bad = (
-        sum(getattr(each, name) for each in counts) for name in ("rows", "comments", "quarantined")
-    )
-    set_aside = (
-        f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}"
-        for source, intake in zip(sources, intakes, strict=True)
-        for entry in intake.rejects
-        if not refers_to_other_line(entry.reason)
-    )
-    reasons = "; ".join(islice(set_aside, FIRST_REASONS))
+    first = islice(chain.from_iterable(map(set_aside, parts)), FIRST_REASONS)
+    reasons = "; ".join(f"{source}, {replace(entry, text=entry.text[:SHORT_TEXT])}" for source, entry in first)
     return (
         f"expected a row in {where}, found none in {lines:,} lines: "
         + (f"{others:,} without a table of their own, " if others else "")
@@ -155,23 +189,27 @@ def no_rows_text(sources: Sequence[str], intakes: Sequence[Intake]) -> str:
     )
 
 
+def row_slices(count: int, size: int) -> Iterator[slice]:
+    """All rows in slices of at most this size; one of no rows where there are none."""
+    for start in range(0, max(count, 1), size):
+        yield slice(start, min(count, start + size))
+
+
 def quarantine_arrays(intakes: Sequence[Intake]) -> dict[str, Array]:
     """The quarantined lines of all files, and the line counts of each file."""
     found = [(source, entry) for source, intake in enumerate(intakes) for entry in intake.rejects]
-    counts = [(c.lines, c.rows, c.comments, c.quarantined) for c in (intake.counts for intake in intakes)]
+    counts = [astuple(intake.counts) for intake in intakes]
+    return {"line_counts": np.array(counts, np.int64).reshape(-1, 4), **rejected_arrays(found)}
+
+
+def rejected_arrays(rejects: Sequence[tuple[int, Quarantined]]) -> dict[str, Array]:
+    """The arrays of quarantined lines, each with the index of its file."""
     return {
-        "quarantine_source": np.array([source for source, _ in found], np.uint16),
-        "quarantine_line": np.array([entry.line for _, entry in found], np.int32),
-        "line_counts": np.array(counts, np.int64).reshape(-1, 4),
-        **text_arrays("quarantine_text", [entry.text for _, entry in found]),
-        **text_arrays("quarantine_reason", [entry.reason for _, entry in found]),
+        "quarantine_source": np.array([source for source, _ in rejects], np.uint16),
+        "quarantine_line": np.array([entry.line for _, entry in rejects], np.int32),
+        **text_arrays("quarantine_text", [entry.text for _, entry in rejects]),
+        **text_arrays("quarantine_reason", [entry.reason for _, entry in rejects]),
     }
-
-
-def source_arrays(lines: Sequence[Array]) -> dict[str, Array]:
-    """The arrays `source` and `line` of all rows, from the line numbers in each file."""
-    sources = [np.full(len(numbers), source, np.uint16) for source, numbers in enumerate(lines)]
-    return {"source": np.concatenate(sources), "line": np.concatenate(lines).astype(np.int32)}
 
 
 def source_columns(arrays: Mapping[str, Array], rows: slice) -> dict[str, pa.Array]:

@@ -1,0 +1,246 @@
+"""Long text files, read by blocks of whole lines from any line on, so that memory holds a block and never a file.
+
+A file is read once to hash it and to mark where lines begin, and its content is kept in a `Spool`: in memory up to
+HELD_BYTES of all files, on disk beyond. Large plain files are not kept but read again where they are.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from bgdata.errors import BgdataError, StorageError
+from bgdata.formats.lines import UTF8_MARK, UTF16_MARKS, Lines, check_is_text, split_lines
+from bgdata.formats.unpacking import FileFacts, cause, packing_of, unpack
+
+BLOCK_BYTES = 1 << 20  # of a block, unless a line is longer
+MARK_BYTES = 1 << 22  # between marks, at least
+HELD_BYTES = 1 << 26  # of a spool in memory
+_HEAD_BYTES = 16  # enough to know packed files
+
+
+class Mark(NamedTuple):
+    """Where a line begins: its number from 0, its place in the content, and the nearest comment above it, if any."""
+
+    line: int
+    place: int
+    comment: bytes
+
+
+class Block(NamedTuple):
+    """Consecutive lines of a file: the number of the first, from 0, and their bytes with the line ends."""
+
+    first_line: int
+    data: bytes
+
+    @property
+    def text(self) -> bytes:
+        """The bytes without the mark at the beginning of a file."""
+        return self.data if self.first_line else self.data.removeprefix(UTF8_MARK)
+
+    def lines(self) -> Lines:
+        """The lines, numbered from 1 in the block."""
+        return split_lines(self.data, may_have_mark=not self.first_line)
+
+
+class Spool:
+    """Unpacked contents of files, one after the other: in memory, or in a file without a name once they are many, so
+    that nothing is left behind."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file: IO[bytes] = SpooledTemporaryFile(HELD_BYTES, dir=str(folder))  # noqa: SIM115 (whoever opens it closes it)
+        self.folder, self.bytes = folder, 0
+
+    def write(self, data: bytes) -> None:
+        """Append. Raises StorageError."""
+        try:
+            self.file.seek(self.bytes)
+            self.file.write(data)
+        except OSError as error:
+            raise StorageError(
+                f"expected room in {self.folder} for the unpacked content, found: {cause(error)}; free some space"
+            ) from error
+        self.bytes += len(data)
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """The content of a file: at its path, as long as it has this stamp, or from `begin` on in a spool."""
+
+    path: Path
+    stamp: tuple[int, ...]  # of the file when it was marked
+    spool: Spool | None
+    begin: int
+    size: int  # in bytes
+    lines: int
+    marks: tuple[Mark, ...]
+    first_letter: bytes  # other than blanks
+    has_old_ends: bool  # lines end with carriage returns, as on old Macs
+
+    def blocks(self, begin: int = 0, end: int | None = None) -> Iterator[Block]:
+        """The lines from `begin` to before `end`, numbered from 0, in blocks. Raises StorageError, also for a file that
+        was changed since."""
+        end = self.lines if end is None else end
+        line, place, _ = self._mark(begin)
+        started = list[bytes]()  # of a line that goes on
+        with self._content() as file:
+            while line < end:
+                file.seek(self.begin + place)
+                data = file.read(min(BLOCK_BYTES, self.size - place))
+                place += len(data)
+                data = data.replace(b"\r", b"\n") if self.has_old_ends else data
+                cut = data.rfind(b"\n") + 1
+                if data and not cut:
+                    started.append(data)
+                    continue
+                text = b"".join((*started, data[:cut]))
+                started = [data[cut:]]
+                if not text:
+                    raise StorageError(self._changed())
+                count = text.count(b"\n") + (not text.endswith(b"\n"))
+                first, last = max(begin, line), min(end, line + count)
+                if first < last:
+                    yield Block(first, text[_line_place(text, first - line) : _line_place(text, last - line)])
+                line += count
+
+    def comment_above(self, line: int) -> bytes:
+        """The nearest line above this one that begins with #; empty where there is none."""
+        mark = self._mark(line)
+        comments = (last_comment(block.text) for block in self.blocks(mark.line, line))
+        return [mark.comment, *filter(None, comments)][-1]
+
+    def _mark(self, line: int) -> Mark:
+        return self.marks[bisect_right(self.marks, line, key=lambda mark: mark.line) - 1]
+
+    @contextmanager
+    def _content(self) -> Iterator[IO[bytes]]:
+        """The content, open for reading."""
+        if self.spool:
+            yield self.spool.file
+            return
+        try:
+            with self.path.open("rb") as file:
+                for is_read in (False, True):
+                    if _stamp(os.fstat(file.fileno())) != self.stamp:
+                        raise StorageError(self._changed())
+                    if not is_read:
+                        yield file
+        except BgdataError:
+            raise
+        except OSError as error:
+            raise StorageError(f"expected a file at {self.path}, found: {cause(error)}; check the path") from error
+
+    def _changed(self) -> str:
+        return f"expected {self.path} as it was when the import began, found it changed; try again"
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    """What changes with the content of a file."""
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def last_comment(lines: bytes) -> bytes:
+    """The last of these lines that begins with #, after blanks, without its line end; empty where there is none."""
+    end = len(lines)
+    while (place := lines.rfind(b"#", 0, end)) >= 0:
+        begin = lines.rfind(b"\n", 0, place) + 1
+        if lines[begin : place + 1].lstrip(b" \t").startswith(b"#"):
+            stop = lines.find(b"\n", place)
+            return lines[begin : len(lines) if stop < 0 else stop]
+        end = begin
+    return b""
+
+
+def _line_place(text: bytes, line: int) -> int:
+    """Where a line begins in a text, by its number from 0; the end of the text for one past the last."""
+    if not line:
+        return 0
+    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+    return int(ends[line - 1]) + 1 if line <= len(ends) else len(text)
+
+
+def open_text_file(path: Path, spool: Spool, *, takes_others: bool, has_comments: bool) -> tuple[TextFile, FileFacts]:
+    """Read a file once: mark its lines, and keep what cannot be read again. `takes_others` is for text that may be
+    UTF-16, or have the line ends of old Macs, as `lines.plain_text` has it; `has_comments` for lines that begin with #.
+
+    Raises the errors of `unpacking.unpack`, and CorruptFileError for a binary file of another program.
+    """
+    try:
+        status = path.stat()
+        is_again = stat.S_ISREG(status.st_mode) and status.st_size > HELD_BYTES - spool.bytes  # is read again
+        if is_again:
+            with path.open("rb") as file:
+                head = file.read(_HEAD_BYTES)
+            is_again = packing_of(head) is None and not (takes_others and head.startswith(UTF16_MARKS))
+    except OSError as error:
+        raise StorageError(f"expected a file at {path}, found: {cause(error)}; check the path") from error
+    scan = _Scan(path, spool.bytes, None if is_again else spool, takes_others, has_comments)
+    facts = unpack(path, scan.take)
+    return scan.finish(_stamp(status)), facts
+
+
+class _Scan:
+    """Marks the lines of a content that passes by in pieces."""
+
+    def __init__(self, path: Path, begin: int, spool: Spool | None, takes_others: bool, has_comments: bool) -> None:
+        self.path, self.begin, self.spool = path, begin, spool
+        self.takes_others, self.has_comments = takes_others, has_comments
+        self.marks = [Mark(0, 0, b"")]
+        self.bytes = self.line_feeds = self.returns = 0
+        self.first_letter = self.comment = self.last = b""
+        self.started = list[bytes]()  # of a line that goes on
+        self.decoder: codecs.IncrementalDecoder | None = None
+
+    def take(self, piece: bytes) -> None:
+        """Mark, and keep, the next bytes of the content."""
+        if not self.bytes:
+            check_is_text(piece, self.path.name)
+            if self.takes_others and piece.startswith(UTF16_MARKS):
+                self.decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._add(self.decoder.decode(piece).encode(errors="replace") if self.decoder else piece)
+
+    def _add(self, piece: bytes) -> None:
+        if self.spool:
+            self.spool.write(piece)
+        self.first_letter = self.first_letter or piece.lstrip()[:1]
+        self.returns += self.takes_others and piece.count(b"\r")
+        cut = piece.rfind(b"\n") + 1
+        if self.has_comments:
+            self._look_for_comment(piece, cut)
+        self.line_feeds += piece.count(b"\n")
+        if cut and self.bytes + cut >= self.marks[-1].place + MARK_BYTES:
+            self.marks.append(Mark(self.line_feeds, self.bytes + cut, self.comment))
+        self.bytes += len(piece)
+        self.last = piece[-1:] or self.last
+
+    def _look_for_comment(self, piece: bytes, cut: int) -> None:
+        """Remember the last comment among the lines that end in a piece, at `cut` at last."""
+        if not cut:
+            self.started.append(piece)
+            return
+        whole = Block(self.line_feeds, b"".join((*self.started, piece[:cut])))
+        self.comment = last_comment(whole.text) or self.comment
+        self.started = [piece[cut:]]
+
+    def finish(self, stamp: tuple[int, ...]) -> TextFile:
+        """The file whose content has passed by."""
+        if self.decoder:
+            self._add(self.decoder.decode(b"", final=True).encode(errors="replace"))
+        has_old_ends = not self.line_feeds and self.returns > 0
+        ends, end = (self.returns, b"\r") if has_old_ends else (self.line_feeds, b"\n")
+        lines = ends + (self.last not in (b"", end))
+        marks = tuple(self.marks)
+        return TextFile(
+            self.path, stamp, self.spool, self.begin if self.spool else 0, self.bytes, lines, marks,
+            self.first_letter, has_old_ends,
+        )  # fmt: skip

@@ -1,0 +1,355 @@
+"""Imports in parts: the same rows as in one, whatever lies on a boundary, and no more in memory than some blocks."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgdata.errors import CheckFailedError, NoRowsError, StorageError
+from bgdata.formats import text_files, unpacking
+from bgdata.game.position import START
+from bgdata.imports.kinds import positions_compute
+from bgdata.imports.kinds.shared.imports import PositionImport
+from bgdata.store.dataset import Build, Computed
+from bgdata.store.job import Job
+from bgdata.store.progress import Silence
+from bgdata.store.shards import ranges
+from bgdata.store.table import Table
+from bgdata.store.verify import Status, verify
+from bgdata.warehouse.commands.export import write_text
+from tests.formats.test_position_files import FORMATS
+from tests.imports.importing import IMPORTED, Imports
+from tests.store.toy import Notes, whole_versions
+from tests.together import each
+
+KINDS = [name for name, kind in IMPORTED.items() if isinstance(kind, PositionImport)]
+each_kind = each("kind", KINDS)
+DIGESTS = {  # of the files in one part
+    "gnubg_training": "2b62103247c35ab35ee098426b7e2cb34bcb7697b79e3cb380fa454e35cdbc4d",
+    "wildbg_training": "0b7ae96d13013908e3fe05bca10fc58dc0c09bd30a808c7e433a9b954d52ace3",
+    "bgsage_rollouts": "64b60eb2a36c52ba072a595af254665c179ee9c719abe74d18b45123e610afbc",
+    "positions": "bc6e625ab8ca68d0fdebc8eb4f12dfb1dcfdd5cb19fe6cffc4b379cb1374f5be",
+}
+FORMAT_OF = {
+    "gnubg_training": "training",
+    "wildbg_training": "wildbg",
+    "bgsage_rollouts": "bgsage",
+    "positions": "list",
+}
+HEADINGS = {
+    "wildbg_training": b"position_id,win,win_g,win_bg,lose_g,lose_bg\r\n",
+    "positions": b"position_id,equity\n",
+}
+
+
+def in_parts(patch: pytest.MonkeyPatch, lines: int, *, block: int = 100) -> None:
+    """Make imports fall into parts of so many lines, read in small blocks from files that memory does not hold."""
+    patch.setattr(PositionImport, "part_items", lines)
+    patch.setattr(text_files, "BLOCK_BYTES", block)
+    patch.setattr(text_files, "MARK_BYTES", 2 * block)
+    patch.setattr(text_files, "HELD_BYTES", 1)
+    patch.setattr(unpacking, "CHUNK_BYTES", block)
+
+
+def contents(kind: str) -> dict[str, bytes]:
+    """Files of all that matters: comments, blank lines, carriage returns, bad lines, a heading, an empty file, and one
+    without an end of its last line."""
+    row = FORMATS[FORMAT_OF[kind]].row.rstrip(b"\r\n")
+    heading = HEADINGS.get(kind, b"")
+    first = b"\xef\xbb\xbf# one\n\n" + heading + b"\n".join([row, b"bad 1", row, b"# two", b"# three", row, b"bad 2"])
+    second = b"\r\n".join([row, b"# four", b"", row, b"nonsense", b"", row, b"# five", b"bad", row])
+    third = heading + b"bad\n" + row + b"\n" + heading + row
+    return {"a": first + b"\n", "b": b"", "c": second, "d": third, "e.jsonl": b"\n \n"}
+
+
+def sources(imports: Imports, kind: str, pack: str = "") -> list[Path]:
+    """The files, plain or packed."""
+    packs: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}
+    return [imports.file(f"{name}{pack}", packs[pack](content)) for name, content in contents(kind).items()]
+
+
+def all_rows(imports: Imports, table: Table) -> list[list[tuple[Any, ...]]]:
+    """The rows of all tables of a version, in the order of their files."""
+    found = []
+    for shape in IMPORTED[table.manifest.dataset].tables:
+        files = ", ".join(f"'{path}'" for path in table.check_files(shape.file))
+        columns = ", ".join(f"columns.{column.name}" for column in shape.columns)
+        with imports.warehouse.connect(allow_files=True) as connection:
+            query = f"select {columns} from read_parquet([{files}], hive_partitioning = false) as columns"
+            found.append(connection.sql(query).fetchall())
+    return found
+
+
+def check_verified(imports: Imports, table: Table) -> None:
+    """A version has no fault."""
+    findings = list(verify(imports.warehouse, [table], seed=1, progress=Silence()))
+    assert [each.text for each in findings if each.status is Status.FAILED] == []
+
+
+@each_kind
+def test_small_imports_have_the_digest_of_before(memory_path: Path, kind: str) -> None:
+    imports = Imports(memory_path)
+    table = imports.build(kind, sources(imports, kind), name="one")
+    assert table.manifest.digest == DIGESTS[kind]
+    assert table.manifest.parts == []
+
+
+def computed_rows(imports: Imports, kind: str, pack: str, lines: int) -> list[list[dict[str, Any]]]:
+    """The rows of all tables, computed in parts of so many lines without a warehouse."""
+    declared, folder = IMPORTED[kind], imports.folder / f"parts-of-{lines}"
+    found = list[list[dict[str, Any]]]([] for _ in declared.tables)
+    folder.mkdir()
+    with declared.computation.read_files(sources(imports, kind, pack), folder) as files:
+        for items in ranges(sum(source.items for source in files), lines):
+            job = Job(folder, Silence(), files)
+            declared.computation.compute(Build(declared.smallest, {}, imports.warehouse, job, part=items))
+            computed = Computed(declared.smallest, job.saved(array.name for array in declared.arrays), items.start)
+            for rows, shape in zip(found, declared.tables, strict=True):
+                for batch in declared.computation.table_batches(shape, computed):
+                    rows += batch.to_pylist()
+    return found
+
+
+@each_kind
+def test_every_boundary_gives_the_rows_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the boundaries are: at a comment, a bad line, a heading, within a line end, between files."""
+    imports = Imports(memory_path)
+    expected = computed_rows(imports, kind, "", 1000)
+    rows, rejects = expected
+    assert (len(rows), len(rejects)) == (9, 5 + (kind in HEADINGS))
+    names = ("a", "b", "c", "d", "e.jsonl")
+    for row in rejects:
+        assert contents(kind)[row["source"]].splitlines()[row["line"] - 1].decode() == row["text"]
+        assert row["source"] in names
+    for lines, pack in [(1, ""), (2, ".gz"), (3, ".bz2"), (5, ""), (11, ".gz"), (1000, ".bz2")]:
+        in_parts(monkeypatch, lines, block=20 + 7 * lines)
+        found = computed_rows(imports, kind, pack, lines + (lines == 1000))
+        assert repr(found) == repr(expected), lines  # also where there is no number
+
+
+@each_kind
+def test_versions_in_parts_have_the_rows_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
+    whole = imports.build(kind, sources(imports, kind), name="one")
+    expected = all_rows(imports, whole)
+    with monkeypatch.context() as patch:
+        in_parts(patch, 9)
+        table = imports.build(kind, sources(imports, kind, ".gz"), name="parts")
+        in_parts(patch, 1000)
+        again = imports.build(kind, sources(imports, kind, ".bz2"), name="again")
+    assert again.manifest.digest == whole.manifest.digest  # in small blocks
+    assert len(table.parts) == 3
+    assert repr(all_rows(imports, table)) == repr(expected)
+    assert table.manifest.statistics == whole.manifest.statistics
+    check_verified(imports, table)
+    shown = imports.warehouse.rows(f"select variant, count(*) as n from {kind} group by all order by all")
+    assert {row["variant"]: row["n"] for row in shown} == dict.fromkeys(("again", "one", "parts"), 9)
+
+
+@each_kind
+def test_arrays_of_parts_are_those_of_one(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
+    whole = imports.build(kind, sources(imports, kind), name="one")
+    in_parts(monkeypatch, 9)
+    table = imports.build(kind, sources(imports, kind), name="parts")
+    for name, values in whole.arrays().items():
+        found = np.asarray(table.array(name))
+        if name == "line_counts":
+            np.testing.assert_array_equal(found.reshape(-1, *values.shape).sum(axis=0), values)
+        elif not name.startswith("comment"):  # these are numbered by part
+            np.testing.assert_array_equal(found, values, name)
+
+
+class StoppedError(Exception):
+    """Ends a build."""
+
+
+class Stopping(Notes):
+    """Progress that ends the build when so many parts have begun, and knows how many lines were read."""
+
+    def __init__(self, begun: int = 0) -> None:
+        super().__init__()
+        self.left, self.read, self.is_reading = begun, 0, False
+
+    def start(self, label: str, total: int, unit: str) -> None:
+        super().start(label, total, unit)
+        self.is_reading = unit == "lines"
+        self.left -= self.is_reading
+        if self.is_reading and self.left == 0:
+            raise StoppedError
+
+    def advance(self, count: int) -> None:
+        super().advance(count)
+        self.read += count * self.is_reading
+
+
+@each("pack", ["", ".gz", ".bz2"])
+def test_stopped_import_goes_on_from_finished_parts(
+    memory_path: Path, pack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imports = Imports(memory_path)
+    in_parts(monkeypatch, 6)
+    expected = imports.build("gnubg_training", sources(imports, "gnubg_training", pack))
+    assert len(expected.parts) == 4
+    again = Imports(memory_path / "again")
+    with pytest.raises(StoppedError):
+        again.build("gnubg_training", sources(again, "gnubg_training", pack), progress=Stopping(3))
+    progress = Stopping()
+    table = again.build("gnubg_training", sources(again, "gnubg_training", pack), progress=progress)
+    assert table.manifest.digest == expected.manifest.digest
+    assert progress.read == expected.manifest.statistics["lines_read"] - 2 * 6
+    assert not [path for path in again.warehouse.staging.iterdir() if path.is_dir()]
+
+
+def test_strict_import_in_parts_names_line_and_file(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
+    in_parts(monkeypatch, 3)
+    path = imports.file("x.csv", f"{START.id}\n" * 4 + "bad\n" + f"{START.id}\n" * 7)
+    message = r"expected no line that breaks a rule, found 1, first in x\.csv, line 5: expected a position"
+    with pytest.raises(CheckFailedError, match=message):
+        imports.build("positions", [path], strict=True)
+    with pytest.raises(StoppedError):
+        imports.build("positions", [path], progress=Stopping(3))
+    with pytest.raises(CheckFailedError, match=message):  # in a part that is finished
+        imports.build("positions", [path], strict=True)
+    assert whole_versions(imports.warehouse) == []
+    table = imports.build("positions", [path])
+    with pytest.raises(CheckFailedError, match=message):
+        imports.build("positions", [path], strict=True)
+    assert whole_versions(imports.warehouse) == [table.name]
+
+
+def test_files_without_rows_are_refused_after_all_parts(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
+    in_parts(monkeypatch, 2)
+    path = imports.file("x.csv", "bad\n" * 3 + "# c\n" + "worse\n" * 3)
+    reason = "expected a position in one of the notations in the first column"
+    with pytest.raises(
+        NoRowsError,
+        match=rf"expected a row in x.csv, found none in 7 lines: 1 of comment or blank, 6 quarantined "
+        rf"\(x.csv, line 1: {reason}, got 'bad'; x.csv, line 2: {reason}, got 'bad'; x.csv, line 3: [^;]*'bad'\); ",
+    ):
+        imports.build("positions", [path])
+    assert not [path for path in imports.warehouse.staging.iterdir() if path.is_dir()]
+    notes = Notes()
+    files = [path, imports.file("y.csv", f"{START.id}\n")]
+    assert imports.build("positions", files, progress=notes).manifest.rows == 1
+    assert "positions/x-and-y: no row in x.csv" in notes.texts
+
+
+def test_other_heading_refuses_the_rows_of_all_parts(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
+    in_parts(monkeypatch, 2)
+    row = FORMATS["wildbg"].row.decode()
+    files = [imports.file("a.csv", f"# c\n\nposition_id,win\n{row * 5}"), imports.file("b.csv", row * 2)]
+    table = imports.build("wildbg_training", files)
+    assert table.manifest.rows == 2
+    (reason,) = (name for name in table.manifest.statistics if name.startswith("quarantined: "))
+    assert reason.startswith("quarantined: expected the heading position_id,win,win_g")
+    assert table.manifest.statistics[reason] == 6
+
+
+def test_rare_reasons_are_counted_together(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
+    row = FORMATS["training"].row.decode()
+    text = "".join(f"{'1 ' * number}\n" * 2 for number in range(7, 60)) + row
+    path = imports.file("x", text)
+    whole = imports.build("gnubg_training", [path]).manifest.statistics
+    in_parts(monkeypatch, 30)
+    found = imports.build("gnubg_training", [path], name="parts").manifest.statistics
+    assert found == whole
+    assert found["quarantined: other reasons"] == 66
+
+
+@each("kind", ["gnubg_training", "wildbg_training"])
+def test_exported_parts_are_what_was_read(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
+    row, comment = FORMATS[FORMAT_OF[kind]].row, b"# %d\n" if kind == "gnubg_training" else b""
+    heading = HEADINGS.get(kind, b"").replace(b"\r", b"")
+    text = heading + b"".join(row + (comment % n if comment and n % 4 == 1 else b"") for n in range(11))
+    for size in (2, 3, 100):
+        in_parts(monkeypatch, size)
+        table = imports.build(kind, [imports.file("x", text)], name=f"of-{size}")
+        write_text(table, "gnubg-training" if comment else "wildbg-csv", imports.folder / "out")
+        assert (imports.folder / "out").read_bytes() == text, size
+
+
+@each("coding", ["utf-16", "mac"])
+def test_lists_in_other_text_fall_into_parts(memory_path: Path, coding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"position_id\n{START.id}\nbad\n" + f"{START.id}\n" * 5
+    content = text.replace("\n", "\r").encode() if coding == "mac" else text.encode(coding)
+    imports = Imports(memory_path)
+    expected = all_rows(imports, imports.text("positions", content, name="one"))
+    in_parts(monkeypatch, 3)
+    table = imports.text("positions", content, name="parts")
+    assert len(table.parts) == 3
+    assert all_rows(imports, table) == expected
+
+
+def test_memory_holds_some_blocks(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The most bytes of lines, and rows of arrays, that are read but not written yet do not grow with the file."""
+    held, parse, append = list[int](), positions_compute.READERS["positions"], positions_compute.GrowingArrays.append
+    changes: list[int] = []
+
+    def counting_parse(file: Any, piece: Any) -> Any:
+        changes.append(len(piece.block.data))
+        return parse.parse(file, piece)
+
+    def counting_append(self: Any, arrays: Any) -> None:
+        held.append(max(values.nbytes for values in arrays.values()))
+        append(self, arrays)
+        changes.append(-1)
+
+    monkeypatch.setitem(positions_compute.READERS, "positions", parse._replace(parse=counting_parse))
+    monkeypatch.setattr(positions_compute.GrowingArrays, "append", counting_append)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    imports = Imports(memory_path)
+    path, most = imports.file("x.csv", f"{START.id}\n" * 20_000), dict[int, int]()
+    for lines in (20_000, 5_000):
+        in_parts(monkeypatch, lines, block=1500)
+        changes.clear()
+        imports.build("positions", [path], name=f"of-{lines}")
+        begun = list(accumulate(1 if change >= 0 else -1 for change in changes))
+        assert max(changes) <= 1500 + 15
+        assert max(held) <= 26 * (1500 // 15 + 1)
+        most[lines] = max(begun)
+    assert max(most.values()) <= 2 * 2 + 2
+
+
+def test_file_that_changes_meanwhile_is_refused(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
+    in_parts(monkeypatch, 3)
+    path = imports.file("x.csv", f"{START.id}\n" * 9)
+
+    class Changing(Stopping):
+        def start(self, label: str, total: int, unit: str) -> None:
+            super().start(label, total, unit)
+            if self.left == -2:
+                path.write_text(f"{START.id}\n" * 10)
+
+    with pytest.raises(StorageError, match=r"x\.csv as it was when the import began, found it changed; try again"):
+        imports.build("positions", [path], progress=Changing())
+    assert whole_versions(imports.warehouse) == []
+    assert imports.build("positions", [path]).manifest.rows == 10
+
+
+def check_sources(table: Table, names: Sequence[str]) -> None:
+    """Every part names all files."""
+    for part in table.parts:
+        assert bytes(part.array("sources")) == "".join(names).encode()
+
+
+def test_parts_share_the_names_of_files(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    imports = Imports(memory_path)
+    in_parts(monkeypatch, 4)
+    table = imports.build("positions", sources(imports, "positions"))
+    check_sources(table, ["a", "b", "c", "d", "e.jsonl"])
+    assert (table.folder / "sources.npy").exists()
