@@ -119,19 +119,18 @@ def fit_lines(name: str, rates: Floats, points: Floats) -> Iterator[str]:
 
 def draw(ours: Sequence[Measured], path: Path) -> None:
     """Draw points by the error rate in contact: ours with two standard errors, and the published ones."""
-    series = {
-        "ours, benchmarks of bgdata": (np.array([each.rates[0] for each in ours]), np.array([e.points for e in ours])),
-        "published in 2012, benchmarks of gnubg": tuple(np.array(list(PUBLISHED.values()))[:, [0, 3]].T),
-    }
+    published = np.array(list(PUBLISHED.values()))
+    rates, points = np.array([each.rates[0] for each in ours]), np.array([each.points for each in ours])
+    errors = [[2 * each.rate_errors[0] for each in ours], [2 * each.points_error for each in ours]]
     with new_figure(6.4, 4.2) as figure:
         axes = figure.subplots()
-        rate_errors = [2 * each.rate_errors[0] for each in ours]
-        point_errors = [2 * each.points_error for each in ours]
-        for (label, (rates, points)), colour, marker in zip(series.items(), (TEAL, RED), "ox", strict=True):
-            errors = {"xerr": rate_errors, "yerr": point_errors} if marker == "o" else {}
-            axes.errorbar(rates, points, linestyle="none", marker=marker, color=colour, label=label, **errors)
-            intercept, slope = fit(rates[:, None], points).coefficients
-            line = np.array([0.0, rates.max()])
+        axes.errorbar(
+            rates, points, xerr=errors[0], yerr=errors[1], fmt="o", color=TEAL, label="ours, benchmarks of bgdata"
+        )
+        axes.plot(published[:, 0], published[:, 3], "x", color=RED, label="published in 2012, benchmarks of gnubg")
+        for found, values, colour in ((rates, points, TEAL), (published[:, 0], published[:, 3], RED)):
+            intercept, slope = fit(found[:, None], values).coefficients
+            line = np.array([0.0, found.max()])
             axes.plot(line, intercept + slope * line, color=colour, linewidth=0.9)
         axes.axhline(0, color=GREY, linewidth=0.8)
         axes.set(xlabel="error rate in contact, thousandths of a point", ylabel="points a game against PubEval")

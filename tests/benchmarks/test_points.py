@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bgdata
 from bgdata.errors import MissingTableError
-from tests.benchmarks import points
 from tests.benchmarks.points import PUBLISHED, Measured, draw, fit, fit_lines, measure
 
 RATES = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [5.0, 3.0]])
@@ -50,4 +50,4 @@ def test_missing_benchmarks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         MissingTableError, match=r"found no contact, crashed, race; try: bgdata build rollout_decisions$"
     ):
-        measure(points.bgdata.open_warehouse(tmp_path), "network", 0)
+        measure(bgdata.open_warehouse(tmp_path), "network", 0)
