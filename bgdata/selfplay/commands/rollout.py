@@ -337,8 +337,8 @@ class KeptRollout:
     def saving_with_progress(
         self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
     ) -> Callable[[Rolled], Rolled]:
-        """The wrapper `through` of `roll_out`: it saves finished blocks, advances a progress bar of at most `most_trials`, and
-        shows the `estimate` of the blocks so far."""
+        """The wrapper `through` of `roll_out`: it saves finished blocks, advances a progress bar of at most
+        `most_trials`, and shows the `estimate` of the blocks so far."""
         from bgdata.kernel import thread_count
         from bgdata.selfplay.rollout_kernels import BLOCK
 
