@@ -80,8 +80,8 @@ class Handed:
 
 
 def hand_on(tables: Mapping[str, Table], players: Iterable[Table] = (), warehouse: Path | None = None) -> Handed:
-    """Versions for workers: by role, and those of players in a warehouse. Raises FileNotFoundError for a version
-    without a manifest."""
+    """Describe the versions that workers need: `tables` by role, and `players` found in `warehouse`. Raises
+    FileNotFoundError for a version without a manifest."""
     versions = {role: _handed_version(table) for role, table in tables.items()}
     return Handed(versions, tuple(map(_handed_version, players)), str(warehouse.resolve()) if warehouse else "")
 
