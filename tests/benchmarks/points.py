@@ -76,13 +76,13 @@ def fit(rates: Floats, points: Floats) -> Fit:
     """Least squares of points [n] by rates [n, classes]. Errors are NaN if there are no more players than
     coefficients."""
     matrix = np.column_stack([np.ones(len(points)), rates])
-    coefficients, *_ = np.linalg.lstsq(matrix, points, rcond=None)
+    coefficients: Floats = np.linalg.lstsq(matrix, points, rcond=None)[0].astype(np.float64)
     residuals = points - matrix @ coefficients
     free = len(points) - matrix.shape[1]
     variance = float(residuals @ residuals) / free if free > 0 else np.nan
     errors = np.sqrt(variance * np.diag(np.linalg.pinv(matrix.T @ matrix)))
     spread = points - points.mean()
-    return Fit(coefficients, errors, 1 - float(residuals @ residuals) / float(spread @ spread))
+    return Fit(coefficients, errors.astype(np.float64), 1 - float(residuals @ residuals) / float(spread @ spread))
 
 
 def measure(warehouse: Warehouse, name: str, games: int) -> Measured:
