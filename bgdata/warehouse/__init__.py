@@ -210,7 +210,7 @@ class RemoteWarehouse(Warehouse):
     def root(self) -> Path:  # type: ignore[override]
         """The folder of what was fetched, with the manifests of all versions that are there now. Raises what
         `transfer.listing` raises."""
-        assert self.mirror.offered
+        assert self.mirror.contents
         return self.mirror.folder
 
     @property
@@ -234,7 +234,7 @@ class RemoteWarehouse(Warehouse):
                 return self.mirror.open(kind, variant, version)
         except MissingTableError:  # the list of what is there says more
             try:
-                self.mirror.offered  # noqa: B018
+                self.mirror.contents  # noqa: B018
             except BgdataError as other:
                 if not isinstance(other, MissingFileError):
                     raise
