@@ -25,14 +25,18 @@ class Talk:
         self._unread = bytearray()
         self._is_ended = False
 
-    def read_line(self, patience_seconds: float | None = None, prompt: str = "") -> str | None:
+    def read_line(
+        self, patience_seconds: float | None = None, prompt: str = "", until: float | None = None
+    ) -> str | None:
         """The next line without its end and without NUL bytes, or None if the other side has ended. A `prompt` counts
-        as a line although the other side does not end it.
+        as a line although the other side does not end it. `until` is the time at which a wait of `patience_seconds`
+        ends that began before.
 
         Raises InvalidMessageError for a line that is too long or not text; a long line is read to its end without
         keeping it. Raises ExternalProgramError if no whole line comes in time, or the last line is cut off.
         """
-        until = None if patience_seconds is None else time.monotonic() + patience_seconds
+        if until is None and patience_seconds is not None:
+            until = time.monotonic() + patience_seconds
         is_too_long = False
         while b"\n" not in self._unread:
             if prompt and bytes(self._unread).strip() == prompt.encode():

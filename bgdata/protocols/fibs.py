@@ -232,12 +232,11 @@ class FibsPlayer:
         """The next line of text. Invalid lines are reported and skipped. Raises ExternalProgramError after too many
         invalid lines, or at the time `until`."""
         for _ in range(MOST_BAD_LINES):
-            left = until - time.monotonic()
-            if left <= 0:
+            if time.monotonic() >= until:
                 name, patience = self.talk.name, self.patience_seconds
                 raise ExternalProgramError(f"expected {name} to go on within {patience:g} s, got lines that do not")
             try:
-                line = self.talk.read_line(left, prompt)
+                line = self.talk.read_line(self.patience_seconds, prompt, until)
             except InvalidMessageError as error:
                 self._bad_lines += 1
                 if self._bad_lines <= MOST_TOLD:

@@ -95,6 +95,7 @@ NO_DATA = {
     "build", "fetch", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
     "completion", "external", "fibs", "ubgi", "serve",
+    "push", "pull",  # need another place: see tests/warehouse/commands/test_transfer.py
 }  # fmt: skip
 
 

@@ -17,12 +17,15 @@ import pytest
 import bgdata
 from bgdata.bearoff.kinds.shared.two_sided_parquet import write_parts
 from bgdata.bearoff.tables import TwoSidedTable
-from bgdata.errors import BgdataError
+from bgdata.errors import BgdataError, StorageError
 from bgdata.imports.steps import Published, fetch_file
 from bgdata.kernel_cache import kernel_cache
 from bgdata.store import catalog, job
+from bgdata.store.places import Folder
 from bgdata.store.progress import Silence
 from bgdata.store.storage import remove_folder
+from bgdata.store.transfer import Transfer
+from bgdata.warehouse import Warehouse
 from tests.conftest import build_small, sample_files
 from tests.faults.asking import HANG_SECONDS
 from tests.faults.campaign import Campaign, shuffled
@@ -211,10 +214,43 @@ def parquet_parts(small: Path, folder: Path, chance: random.Random) -> Words:
     return found
 
 
+class CutShort(Silence):
+    """Fails after so many reports."""
+
+    def __init__(self, reports: int) -> None:
+        self.reports = reports
+
+    def advance(self, count: int) -> None:  # noqa: ARG002
+        self.reports -= 1
+        if self.reports < 0:
+            raise StorageError("cut short")
+
+
+def transfers(small: Path, folder: Path, chance: random.Random) -> Words:
+    """Resume pulls from a damaged file of a version that is half there."""
+    source, found = bgdata.open_warehouse(small).open("bearoff_two_sided", "3x3"), Words()
+
+    def goes_on(warehouse: Warehouse) -> bool:
+        Transfer(Silence()).pull(warehouse, Folder(small), [source.name])
+        return warehouse.open("bearoff_two_sided", "3x3").manifest.digest == source.manifest.digest
+
+    for name in DAMAGES:
+        warehouse = bgdata.open_warehouse(folder / name)
+        with suppress(BgdataError):
+            Transfer(CutShort(2), jobs=1).pull(warehouse, Folder(small), [source.name])
+        parts = parts_in(warehouse.staging)
+        if parts:
+            damaged(warehouse.staging, parts_in(source.folder), name, chance)
+        found["pulls that kept nothing"] += not parts
+        found[outcome(lambda: goes_on(warehouse))] += 1  # noqa: B023
+    return found
+
+
 # work that can be resumed, by its module: the first has all kinds
 KEEPERS: dict[str, Callable[[Path, Path, random.Random], Words] | None] = {
     "store/build.py": None,
     "store/download.py": downloads,
+    "store/transfer.py": transfers,
     "selfplay/commands/rollout.py": rollouts,
     "bearoff/kinds/shared/two_sided_parquet.py": parquet_parts,
 }

@@ -66,7 +66,7 @@ def test_every_flow_has_a_case(tmp_path: Path) -> None:
     from prefect import Flow
 
     flows = {value.name for module in modules for value in vars(module).values() if isinstance(value, Flow)}
-    assert flows == set(cases(tmp_path))
+    assert flows == {*cases(tmp_path), "make-corpora-on-a-cluster"}  # test_cluster kills its workers
 
 
 def kill_server(server: PrefectServer, _: list[str]) -> None:
