@@ -58,6 +58,7 @@ OF_NETWORK = {  # name: command that draws it, without the file
     "openings": "openings --plot",
     "luck": "luck game.mat --plot",
     "analysis": "analyze match.mat --plot",
+    "output_trials": "train output-trials --games 40000 --row-games 4000 --plot",
     "decisions": "compare --benchmarks network network:1 network:2 gnubg gnubg:1 gnubg:2 bgsage bgsage:1 --plot",
 }
 
@@ -212,11 +213,16 @@ def draw_of_network() -> bool:
     draw = [[*command.split(), str(IMAGES / f"{name}.png")] for name, command in OF_NETWORK.items()]
     commands = [*(command.split() for command in GAMES), *draw]
     environment = {**os.environ, "BGDATA_WAREHOUSE": str(CATALOG.parent)}
+    points = [
+        *(sys.executable, "-m", "tests.benchmarks.points", "--warehouse", str(CATALOG.parent)),
+        *("--plot", str(IMAGES / "error_rates.png")),
+    ]
     with TemporaryDirectory() as folder:
         done = [
             subprocess.run([sys.executable, "-m", "bgdata", *command], cwd=folder, env=environment, check=False)
             for command in commands
         ]
+    done.append(subprocess.run(points, cwd=HERE.parent, check=False))
     return all(each.returncode == 0 for each in done)
 
 

@@ -307,14 +307,14 @@ def game_of(site: Site, found: Table, number: int) -> tuple[Row, Row, list[Row]]
 
 def holds_jacoby(site: Site, found: Table, head: Row) -> bool:
     """Whether the record of a money game states the Jacoby rule."""
-    from bgdata.matches.kinds.matches_compute import infos_of
+    from bgdata.matches.kinds.matches_compute import match_infos
 
     if head["match_length"]:
         return False
 
     def read() -> list[tuple[tuple[str, str], ...]]:
         arrays = found.arrays()
-        return infos_of(arrays) if "infos" in arrays else []
+        return match_infos(arrays) if "infos" in arrays else []
 
     infos = site.keep(("infos", found.name), read)
     return bool(infos) and Match(("", ""), 0, info=infos[head["match"]]).is_jacoby

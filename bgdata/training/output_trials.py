@@ -76,9 +76,9 @@ def new_trial_networks(hidden: int, seed: int) -> TurnNetworks:
 
 
 def train_trials(networks: TurnNetworks, rate: float, seed: int, first: int, count: int, totals: Integers) -> None:
-    """Train every trial, in place, with games first, first + 1, ... of a seed: the dice are the same for all trials,
-    the results on any number of threads. totals[trial, 0:3] grow by the turns of these games, their gammons and
-    backgammons."""
+    """Train every trial, in place, with games first, first + 1, ... of a seed, and add the numbers of their turns,
+    gammons and backgammons to totals[trial, 0:3]. All trials play with the same dice, and results do not depend on the
+    number of threads."""
     in_threads(_fill_trained, len(Trial), networks, np.float32(rate), seed, first, count, totals)
 
 

@@ -41,7 +41,7 @@ class PositionRequest:
         self.verdict: Verdict | None = judge_play(play, self.position, self.roll) if play else None
         self.ply = whole(given, "ply", 0)
         self.plays = whole(given, "plays", PLAYS)
-        self.earlier = earlier(given)
+        self.earlier = undo_words(given)
         self.stakes: Stakes | None = None
         if self.match or is_cubeful(self.options):
             self.stakes = chosen_stakes(self.match, self.options)
@@ -144,7 +144,7 @@ class PositionRequest:
         return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})
 
 
-def earlier(given: Mapping[str, str]) -> list[str]:
+def undo_words(given: Mapping[str, str]) -> list[str]:
     """The undo words of earlier changes, oldest first. Raises the errors of `PositionRequest`."""
     words = [word for word in given.get("undo", "").split(BETWEEN) if word][-UNDOS:]
     for word in words:

@@ -185,10 +185,10 @@ def test_blitzes_attack_checkers_without_an_anchor() -> None:
     assert (sides[:, :, BAR].max(axis=0) > 0).mean() > 0.3
 
 
-def test_random_plays_are_few_or_many() -> None:
+def test_random_starts_are_near_the_opening_or_far_from_it() -> None:
     boards = start_boards(Start.RANDOM_PLAYS)
     changed = (boards != np.array(START_BOARD)).sum(axis=1)
-    assert changed.min() >= 2
+    assert 2 <= changed.min() <= 6
     assert changed.max() > 16
 
 

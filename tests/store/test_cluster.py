@@ -209,7 +209,7 @@ def test_truncated_shard_is_an_error(elsewhere: Path, tmp_path: Path) -> None:
 def test_unfetched_shards_are_taken_from_the_store(
     elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the build was killed; damaged ones are left out."""
+    """A killed build resumes from shards left in the store; a damaged shard is computed again."""
     wanted, store = doubled(squares(elsewhere / "warehouse"), tmp_path / "log"), tmp_path / "store"
     receive = shards.WayBack.receive
 

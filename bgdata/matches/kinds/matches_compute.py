@@ -190,7 +190,7 @@ def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
 def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
     """The matches, to be written as files."""
     names = text_column(arrays, "players").to_pylist()
-    infos = infos_of(arrays)
+    infos = match_infos(arrays)
     rows = arrays["games"].tolist()
     for number, games in groupby(range(len(rows)), key=lambda index: rows[index][0]):
         indexes = list(games)
@@ -199,8 +199,8 @@ def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
         yield Match(players, rows[indexes[0]][2], found, infos[number])
 
 
-def infos_of(arrays: Mapping[str, Array]) -> list[tuple[tuple[str, str], ...]]:
-    """Other information of the record on each match, as (name, value) pairs. Raises CorruptFileError."""
+def match_infos(arrays: Mapping[str, Array]) -> list[tuple[tuple[str, str], ...]]:
+    """What else the file says about each match, as (name, value) pairs. Raises CorruptFileError."""
     try:
         return [tuple(map(tuple, json.loads(text))) for text in text_column(arrays, "infos").to_pylist()]
     except (TypeError, ValueError) as error:

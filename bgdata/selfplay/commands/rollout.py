@@ -155,12 +155,12 @@ def roll_out_cubeless(
 
     limits, roll, board = request.limits, request.roll, np.array(request.position.board, np.int8)
     if roll is None:
-        through = kept.keep_and_tell(progress, limits.most, estimate)
+        through = kept.saving_with_progress(progress, limits.most, estimate)
         result = roll_out(board[None], player.chooser, limits, request.seed, request.how, through=through)
         return RolloutOutput(
             [rollout_row(result, 0, limits)], describe_result(result), float(result.equity_standard_errors[0])
         )
-    through = kept.keep_and_tell(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
+    through = kept.saving_with_progress(progress, limits.most, lambda blocks: estimate(own_blocks(blocks)))
     dice = roll.high, roll.low
     decision = roll_out_decision(
         board, dice, player.chooser, request.seed, request.how, request.window, limits, through
@@ -246,7 +246,7 @@ def roll_out_cubeful(
 
 def rollout_rules(warehouse: Warehouse, stakes: Stakes, options: Mapping[str, Any]) -> CubeRules:
     """The cube rules of both sides. A match needs a match equity table even if both sides play as for money. Raises the
-    errors of `cube.chosen_rules`."""
+    errors of `cli.defaults.chosen_rules`."""
     is_match, as_money = isinstance(stakes.score, MatchScore), options["as_money"]
     rules = chosen_rules(warehouse, stakes, {**options, "as_money": as_money and not is_match})
     return replace(rules, as_money=as_money)
@@ -334,11 +334,11 @@ class KeptRollout:
         count = sum(part.shape[1] for part in self.blocks[: self.saved])
         return f"{count * BLOCK:,} trials of this rollout are kept" if count else ""
 
-    def keep_and_tell(
+    def saving_with_progress(
         self, progress: Progress, most_trials: int, estimate: Callable[[Values], str]
     ) -> Callable[[Rolled], Rolled]:
-        """The callback for `roll_out`: it keeps finished blocks, advances a progress bar of at most `most_trials`, and
-        shows the `estimate` of the blocks so far."""
+        """The wrapper `through` of `roll_out`: it saves finished blocks, advances a progress bar of at most
+        `most_trials`, and shows the `estimate` of the blocks so far."""
         from bgdata.kernel import thread_count
         from bgdata.selfplay.rollout_kernels import BLOCK
 

@@ -183,8 +183,7 @@ def read_definitions(folder: Path = FOLDER) -> tuple[Claim, ...]:
     for claim in found.values():
         if claim.restates and (claim.restates not in found or found[claim.restates].restates):
             raise CorruptFileError(
-                f"expected a claim in {folder} that restates no other, as what {claim.claim} restates, "
-                f"got {claim.restates}"
+                f"expected {claim.claim} in {folder} to restate a claim that restates none, got {claim.restates}"
             )
     return tuple(found.values())
 

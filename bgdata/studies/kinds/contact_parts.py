@@ -76,7 +76,7 @@ class ContactPartsParameters(Parameters):
 
 
 class ContactParts(Dataset[ContactPartsParameters]):
-    """One row for each way of dividing positions and group of positions."""
+    """One row per way of dividing the positions, and per group of them."""
 
     name = "contact_parts"
     revision = 2  # 2: errors on reference positions too

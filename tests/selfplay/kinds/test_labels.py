@@ -100,7 +100,7 @@ def test_positions_with_small_changes_are_left_out(warehouse: Warehouse) -> None
     assert none.manifest.rows == 0
 
 
-def test_corpus_positions_are_distinct_with_games(warehouse: Warehouse) -> None:
+def test_distinct_positions_keep_their_first_row_game_and_split(warehouse: Warehouse) -> None:
     source = warehouse.open(*CORPUS.split("/"))
     places = distinct_places(source, range(position_count(source)))
     boards = source.array("turn_boards")

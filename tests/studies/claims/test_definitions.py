@@ -127,12 +127,12 @@ def test_rows_of_a_group_become_claims(tmp_path: Path) -> None:
         (
             '"1"',
             '"1"\nkind = "published_twice"\nrestates = "A1.one"',
-            "expected a claim in .* that restates no other, as what A1.one restates, got A1.one",
+            "expected A1.one in .* to restate a claim that restates none, got A1.one",
         ),
         (
             '"1"',
             '"1"\nkind = "published_twice"\nrestates = "A1.two"',
-            "expected a claim in .* that restates no other, as what A1.one restates, got A1.two",
+            "expected A1.one in .* to restate a claim that restates none, got A1.two",
         ),
         ('"1"', '"1"\npublished_error = "2"', "expected a number as published_error of A1.one, got '2'"),
         ('"1"', '"1"\npublished_games = -1', "expected published_error or published_games of A1.one, at least 0, got"),

@@ -428,7 +428,7 @@ def test_a_broken_file_is_named(table: Table, tmp_path: Path) -> None:
 # as the README shows it
 
 
-def test_pandas_reads_it(table: Table) -> None:
+def test_pandas_reads_the_parquet_file(table: Table) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.read_parquet(table.parquet, columns=["board", *CHANCES])
     assert np.array_equal(np.stack(frame["board"].to_numpy()), table.array("boards"))

@@ -223,7 +223,7 @@ def sample_shard(settings: Settings, begin: int, end: int) -> dict[str, Array]:
 
 
 def open_games(settings: Settings) -> Table:
-    """The games of `sample_shard`."""
+    """The version whose turns `sample_shard` reads; its folder is in the settings."""
     return Table(Path(str(settings["games"])))
 
 
