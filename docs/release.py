@@ -94,7 +94,7 @@ def export_commit(root: Path, folder: Path) -> None:
 def build(sources: Path, folder: Path, seconds: str, *targets: str) -> list[Path]:
     """Build distributions of a folder with sources, whose files are all as old as `seconds` says; by name."""
     named = [word for target in targets for word in ("--target", target)]
-    command = (sys.executable, "-m", "hatchling", "build", "--directory", folder, *named)
+    command: tuple[str | Path, ...] = (sys.executable, "-m", "hatchling", "build", "--directory", folder, *named)
     output(*command, folder=sources, SOURCE_DATE_EPOCH=seconds)
     return sorted(folder.iterdir(), key=lambda path: path.suffix)  # sdist, wheel
 

@@ -42,7 +42,7 @@ class HandedVersion(NamedTuple):
 
     def locate(self, through: str) -> Path:
         """Its folder on this machine; fetched from a store at an address if given. Raises MissingTableError, and the
-        errors of `through.fetched`."""
+        errors of `through.fetch_version_named`."""
         for folder in (Path(self.folder), PACKAGE / self.packaged):
             if self.is_in(folder):
                 return folder
@@ -51,9 +51,9 @@ class HandedVersion(NamedTuple):
                 f"expected {self.name} in {self.folder}, found no such version; try: install the same bgdata, or share "
                 "that folder, or --through ADDRESS, a store that all machines reach"
             )
-        from bgdata.store.through import fetched
+        from bgdata.store.through import fetch_version_named
 
-        return fetched(through, self.name, self.manifest_sha256)
+        return fetch_version_named(through, self.name, self.manifest_sha256)
 
     def give(self, through: str) -> None:
         """Put it into a store at an address, for workers. Raises StorageError."""
@@ -72,7 +72,7 @@ class Handed:
     warehouse: str = ""
     through: str = ""  # address of a store between the machines
 
-    def given(self, through: str) -> Handed:
+    def reachable_through(self, through: str) -> Handed:
         """These versions through a store at an address, into which they are put. Raises StorageError."""
         for version in (*self.versions.values(), *self.players):
             version.give(through)
@@ -93,7 +93,7 @@ def _handed_version(table: Table) -> HandedVersion:
     return HandedVersion(name, str(folder), packaged, hashlib.sha256(read_whole(folder / MANIFEST)).hexdigest())
 
 
-def located(handed: Handed, settings: Settings) -> Settings:
+def locate_inputs(handed: Handed, settings: Settings) -> Settings:
     """Settings with the folder of each version, by role, and of the warehouse of players. Raises MissingTableError."""
     through = handed.through
     folders = {role: str(version.locate(through)) for role, version in handed.versions.items()}

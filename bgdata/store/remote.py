@@ -80,7 +80,7 @@ class Mirror:
         return type(self), (self._given, self.folder)
 
     @cached_property
-    def offered(self) -> Listing:
+    def contents(self) -> Listing:
         """The listing of the place, read once, with its manifests in the folder. Raises the errors of `listing` and
         `fetched_manifest`."""
         found = listing(self.place)
@@ -227,7 +227,7 @@ class MirroredTable(Table):
     def __reduce__(self) -> tuple[Any, ...]:
         return reopen_mirrored, (self.mirror, self.name)
 
-    def _fetched(self, name: str) -> Path:
+    def _fetch_file(self, name: str) -> Path:
         entry = next((entry for entry in self.manifest.files if entry.name == name), None)
         if entry is None:
             raise MissingTableError(f"expected {name} in the manifest of {self.name}, found no such file")
@@ -268,7 +268,7 @@ class MirroredTable(Table):
 
     def check_sizes(self) -> None:
         """Compare the sizes in the place, where known, with the manifest. Raises the errors of `Table.check_sizes`."""
-        listed = self.mirror.offered.versions.get(self.name)
+        listed = self.mirror.contents.versions.get(self.name)
         for entry in self.manifest.files if listed and listed.files is not None else ():
             assert listed is not None
             assert listed.files is not None
@@ -280,7 +280,7 @@ class MirroredTable(Table):
 
     def check_file(self, name: str) -> Path:
         """The path of a file in the manifest, fetched and checked. Raises the errors of `Mirror.file`."""
-        return self._fetched(name)
+        return self._fetch_file(name)
 
     def fetch_rows(self, file: str) -> None:
         """Fetch a Parquet file, or for a version without it the hashes of rows. Raises the errors of `Mirror.file`."""
@@ -289,7 +289,7 @@ class MirroredTable(Table):
         else:
             for entry in self.manifest.files:
                 if entry.name.endswith(f"{ROW_HASHES}.npy"):
-                    self._fetched(entry.name)
+                    self._fetch_file(entry.name)
 
     def rows(self, name: str) -> RemoteRows:
         """The rows of an array, each fetched and verified singly. Raises the errors of `RemoteRows`."""
@@ -298,7 +298,7 @@ class MirroredTable(Table):
     def fetch_all(self) -> Table:
         """The version as a table of a folder, with all of its files. Raises the errors of `Mirror.file`."""
         with ThreadPoolExecutor(JOBS) as pool:
-            list(pool.map(lambda entry: self._fetched(entry.name), self.manifest.files))
+            list(pool.map(lambda entry: self._fetch_file(entry.name), self.manifest.files))
         return Table(self.folder, self._kind)
 
 

@@ -30,7 +30,7 @@ from bgdata.errors import BgdataError, CorruptFileError, WorkerError
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Context, Dataset
 from bgdata.store.executors import MOST_PROCESSES, Cluster, worker_name
-from bgdata.store.handed import ROLES, WAREHOUSE, Handed, Settings, hand_on, located
+from bgdata.store.handed import ROLES, WAREHOUSE, Handed, Settings, hand_on, locate_inputs
 from bgdata.store.job import SHARDS, Job, kernels_here
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import Progress
@@ -67,7 +67,7 @@ class Work:
         if _opened.work != self:
             _opened.forget()
             with _on_worker():
-                _opened.settings = located(self.handed, self.settings)
+                _opened.settings = locate_inputs(self.handed, self.settings)
             _opened.work = self
         module, _, name = self.function.partition(":")
         found: Mapping[str, Array] = getattr(import_module(module), name)(_opened.settings, begin, end)
@@ -136,7 +136,7 @@ def compute_shards(job: Job, unit: str, work: Work, parts: Sequence[range]) -> I
     with storage_errors("create", folder):
         folder.mkdir(exist_ok=True)
     if through:
-        work = replace(work, handed=work.handed.given(through))
+        work = replace(work, handed=work.handed.reachable_through(through))
         _fetch_left(job.progress, folder, job.recipe, through)
     job.progress.start(job.title, sum(map(len, parts)), unit)
     found = intact_shards(job.progress, folder, job.recipe)
@@ -181,7 +181,7 @@ def intact_shards(progress: Progress, folder: Path, key: str) -> dict[tuple[int,
     return found
 
 
-def _stored(key: str) -> str:
+def _store_folder(key: str) -> str:
     """The folder of the shards of a key in a store."""
     return f"shards/{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
@@ -190,12 +190,12 @@ def _fetch_left(progress: Progress, folder: Path, key: str, through: str) -> Non
     """Fetch shards that workers wrote into a store after their build was killed."""
     from bgdata.store.through import names_in, take
 
-    for name in names_in(through, _stored(key)):
-        data = take(through, f"{_stored(key)}/{name}")
+    for name in names_in(through, _store_folder(key)):
+        data = take(through, f"{_store_folder(key)}/{name}")
         if _NAME.fullmatch(name):  # its bytes are checked with those of all shards
             write_file(folder / name, data, is_durable=False)
         else:
-            progress.note(f"deleted {name} in {_stored(key)}, which is no shard")
+            progress.note(f"deleted {name} in {_store_folder(key)}, which is no shard")
 
 
 class WayBack(NamedTuple):
@@ -223,7 +223,7 @@ class WayBack(NamedTuple):
         if self.through:
             from bgdata.store.through import put
 
-            put(self.through, f"{_stored(self.key)}/{name}", data)
+            put(self.through, f"{_store_folder(self.key)}/{name}", data)
             return None
         if len(data) > MOST_RESULT_BYTES:
             raise WorkerError(
@@ -246,8 +246,8 @@ class WayBack(NamedTuple):
         if data is None and self.through and not path.exists():
             from bgdata.store.through import take
 
-            where = f"{self.through}/{_stored(self.key)}/{name}"
-            data = take(self.through, f"{_stored(self.key)}/{name}")
+            where = f"{self.through}/{_store_folder(self.key)}/{name}"
+            data = take(self.through, f"{_store_folder(self.key)}/{name}")
         if data is not None:
             check_seal(name, self.key, data, where)
             write_file(path, data, is_durable=False)

@@ -81,7 +81,7 @@ def give(address: str, name: str, digest: str, folder: Path) -> int:
     return sum(entry.bytes for entry in entries)
 
 
-def fetched(address: str, name: str, digest: str) -> Path:
+def fetch_version_named(address: str, name: str, digest: str) -> Path:
     """The folder of a version in the cache of this user, fetched from a store if missing. One process fetches while the
     others of this machine wait. Raises MissingFileError for a version that the store lacks, DownloadError,
     DigestMismatchError or StorageError."""

@@ -210,7 +210,7 @@ class RemoteWarehouse(Warehouse):
     def root(self) -> Path:  # type: ignore[override]
         """The folder of what was fetched, with the manifests of all versions that are there now. Raises what
         `transfer.listing` raises."""
-        assert self.mirror.offered
+        assert self.mirror.contents
         return self.mirror.folder
 
     @property
@@ -230,15 +230,15 @@ class RemoteWarehouse(Warehouse):
         """Open a version; the current one unless named. Raises as `Versions.open`, and what `Mirror.open` raises."""
         self.checked_kind(kind)
         try:
-            if "offered" not in vars(self.mirror):
+            if "contents" not in vars(self.mirror):
                 return self.mirror.open(kind, variant, version)
         except MissingTableError:  # the list of what is there says more
             try:
-                self.mirror.offered  # noqa: B018
+                self.mirror.contents  # noqa: B018
             except BgdataError as other:
                 if not isinstance(other, MissingFileError):
                     raise
-            if "offered" not in vars(self.mirror):
+            if "contents" not in vars(self.mirror):
                 raise
         try:
             return super().open(kind, variant, version)

@@ -17,6 +17,7 @@ FLOW = """
 import sys
 from pathlib import Path
 
+import pipelines  # which sets Prefect quiet and patient before it is imported
 import numpy as np
 from distributed import LocalCluster
 from prefect import flow
