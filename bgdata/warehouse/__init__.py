@@ -230,7 +230,7 @@ class RemoteWarehouse(Warehouse):
         """Open a version; the current one unless named. Raises as `Versions.open`, and what `Mirror.open` raises."""
         self.checked_kind(kind)
         try:
-            if "offered" not in vars(self.mirror):
+            if "contents" not in vars(self.mirror):
                 return self.mirror.open(kind, variant, version)
         except MissingTableError:  # the list of what is there says more
             try:
@@ -238,7 +238,7 @@ class RemoteWarehouse(Warehouse):
             except BgdataError as other:
                 if not isinstance(other, MissingFileError):
                     raise
-            if "offered" not in vars(self.mirror):
+            if "contents" not in vars(self.mirror):
                 raise
         try:
             return super().open(kind, variant, version)
