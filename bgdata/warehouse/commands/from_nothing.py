@@ -228,4 +228,9 @@ def figures_of(warehouse: Warehouse, part: Part, table: Table) -> list[Row]:
     if not part.figures:
         return []
     found = warehouse.rows(part.figures, {"variant": table.manifest.variant})
-    return [{"part": part.name, **row} for row in found]
+    numbers = ("ours", "standard_error", "published")  # SQL gives decimals for what the plan has
+    return [
+        {"part": part.name, "figure": row["figure"]}
+        | {name: None if row[name] is None else float(row[name]) for name in numbers}
+        for row in found
+    ]

@@ -169,6 +169,20 @@ def test_command_runs_and_prints_the_plan(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "made" / STATE).exists()
 
 
+def test_published_figures_are_numbers(tmp_path: Path) -> None:
+    query = (
+        "select 'rows' as figure, count(*) as ours, null as standard_error, 0.079 as published "
+        "from bearoff_gammon where variant = $variant"
+    )
+    warehouse, part = bgdata.open_warehouse(tmp_path / "made"), read_plan(plan_of(tmp_path))[1]
+    table = warehouse.build("bearoff_gammon", warehouse.kind("bearoff_gammon").smallest)
+    (row,) = figures_of(warehouse, replace(part, figures=query), table)
+    assert row == {"part": "table", "figure": "rows", "ours": table.manifest.rows, "standard_error": None,
+                   "published": 0.079}  # fmt: skip
+    assert json.loads(json.dumps(row)) == row
+    assert figures_of(warehouse, part, table) == []
+
+
 # (size in the plan, size here), in order
 TINY_PLAYER = (
     ("--games 5000000", "--games 400 --round-games 100 --test-games 20"),
