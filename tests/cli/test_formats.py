@@ -84,6 +84,7 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
     "train games": [("games", "--network", "tiny", "--games", "11")],
     "train td": [("tiny-too", *TINY)],
     "train turn-input": [("--games", "4", "--units", "4", "--row-games", "2")],
+    "train output-trials": [("--games", "4", "--units", "4", "--row-games", "2")],
     "train parts": [("--labels", "selfplay_labels", "--parts", "2", "--units", "4", "--epochs", "1")],
     "train sl": [
         ("tinier", "--labels", "selfplay_labels", "--start", "network/tiny", "--epochs", "1", "--test-games", "4")

@@ -237,7 +237,7 @@ def transfers(small: Path, folder: Path, chance: random.Random) -> Words:
     for name in DAMAGES:
         warehouse = bgdata.open_warehouse(folder / name)
         with suppress(BgdataError):
-            Transfer(CutShort(2), jobs=1).pull(warehouse, Folder(small), [source.name])
+            Transfer(CutShort(1), jobs=1).pull(warehouse, Folder(small), [source.name])
         parts = parts_in(warehouse.staging)
         if parts:
             damaged(warehouse.staging, parts_in(source.folder), name, chance)
