@@ -106,7 +106,7 @@ class TextFile:
                 text = b"".join((*started, data[:cut]))
                 started = [data[cut:]]
                 if not text:
-                    raise StorageError(self._changed())
+                    raise StorageError(self._change_text())
                 count = text.count(b"\n") + (not text.endswith(b"\n"))
                 first, last = max(begin, line), min(end, line + count)
                 if first < last:
@@ -132,7 +132,7 @@ class TextFile:
             with self.path.open("rb") as file:
                 for is_read in (False, True):
                     if _stamp(os.fstat(file.fileno())) != self.stamp:
-                        raise StorageError(self._changed())
+                        raise StorageError(self._change_text())
                     if not is_read:
                         yield file
         except BgdataError:
@@ -140,7 +140,7 @@ class TextFile:
         except OSError as error:
             raise StorageError(f"expected a file at {self.path}, found: {cause(error)}; check the path") from error
 
-    def _changed(self) -> str:
+    def _change_text(self) -> str:
         return f"expected {self.path} as it was when the import began, found it changed; try again"
 
 

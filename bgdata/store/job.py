@@ -75,7 +75,7 @@ class Job:
         """Start an array of rows like these, as many as will be appended; use as a context manager."""
         return GrowingWriter(self.folder / f"{name}.npy", values.dtype, values.shape[1:])
 
-    def saved(self, names: Iterable[str]) -> dict[str, Array]:
+    def map_saved(self, names: Iterable[str]) -> dict[str, Array]:
         """Arrays that are finished, mapped."""
         return {name: map_array(self.folder / f"{name}.npy") for name in names}
 

@@ -111,7 +111,7 @@ def computed_rows(imports: Imports, kind: str, pack: str, lines: int) -> list[li
         for items in ranges(sum(source.items for source in files), lines):
             job = Job(folder, Silence(), files)
             declared.computation.compute(Build(declared.smallest, {}, imports.warehouse, job, part=items))
-            computed = Computed(declared.smallest, job.saved(array.name for array in declared.arrays), items.start)
+            computed = Computed(declared.smallest, job.map_saved(array.name for array in declared.arrays), items.start)
             for rows, shape in zip(found, declared.tables, strict=True):
                 for batch in declared.computation.table_batches(shape, computed):
                     rows += batch.to_pylist()

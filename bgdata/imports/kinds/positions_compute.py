@@ -151,13 +151,13 @@ class PositionsComputation(FileImportComputation):
             if comments:
                 growing.append(comments.first_arrays())
             for found in map_ahead(partial(self._parse, job.files), self._pieces(job.files, items)):
-                growing.append(comments.placed(found) if comments else found.arrays)
+                growing.append(comments.place_rows(found) if comments else found.arrays)
                 counts[found.source] += astuple(found.counts)
                 job.progress.advance(found.counts.lines)
         names = [unpacked_name(source.file.name) for source in job.files]
         for name, values in {**text_arrays("sources", names), "line_counts": counts}.items():
             job.save(name, values)
-        arrays = job.saved(array.name for array in self.kind.arrays)
+        arrays = job.map_saved(array.name for array in self.kind.arrays)
         if job.strict:
             self.check_strict(arrays)
         if build.part is None:
@@ -260,7 +260,7 @@ class Comments:
         """The comment above the part."""
         return text_arrays("comments", [comment_text(self.above)] * self.count)
 
-    def placed(self, found: Parsed) -> dict[str, Array]:
+    def place_rows(self, found: Parsed) -> dict[str, Array]:
         """The arrays of a piece with the indexes of its comments in the part."""
         if found.source != self.source:
             self.source, self.nearest = found.source, -1
