@@ -87,7 +87,7 @@ def export_commit(root: Path, folder: Path) -> None:
     archive = folder.with_name(f"{folder.name}.tar")
     output("git", "archive", "--output", archive, "HEAD", folder=root)
     with tarfile.open(archive) as found:
-        found.extractall(folder, filter="data")
+        found.extractall(folder)  # by git, of our own files
     archive.unlink()
 
 

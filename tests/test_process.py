@@ -114,7 +114,7 @@ def test_stop_in_a_long_kernel(warehouse: Warehouse, tmp_path: Path) -> None:
 @pytest.mark.parametrize("with_children", [True, False], ids=["from a terminal", "to the parent alone"])
 def test_stop_with_processes_of_an_executor(tmp_path: Path, with_children: bool) -> None:
     warehouse = bgdata.open_warehouse(tmp_path / "warehouse")
-    play = ("selfplay", "--player", "pubeval", "--games", "400000", "--executor", "processes:2")
+    play = ("selfplay", "--player", "pubeval", "--games", "100000", "--executor", "processes:2")
     with started(bgdata_command("--warehouse", warehouse.root, *play), tmp_path) as run:
         run.wait_until(lambda: len([*warehouse.staging.glob("*/shards/*.npz")]) > 1)
         assert len(run.family.children()) >= 2

@@ -209,7 +209,7 @@ def finished_part(folder: Path) -> str:
         return f"in {parts} part{'s' * (parts > 1)}"
     for checkpoint in sorted(folder.glob("checkpoint-*"), reverse=True):
         return f"up to step {int(checkpoint.name.removeprefix('checkpoint-'))}"
-    count = len(list((folder / SHARDS).glob("*.npz")))
+    count = len(list(folder.glob(f"{SHARDS}/*.npz"))) or len(list(folder.glob(f"{PART}/{SHARDS}/*.npz")))
     return f"in {count} part{'s' * (count > 1)}" if count else ""
 
 

@@ -59,7 +59,7 @@ FAILURES: list[tuple[list[str], int, str]] = [
     (["rebuild", "--check"], 1, r"expected .*warehouse\.lock, found no such file; try: bgdata lock"),
     (["diff"], 1, r"expected .*warehouse\.lock, found no such file; try: bgdata lock"),
     (["diff", "bearoff_error/3x3"], 1, r"expected .*warehouse\.lock, found no such file; try: bgdata lock"),
-    (["diff", "{tmp}/x.bd"], 2, r"expected two tables to compare, got one: '.*x\.bd'"),
+    (["diff", "{tmp}/x.bd"], 2, "expected two tables to compare, got one: '"),
     (["diff", "bearoff_error/3x3/r1-00000000"], 2, "expected two tables to compare, got one: 'bearoff_error/3x3/r1-0"),
     (["diff", "cubes"], 2, "expected a kind of dataset, got 'cubes'; do you mean cube_"),
     (["verify", "bearoff_error/9x9"], 1, r"no bearoff_error/9x9 in .* \(have: 3x3\)"),
@@ -153,10 +153,10 @@ def test_newer_manifests_are_refused_alone(warehouse: Warehouse) -> None:
     """Other versions still work."""
     table = warehouse.open("bearoff_two_sided", "3x3")
     name, path = table.name, own(table.folder / "manifest.json")
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2, "colour": 1, SEAL: "?"}))
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 3, "colour": 1, SEAL: "?"}))
     for arguments in (["probe", POSITION], ["diff", "bearoff_two_sided/3x3", "bearoff_two_sided/3x3"]):
         message = error_of(run(warehouse.root, *arguments), 1)
-        assert re.match(r"expected a manifest of format 1 or older in .*, found format 2; upgrade bgdata", message)
+        assert re.match(r"expected a manifest of format 2 or older in .*, found format 3; upgrade bgdata", message)
     listed = succeeds(warehouse.root, "list")
     assert re.search(rf"{name} is damaged: expected a manifest of format 1 .*; upgrade bgdata", listed)
     succeeds(warehouse.root, "catalog")

@@ -46,7 +46,7 @@ BOUNDED = {"bearoff_labels", "bearoff_match", "race_rules", "referee_scores", "s
 # kinds that need no statistics besides their rows
 WITHOUT_STATISTICS = {"cube_studies", "engine_labels", "published_luck"}
 # fields of manifests; fast builds have 0 seconds
-MAY_BE_EMPTY = {"source_commit", "warnings", "statistics", "inputs", "raw_files", "seconds"}
+MAY_BE_EMPTY = {"source_commit", "warnings", "statistics", "inputs", "raw_files", "seconds", "parts"}
 
 PAGE_BYTES = 300  # of a Parquet column with few values: headers of page and dictionary, minimum and maximum
 TURNS = 45  # of a game of average players, assumed by estimates; the smallest networks play longer

@@ -95,7 +95,7 @@ def test_differences_between_tables(connection: duckdb.DuckDBPyConnection, small
         ("mwc", np.nan, "expected scores of 1-away to 12-away and chances from 0 to 1 in the match equity table"),
         ("opponent_away", 100, "expected scores of 1-away to 12-away and chances from 0 to 1"),
         ("is_post_crawford", 2, "expected scores of 1-away to 12-away and chances from 0 to 1"),
-        ("away", None, "expected as many scores as chances in the match equity table published-12, found others"),
+        ("away", None, "expected as many scores as chances in the match equity table published-12, found different"),
     ],
 )
 def test_damaged_table_is_refused(small_root: Path, name: str, value: float | None, message: str) -> None:

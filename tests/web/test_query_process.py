@@ -180,7 +180,7 @@ def test_no_query_shows_a_path(client: TestClient, site_root: Path) -> None:
                 assert folder not in text, query
                 assert folder[::-1] not in text, query
     (row, *_) = client.get("/sql.json", params={"q": SHOWING[0] + " where sql like '%read_parquet%'"}).json()
-    assert "read_parquet('warehouse/" in row["sql"]
+    assert "list_value('warehouse/" in row["sql"]
 
 
 @each(

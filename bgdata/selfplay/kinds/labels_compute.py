@@ -220,7 +220,10 @@ class EngineLabelsComputation(RowsComputation[EngineParameters]):
     def compute(self, build: Build[EngineParameters]) -> None:
         places = source_places(build)
         state: dict[str, Array] = {"chances": np.zeros((len(places.boards), 5), np.float32)}
-        work = work_of(build, f"{__name__}:ask_engine", build.inputs)
+        choice, tables = build.parameters.choice(), build.inputs
+        if build.parameters.engine == "network":
+            tables = rollouts.played_tables(Context(choice, build.inputs, build.warehouse))
+        work = work_of(build, f"{__name__}:ask_engine", tables)
         fill_shards(build.job, "positions", state, max(1, STEP >> 3 * build.parameters.ply), work)
         for name, values in {**self._source_arrays(build, places), **state}.items():
             build.job.save(name, values)

@@ -43,12 +43,13 @@ class OutputTrialsComputation(Computation[OutputTrialParameters]):
 
     def batches(self, computed: Computed[OutputTrialParameters]) -> Iterator[pa.RecordBatch]:
         curve, games = np.asarray(computed.arrays["curve"]), np.array(games_of(computed.parameters), np.int64)
+        order = np.argsort(TRIALS)  # rows are sorted by name
         columns: dict[str, Any] = {
-            "trial": chosen_texts(pa.array(TRIALS), np.repeat(np.arange(len(TRIALS)), len(games))),
+            "trial": chosen_texts(pa.array(TRIALS), np.repeat(order, len(games))),
             "games": np.tile(games, len(TRIALS)),
         }
         for place, column in enumerate(FIGURES):
-            columns[column.name] = curve[:, :, place].ravel().astype(TYPES[column.type])
+            columns[column.name] = curve[order, :, place].ravel().astype(TYPES[column.type])
         yield pa.record_batch(columns)
 
     def statistics(self, computed: Computed[OutputTrialParameters]) -> Mapping[str, float]:
