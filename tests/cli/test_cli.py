@@ -158,7 +158,7 @@ def test_newer_manifests_are_refused_alone(warehouse: Warehouse) -> None:
         message = error_of(run(warehouse.root, *arguments), 1)
         assert re.match(r"expected a manifest of format 2 or older in .*, found format 3; upgrade bgdata", message)
     listed = succeeds(warehouse.root, "list")
-    assert re.search(rf"{name} is damaged: expected a manifest of format 1 .*; upgrade bgdata", listed)
+    assert re.search(rf"{name} is damaged: expected a manifest of format 2 .*; upgrade bgdata", listed)
     succeeds(warehouse.root, "catalog")
     assert "816" in succeeds(warehouse.root, "query", "select count(*) from bearoff_one_sided_3x15")
     result = run(warehouse.root, "verify", "--sample", "5")
