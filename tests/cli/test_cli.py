@@ -163,7 +163,7 @@ def test_newer_manifests_are_refused_alone(warehouse: Warehouse) -> None:
     assert "816" in succeeds(warehouse.root, "query", "select count(*) from bearoff_one_sided_3x15")
     result = run(warehouse.root, "verify", "--sample", "5")
     assert result.exit_code == 1
-    assert f"FAILED {name}: manifest: expected a manifest of format 1" in result.stderr
+    assert f"FAILED {name}: manifest: expected a manifest of format 2" in result.stderr
     assert " versions: " in result.stdout
 
 
