@@ -42,7 +42,7 @@ class HandedVersion(NamedTuple):
 
     def locate(self, through: str) -> Path:
         """Its folder on this machine; fetched from a store at an address if given. Raises MissingTableError, and the
-        errors of `through.fetch_version_named`."""
+        errors of `through.fetch_version`."""
         for folder in (Path(self.folder), PACKAGE / self.packaged):
             if self.is_in(folder):
                 return folder
@@ -51,9 +51,9 @@ class HandedVersion(NamedTuple):
                 f"expected {self.name} in {self.folder}, found no such version; try: install the same bgdata, or share "
                 "that folder, or --through ADDRESS, a store that all machines reach"
             )
-        from bgdata.store.through import fetch_version_named
+        from bgdata.store.through import fetch_version
 
-        return fetch_version_named(through, self.name, self.manifest_sha256)
+        return fetch_version(through, self.name, self.manifest_sha256)
 
     def give(self, through: str) -> None:
         """Put it into a store at an address, for workers. Raises StorageError."""

@@ -128,6 +128,10 @@ class OpenPlace(Place):
     def write(self, name: str, data: bytes, *, is_new: bool = False) -> bool:
         """Write a small file; if it `is_new`, only if it does not exist. Returns whether it was written."""
 
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Delete a file, if it exists."""
+
 
 class Folder(OpenPlace):
     """A folder of this machine."""
@@ -167,8 +171,15 @@ class Folder(OpenPlace):
         path = self.root / name
         if is_new and path.exists():
             return False
+        with storage_errors("write", path):
+            make_folder(path.parent)
         write_file(path, data)
         return True
+
+    def remove(self, name: str) -> None:
+        path = self.root / name
+        with storage_errors("delete", path):
+            path.unlink(missing_ok=True)
 
     def send(self, path: Path, name: str) -> None:
         target = self.root / name
@@ -305,7 +316,6 @@ class Store(OpenPlace):
         return True
 
     def remove(self, name: str) -> None:
-        """Delete a file, if it exists."""
         with self._errors("delete", self.where(name), StorageError), suppress(FileNotFoundError):
             self._files.rm_file(f"{self._root}/{name}")
 

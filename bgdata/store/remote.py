@@ -3,7 +3,7 @@ warehouse, so that any reader can read it.
 
 Manifests are fetched when the place is listed, files when they are opened; each is checked against the hash in its
 manifest. The modification time of a checked file is derived from that hash, so a file that was changed since is checked
-again, and fetched again if it is damaged. Workers of a cluster use `fetch_version` and `publish_file`.
+again, and fetched again if it is damaged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import io
 import json
 import math
 import os
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +42,7 @@ from bgdata.store.dataset import PARQUET
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import FileEntry, canonical_json
 from bgdata.store.names import CURRENT, check_name, is_name
-from bgdata.store.places import LEVELS, Folder, Place, Store, open_place
+from bgdata.store.places import open_place
 from bgdata.store.storage import hold_lock, make_folder, remove_folder, sha256_file, storage_errors, write_file
 from bgdata.store.table import Table
 from bgdata.store.transfer import (
@@ -61,7 +60,6 @@ SEEN = "listing.json"  # in the folder of a mirror: tags of the fetched manifest
 HEADER_BYTES = 4096  # more than any header of an array
 KEPT_ROWS = 64  # rows in memory: 28 MB of the largest array
 TOLD_BYTES = 10_000_000  # size of a file whose download is reported
-_SAFE = re.compile(r"(?!\.)[A-Za-z0-9._-]+(/(?!\.)[A-Za-z0-9._-]+)*")
 
 
 class Mirror:
@@ -377,34 +375,3 @@ class RemoteRows:
 def reopen_mirrored(mirror: Mirror, name: str) -> MirroredTable:
     """The version of this name, for unpickling."""
     return mirror.open(*name.split("/"))
-
-
-def fetch_version(
-    address: str, kind: str, variant: str, version: str | None = None, cache: Path | None = None
-) -> Table:
-    """A version of the warehouse at an address, the current one unless named, with all of its files. It is in its
-    folder, or in `cache` (by default a folder of the user), checked, and fetched only if missing. Raises
-    MissingTableError, DownloadError, DigestMismatchError, CorruptFileError, TooLargeError or StorageError."""
-    mirror = Mirror(address, cache)
-    if not isinstance(mirror.place, Folder):
-        return mirror.open(kind, variant, version).fetch_all()
-    from bgdata.store.versions import Versions
-
-    found = Versions(mirror.place.root, dict.fromkeys([kind])).open(kind, variant, version)  # type: ignore[arg-type]
-    found.check_sizes()
-    return found
-
-
-def publish_file(address: str, path: Path, name: str) -> str:
-    """Write a file to a place, under a name that may have folders; returns its SHA-256. Readers see all of it or
-    nothing. Raises UsageError for an invalid name or a read-only place, and StorageError."""
-    parts = name.split("/")
-    is_version = len(parts) > 2 and (all(map(is_name, LEVELS, parts)) or parts[2] == CURRENT)
-    if not _SAFE.fullmatch(name) or len(parts) < 2 or is_version:
-        raise UsageError(f"expected the name of a file in a folder that is no version, got {cite(name)}")
-    place: Place = open_place(address)
-    if not isinstance(place, Folder | Store):
-        raise UsageError(f"expected a folder or a store to write to, got {place.address}, which is only read from")
-    digest = sha256_file(path)
-    place.send(path, name)
-    return digest

@@ -16,7 +16,7 @@ from bgdata.errors import BgdataError, MissingFileError
 from bgdata.process import cache_folder
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import MOST_BYTES, load_manifest, parse_manifest, read_whole
-from bgdata.store.places import Folder, OpenPlace, Place, Store, open_writable
+from bgdata.store.places import Place, open_writable
 from bgdata.store.storage import hold_lock, make_folder, storage_errors, write_file
 from bgdata.store.table import Table
 from bgdata.store.transfer import fetch_file
@@ -24,26 +24,14 @@ from bgdata.store.transfer import fetch_file
 
 def put(address: str, name: str, data: bytes) -> None:
     """Write a file. Raises StorageError."""
-    place = open_writable(address)
-    if isinstance(place, Folder):
-        with storage_errors("write", place.root / name):
-            make_folder((place.root / name).parent)
-    place.write(name, data)
-
-
-def _remove(place: OpenPlace, name: str) -> None:
-    if isinstance(place, Folder):
-        with storage_errors("delete", place.root / name):
-            (place.root / name).unlink(missing_ok=True)
-    elif isinstance(place, Store):
-        place.remove(name)
+    open_writable(address).write(name, data)
 
 
 def take(address: str, name: str) -> bytes:
     """The bytes of a file, which is then deleted. Raises DownloadError, MissingFileError or StorageError."""
     place = open_writable(address)
     data = place.read(name)
-    _remove(place, name)
+    place.remove(name)
     return data
 
 
@@ -73,15 +61,12 @@ def give(address: str, name: str, digest: str, folder: Path) -> int:
         return 0
     entries = load_manifest(folder).files
     for entry in entries:
-        if isinstance(place, Store):
-            place.send(folder / entry.name, f"{given}/{entry.name}")
-        else:
-            put(address, f"{given}/{entry.name}", (folder / entry.name).read_bytes())
-    put(address, f"{given}/{MANIFEST}", read_whole(folder / MANIFEST))
+        place.send(folder / entry.name, f"{given}/{entry.name}")
+    place.write(f"{given}/{MANIFEST}", read_whole(folder / MANIFEST))
     return sum(entry.bytes for entry in entries)
 
 
-def fetch_version_named(address: str, name: str, digest: str) -> Path:
+def fetch_version(address: str, name: str, digest: str) -> Path:
     """The folder of a version in the cache of this user, fetched from a store if missing. One process fetches while the
     others of this machine wait. Raises MissingFileError for a version that the store lacks, DownloadError,
     DigestMismatchError or StorageError."""

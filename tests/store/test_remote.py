@@ -6,7 +6,6 @@ from __future__ import annotations
 import pickle
 import shutil
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -29,7 +28,7 @@ from bgdata.store import remote
 from bgdata.store.locked_sql import QueryLimits
 from bgdata.store.places import Folder, Part, Store, open_place
 from bgdata.store.progress import Silence
-from bgdata.store.remote import Mirror, fetch_version, publish_file
+from bgdata.store.remote import Mirror
 from bgdata.store.transfer import Transfer
 from bgdata.warehouse import RemoteWarehouse, Warehouse
 from tests.store.toy import Count, overwrite
@@ -252,48 +251,6 @@ def test_pickled_table_is_its_address(far: RemoteWarehouse) -> None:
     again = pickle.loads(pickle.dumps(table))
     assert again.name == table.name
     assert again.array("square").tolist() == table.array("square").tolist()
-
-
-def test_workers_fetch_and_publish(
-    toys: Warehouse, store: str, bucket: str, memory_path: Path, read: list[tuple[str, int]]
-) -> None:
-    Transfer(Silence()).push(toys, open_place(bucket))
-    for number, address in enumerate((bucket, store, str(toys.root), f"file://{toys.root}")):
-        read.clear()
-        table = fetch_version(address, "squares", "20", cache=memory_path / f"cache-{number}")
-        assert table.array("square").tolist() == toys.open("squares", "20").array("square").tolist()
-        table.check_sizes()
-        assert ("table.parquet" in [name for name, _ in read]) == (number < 2)
-    read.clear()
-    MemoryFileSystem().rm_file(stored("squares/20/" + table.folder.name + "/table.parquet"))
-    again = fetch_version(store, "squares", "20", table.folder.name, memory_path / "cache-1")
-    assert again.parquet.read_bytes() == table.parquet.read_bytes(), "it was fetched before"
-    with pytest.raises(MissingTableError, match="no squares/50 in memory://shop/ware"):
-        fetch_version(store, "squares", "50")
-    with pytest.raises(MissingTableError, match="no squares/20/r1-00000000 in"):
-        fetch_version(store, "squares", "20", "r1-00000000")
-    part = memory_path / "part.npz"
-    part.write_bytes(b"a part")
-    for address in (bucket, store, str(memory_path / "folder")):
-        digest = publish_file(address, part, "parts/of-it/000-200.npz")
-        assert open_place(address).read("parts/of-it/000-200.npz") == b"a part"
-        assert digest == sha256(b"a part").hexdigest()
-    for name in (
-        "part",
-        "../part",
-        "parts/../x",
-        "/etc/x",
-        "a//b",
-        "parts/.hidden",
-        "squares/20/r1-00000000/x",
-        "a/b/current",
-    ):
-        with pytest.raises(UsageError, match="expected the name of a file in a folder that is no version, got"):
-            publish_file(store, part, name)
-    with pytest.raises(UsageError, match="expected a folder or a store to write to, got https://host/x"):
-        publish_file("https://host/x", part, "parts/x")
-    with pytest.raises(StorageError, match="cannot read"):
-        publish_file(store, memory_path / "none", "parts/x")
 
 
 def test_files_are_published_atomically(memory_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

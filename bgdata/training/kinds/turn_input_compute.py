@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from bgdata.errors import CheckFailedError
 from bgdata.evaluation.chances import turned_chances
 from bgdata.kinds.column_values import chosen_texts
 from bgdata.store.arrays import Array
-from bgdata.store.dataset import Build, Computation, Computed, Recheck
+from bgdata.store.dataset import Build, Column, Computation, Computed, Recheck
 from bgdata.store.shards import ranges
 from bgdata.training.kinds.turn_input import ARMS, FIGURES, TurnInputParameters, games_of
 from bgdata.training.turn_networks import (
@@ -23,32 +24,77 @@ from bgdata.training.turn_networks import (
 )
 
 LAST_FIGURES = ("win", "side_difference")  # they show whether an arm knows whose turn it is
+P = TypeVar("P", bound=TurnInputParameters)
 TYPES = {"FLOAT": np.float32, "DOUBLE": np.float64}
 
 
-class TurnInputComputation(Computation[TurnInputParameters]):
-    """Computation of `turn_input`."""
+class CurveComputation(Computation[P]):
+    """The computation of a kind that trains several networks side by side and records figures as they learn: an array
+    `curve`, float64[network, row, figure], of which each row follows from all rows before it."""
 
-    def compute(self, build: Build[TurnInputParameters]) -> None:
+    networks: ClassVar[tuple[str, ...]]  # their names, in the order of the curve
+    what: ClassVar[str]  # what a network is called, and the column of its name
+    figures: ClassVar[tuple[Column, ...]]
+    of: ClassVar[str] = "with"  # between games and the name of a network, in errors
+
+    @abstractmethod
+    def new_networks(self, parameters: P) -> TurnNetworks:
+        """The networks before they learn."""
+
+    @abstractmethod
+    def train_row(self, parameters: P, networks: TurnNetworks, games: range, row: int) -> Array:
+        """float64[network, figure]: train all networks with these games, and find the figures of this row."""
+
+    def compute(self, build: Build[P]) -> None:
         parameters, job = build.parameters, build.job
-        networks = new_turn_networks(parameters.units, parameters.seed)
-        curve = np.zeros((len(ARMS), parameters.rows, len(FIGURES)))
+        networks = self.new_networks(parameters)
+        curve = np.zeros((len(self.networks), parameters.rows, len(self.figures)))
         parts = ranges(parameters.games, parameters.row_games)
         state: dict[str, Array] = {"weights": networks.weights, "biases": networks.biases, "curve": curve}
         for part in job.steps("games", parts, list(map(len, parts)), state):
-            curve[:, part.start // parameters.row_games] = train_row(parameters, networks, part)
+            row = part.start // parameters.row_games
+            curve[:, row] = self.train_row(parameters, networks, part, row)
         job.save("curve", curve)
 
-    def batches(self, computed: Computed[TurnInputParameters]) -> Iterator[pa.RecordBatch]:
-        curve, parameters = np.asarray(computed.arrays["curve"]), computed.parameters
-        games = np.array(games_of(parameters), np.int64)
+    def batches(self, computed: Computed[P]) -> Iterator[pa.RecordBatch]:
+        curve, games = np.asarray(computed.arrays["curve"]), np.array(games_of(computed.parameters), np.int64)
+        order = np.argsort(self.networks)  # rows are sorted by name
         columns: dict[str, Any] = {
-            "arm": chosen_texts(pa.array(ARMS), np.repeat(np.arange(len(ARMS)), len(games))),
-            "games": np.tile(games, len(ARMS)),
+            self.what: chosen_texts(pa.array(self.networks), np.repeat(order, len(games))),
+            "games": np.tile(games, len(order)),
         }
-        for place, column in enumerate(FIGURES):
-            columns[column.name] = curve[:, :, place].ravel().astype(TYPES[column.type])
+        for place, column in enumerate(self.figures):
+            columns[column.name] = curve[order, :, place].ravel().astype(TYPES[column.type])
         yield pa.record_batch(columns)
+
+    def check_sample(self, recheck: Recheck[P]) -> str:
+        """Train again for the first `rows` rows of every network."""
+        parameters, curve = recheck.parameters, recheck.table.array("curve")
+        networks = self.new_networks(parameters)
+        parts = ranges(parameters.games, parameters.row_games)[: recheck.rows]
+        for row, part in enumerate(parts):
+            expected = self.train_row(parameters, networks, part, row)
+            if not np.array_equal(curve[:, row], expected):
+                number = int(np.flatnonzero((curve[:, row] != expected).any(axis=1))[0])
+                raise CheckFailedError(
+                    f"expected {expected[number].round(6).tolist()} after {part.stop} games {self.of} "
+                    f"{self.networks[number]} in {recheck.table.name}, found {np.asarray(curve[number, row]).round(6).tolist()}"
+                )
+        return f"the first {len(parts):,} of {parameters.rows:,} rows of every {self.what}, trained again"
+
+
+class TurnInputComputation(CurveComputation[TurnInputParameters]):
+    """Computation of `turn_input`."""
+
+    networks, what, figures = ARMS, "arm", FIGURES
+
+    def new_networks(self, parameters: TurnInputParameters) -> TurnNetworks:
+        return new_turn_networks(parameters.units, parameters.seed)
+
+    def train_row(self, parameters: TurnInputParameters, networks: TurnNetworks, games: range, _row: int) -> Array:
+        totals = np.zeros((len(ARMS), 3), np.int64)
+        train_arms(networks, parameters.learning_rate, parameters.seed, games.start, len(games), totals)
+        return start_figures(chances_at_start(networks), totals / len(games))
 
     def statistics(self, computed: Computed[TurnInputParameters]) -> Mapping[str, float]:
         """The last chances of each arm at the starting position, for the player with the dice."""
@@ -60,30 +106,14 @@ class TurnInputComputation(Computation[TurnInputParameters]):
             if column.name in LAST_FIGURES
         }
 
-    def check_sample(self, recheck: Recheck[TurnInputParameters]) -> str:
-        """Train again for the first `rows` rows of every arm; later rows depend on earlier ones."""
-        parameters, curve = recheck.parameters, recheck.table.array("curve")
-        networks = new_turn_networks(parameters.units, parameters.seed)
-        parts = ranges(parameters.games, parameters.row_games)[: recheck.rows]
-        for row, part in enumerate(parts):
-            expected = train_row(parameters, networks, part)
-            if not np.array_equal(curve[:, row], expected):
-                arm = int(np.flatnonzero((curve[:, row] != expected).any(axis=1))[0])
-                raise CheckFailedError(
-                    f"expected {expected[arm].round(6).tolist()} after {part.stop} games with {ARMS[arm]} in "
-                    f"{recheck.table.name}, found {np.asarray(curve[arm, row]).round(6).tolist()}"
-                )
-        return f"the first {len(parts):,} of {parameters.rows:,} rows of every arm, trained again"
 
-
-def train_row(parameters: TurnInputParameters, networks: TurnNetworks, games: range) -> Array:
-    """float64[arm, figure]: train all arms with these games, and find FIGURES after them."""
-    totals = np.zeros((len(ARMS), 3), np.int64)
-    train_arms(networks, parameters.learning_rate, parameters.seed, games.start, len(games), totals)
-    with_dice, without = chances_at_start(networks).astype(np.float64).swapaxes(0, 1)
+def start_figures(at_start: Array, per_game: Array) -> Array:
+    """float64[network, figure]: from float32[network, side, 5] chances of player 0 at the starting position with the
+    dice and without, the mean chances of who has the dice, how far the two sides differ, and figures per game."""
+    with_dice, without = at_start.astype(np.float64).swapaxes(0, 1)
     other_side = turned_chances(without)  # of the side that the network does not see, with the dice
     difference = with_dice[:, :1] - other_side[:, :1]
-    return np.concatenate([(with_dice + other_side) / 2, difference, totals / len(games)], axis=1)
+    return np.concatenate([(with_dice + other_side) / 2, difference, per_game], axis=1)
 
 
 COMPUTATION = TurnInputComputation
