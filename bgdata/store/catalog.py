@@ -16,7 +16,6 @@ of files, and distinguishes variants by their folders.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -38,10 +37,19 @@ from bgdata.errors import (
     StorageError,
     cite,
 )
+from bgdata.store.catalog_views import (
+    KEEP_FOOTERS,
+    WRITTEN_IN,
+    create_views,
+    fill_catalog,
+    forget_manifests,
+    insert_manifests,
+    own_views,
+)
 from bgdata.store.checks import check_columns
-from bgdata.store.dataset import Column, Dataset, TableShape
+from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.locked_sql import QueryLimits, keep_to, lock, open_memory
-from bgdata.store.names import CURRENT, identifier, is_name, read_parquet, sql_text
+from bgdata.store.names import CURRENT, identifier, is_name, sql_text
 from bgdata.store.registry import PARTS, parse_script
 from bgdata.store.storage import hold_lock, is_want, open_regular, storage_errors, write_file
 from bgdata.store.survey import (
@@ -60,36 +68,10 @@ from bgdata.store.survey import (
     write_index,
 )
 from bgdata.store.table import Table
-from bgdata.store.versions import CATALOG, Versions
+from bgdata.store.versions import Versions
 
 # the oldest sufficient layout: clients from 1.2 on can open the catalog
 STORAGE_VERSION = "v1.2.0"
-MANIFESTS = "Manifests of all versions as JSON; see the view versions"
-WRITTEN_IN = f"{MANIFESTS}. Written in "
-# raises an error, in every client, unless every open catalog is in the folder where it was written
-IS_IN_PLACE = f"""
-create macro is_in_place(folder) as getvariable('warehouse') is not null or (
-    select case when count(*) = 0 then true else error(concat(
-        'expected a catalog in ', folder, ', where it was written, found it in ', any_value(place),
-        '; try: set variable warehouse = ''', any_value(place), ''''
-    )) end
-    from (
-        select regexp_replace(path, '/[^/]*$', '') as place
-        from duckdb_databases() join duckdb_tables() as marked using (database_name)
-        where marked.comment = concat({sql_text(WRITTEN_IN)}, folder)
-          and path <> concat(folder, '/{CATALOG}')  -- null in memory
-    )
-);
-comment on macro is_in_place is 'Whether the catalog lies in the folder in which it was written; else an error'
-"""
-FILES_IN = """
-create macro files_in(folder, files) as
-    list_transform(files, lambda file: concat(coalesce(getvariable('warehouse'), folder), file));
-comment on macro files_in is 'Paths of files below a folder, or below the one that the variable warehouse names'
-"""
-OF_THE_FOLDER = "split_part(filename, '/', -3)"  # <variant>/<version>/table.parquet
-WITH_NAMES = ", filename = true"
-KEEP_FOOTERS = "set parquet_metadata_cache = true"  # versions never change
 WRITE_ANEW = "try: bgdata catalog"
 DEFINED = {  # everything that a catalog defines, by kind of entry
     "views": "select view_name, sql, comment from duckdb_views() where not internal and",
@@ -235,7 +217,7 @@ def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: In
     changed = {
         key for key in old.keys() | new.keys() if key not in old or key not in new or old[key].what != new[key].what
     }
-    were, are = _own_views(warehouse, before), _own_views(warehouse, index)
+    were, are = own_views(warehouse, before), own_views(warehouse, index)
     others = {name for name in were.keys() | are.keys() if were.get(name) != are.get(name)}
     keys = changed | {place[0] for place in ({**were, **are}[name] for name in others)}
     with open_memory() as connection:
@@ -243,9 +225,9 @@ def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: In
         for name in sorted(name for name in others if name in were):
             connection.execute(f"drop view {identifier(name)}")
         for key in sorted(changed):
-            _forget_manifests(connection, key)
-        _insert_manifests(connection, warehouse, {key: new[key] for key in changed & new.keys()})
-        _create_views(connection, warehouse, index, keys=keys)
+            forget_manifests(connection, key)
+        insert_manifests(connection, warehouse, {key: new[key] for key in changed & new.keys()})
+        create_views(connection, warehouse, index, keys=keys)
         connection.execute("commit; use memory; detach catalog")
 
 
@@ -310,199 +292,6 @@ def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
         return shape in kind.tables_of(kind.recipe_of(table.manifest))
     except BgdataError:
         return True
-
-
-def fill_catalog(
-    connection: duckdb.DuckDBPyConnection,
-    warehouse: Versions,
-    index: Index,
-    *,
-    is_file: bool,
-    is_relative: bool = False,
-    wanted: frozenset[str] | None = None,
-) -> None:
-    """Create every macro, view, table and comment. In a file, views find their folder by a variable or by the folder
-    where it was written. With `is_relative`, they name files by the path with which the warehouse was opened. `wanted`
-    names limit what is created, without comments; other kinds are not loaded.
-
-    Damaged versions have views that raise an error with their name.
-    """
-    sql = warehouse.kinds.sql
-    sql.run(connection, "macros", wanted=wanted)
-    connection.execute(IS_IN_PLACE)
-    connection.execute(FILES_IN)
-    if wanted is None or "manifests" in wanted:
-        _create_manifests(connection, None if is_relative else warehouse.root.resolve())
-        _insert_manifests(connection, warehouse, index.variants)
-    root = None if is_file else warehouse.root if is_relative else warehouse.root.resolve()
-    _create_views(connection, warehouse, index, wanted=wanted, root=root)
-    for text in index.generated:
-        if wanted is None or parse_script(text).creates & wanted:
-            connection.execute(text)
-    sql.run(connection, "lookups", "views", wanted=wanted)
-    if not is_file:  # not before: footers of all files of views would take much memory
-        connection.execute(KEEP_FOOTERS)
-
-
-def _own_views(warehouse: Versions, index: Index) -> dict[str, tuple[str, str]]:
-    """The views of single variants by name: (KIND/VARIANT, table). Names already in use are left out."""
-    scripts = [*map(parse_script, index.generated), *warehouse.kinds.sql.scripts("lookups", "views")]
-    taken = {name for each in index.tables.values() for name, _ in each}
-    taken |= {name for script in scripts for name in script.creates}
-    found: dict[str, tuple[str, str]] = {}
-    for key, variant in index.variants.items():
-        kind, _, name = key.partition("/")
-        for table, is_shared in index.tables[kind]:
-            view = f"{table}_{name.replace('-', '_')}"
-            if table in variant.tables and not is_shared and view not in taken:
-                found.setdefault(view, (key, table))
-    return found
-
-
-def _create_views(
-    connection: duckdb.DuckDBPyConnection,
-    warehouse: Versions,
-    index: Index,
-    *,
-    keys: set[str] | None = None,
-    wanted: frozenset[str] | None = None,
-    root: Path | None = None,
-) -> None:
-    """Create the views of tables: of each variant, and of all variants together. `keys` limits this to some variants
-    and to tables that they are part of, whose views are replaced; `wanted` limits it by name. Files are named below the
-    `root`, or so that a moved catalog finds them."""
-    tables, variants = index.tables, index.variants
-    by_kind: dict[str, list[tuple[str, Variant]]] = {}
-    for key, variant in variants.items():
-        by_kind.setdefault(key.partition("/")[0], []).append((key, variant))
-    of_kinds = None if keys is None else {key.partition("/")[0] for key in keys}
-    shapes: dict[str, TableShape] = {}  # a shared table is declared by several kinds
-    for kind, named in tables.items():
-        for table, is_shared in named if of_kinds is None or kind in of_kinds else ():
-            is_own = wanted is not None and not is_shared and any(name.startswith(f"{table}_") for name in wanted)
-            if wanted is None or table in wanted or is_own:
-                shapes.setdefault(table, next(each for each in warehouse.kinds[kind].tables if each.name == table))
-    with_comments, replaced = wanted is None, keys is not None
-    for view, (key, table) in _own_views(warehouse, index).items():
-        if table in shapes and (keys is None or key in keys) and (wanted is None or view in wanted):
-            shape, variant, name = shapes[table], variants[key], key.partition("/")[2]
-            comment = f"{shape.summary} Variant {name}, {variant.current}." if with_comments else ""
-            query = _select(warehouse, shape, [(key, variant)], root)
-            _create_view(connection, view, shape, query, comment, replaced=replaced)
-    for table, shape in shapes.items():
-        filling = [kind for kind, named in tables.items() if (table, shape.shared) in named]
-        queries = [_select(warehouse, shape, by_kind[kind], root) for kind in filling if kind in by_kind]
-        columns = [*_leading_columns(shape), *shape.columns]
-        empty = ", ".join(f"null::{column.type} as {identifier(column.name)}" for column in columns)
-        query = " union all ".join(filter(None, queries)) or f"select {empty} where false"
-        _create_view(connection, table, shape, query, shape.summary if with_comments else "", replaced=replaced)
-
-
-def _select(warehouse: Versions, shape: TableShape, variants: Iterable[tuple[str, Variant]], root: Path | None) -> str:
-    """The rows of a table of some variants of one kind: all files at once, and an error in place of each damaged
-    version. Empty if no variant has the table."""
-    files, damaged, kind = [], [], ""
-    for key, variant in variants:
-        kind, _, name = key.partition("/")
-        flaw = variant.tables.get(shape.name)
-        if flaw:
-            damaged.append(_damaged_select(kind, shape, name, flaw))
-        elif flaw is not None:
-            files += [f"/{key}/{variant.current}/{file}" for file in variant.files[shape.name]]
-    if not files:
-        return " union all ".join(damaged)
-    owner = [f"{sql_text(kind)} as dataset"] if shape.shared else []
-    names = [*owner, f"{OF_THE_FOLDER} as variant", *(identifier(column.name) for column in shape.columns)]
-    if root is not None:
-        paths = f"[{', '.join(sql_text(f'{root}{file}') for file in files)}]"
-    else:  # absolute unless a variable is set: DuckDB resolves relative paths against the client's folder
-        paths = f"files_in({sql_text(str(warehouse.root.resolve()))}, [{', '.join(map(sql_text, files))}])"
-    place = "" if root is not None else f" where is_in_place({sql_text(str(warehouse.root.resolve()))})"
-    whole = f"select {', '.join(names)} from {read_parquet(paths, options=WITH_NAMES)}{place}"
-    return " union all ".join([whole, *damaged])
-
-
-def is_readable(table: Table) -> bool:
-    """Whether the version's manifest can be read; `bgdata verify` reports the others."""
-    try:
-        return bool(table.manifest)
-    except BgdataError:
-        return False
-
-
-def _create_manifests(connection: duckdb.DuckDBPyConnection, root: Path | None) -> None:
-    """The table behind the view `versions`: one row for each version with a readable manifest, which is in the row as
-    JSON. The comment names the folder for which it was written, if any."""
-    connection.execute("create table manifests (version varchar, is_current boolean, manifest json)")
-    for place, text in {
-        "table manifests": MANIFESTS if root is None else f"{WRITTEN_IN}{root}",
-        "column manifests.version": "Folder of the version: r<revision>-<digest8>",
-        "column manifests.is_current": "Whether the views show this version of its variant",
-        "column manifests.manifest": "The whole manifest.json",
-    }.items():
-        connection.execute(f"comment on {place} is {sql_text(text)}")
-
-
-MOST_MANIFESTS = 256  # in memory at once
-
-
-def _insert_manifests(
-    connection: duckdb.DuckDBPyConnection, warehouse: Versions, variants: Mapping[str, Variant]
-) -> None:
-    """Insert a row for each version of these variants with a readable manifest."""
-    rows: list[tuple[str, bool, str]] = []
-    for key, variant in variants.items():
-        for name in variant.versions:
-            table = Table(warehouse.root / key / name, key.partition("/")[0])
-            if is_readable(table):
-                rows.append((name, name == variant.current, json.dumps(table.manifest.values())))
-        if len(rows) >= MOST_MANIFESTS:
-            _insert_rows(connection, rows)
-            rows = []
-    _insert_rows(connection, rows)
-
-
-def _insert_rows(connection: duckdb.DuckDBPyConnection, rows: list[tuple[str, bool, str]]) -> None:
-    if rows:
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        connection.execute("insert into manifests select unnest($1), unnest($2), unnest($3)", columns)
-
-
-def _forget_manifests(connection: duckdb.DuckDBPyConnection, key: str) -> None:
-    """Delete the rows of a variant."""
-    connection.execute(
-        "delete from manifests where manifest->>'dataset' = $1 and manifest->>'variant' = $2", key.split("/")
-    )
-
-
-def _create_view(
-    connection: duckdb.DuckDBPyConnection, name: str, shape: TableShape, query: str, comment: str, *, replaced: bool
-) -> None:
-    """Create a view of a table's rows, or replace one that is `replaced`. With a comment, columns get the comments of
-    the declaration too."""
-    statements = [f"create {'or replace ' * replaced}view {identifier(name)} as {query}"]
-    if comment:
-        statements.append(f"comment on view {identifier(name)} is {sql_text(comment)}")
-        for column in (*_leading_columns(shape), *shape.columns):
-            place = f"{identifier(name)}.{identifier(column.name)}"
-            statements.append(f"comment on column {place} is {sql_text(column.comment)}")
-    connection.execute("; ".join(statements))  # a call for each would take a third longer
-
-
-def _leading_columns(shape: TableShape) -> list[Column]:
-    """The columns that identify a version."""
-    variant = Column("variant", "VARCHAR", "", "Name of the parameters, such as 6x9")
-    return [Column("dataset", "VARCHAR", "", "Dataset kind"), variant] if shape.shared else [variant]
-
-
-def _damaged_select(kind: str, shape: TableShape, variant: str, reason: str) -> str:
-    """A query with the columns of a table that fails with a reason when it is read."""
-    columns = {column.name: f"null::{column.type}" for column in shape.columns}
-    columns["variant"] = sql_text(variant)
-    if shape.shared:
-        columns["dataset"] = sql_text(kind)
-    shown = ", ".join(f"{columns[c.name]} as {identifier(c.name)}" for c in (*_leading_columns(shape), *shape.columns))
-    return f"select {shown} where error({sql_text(reason)}) is null"
 
 
 def connect(

@@ -14,8 +14,8 @@ from typing import Any
 
 from bgdata.process import cache_folder, total_memory
 from bgdata.rows import Row
-from bgdata.store.build import folder_bytes, readable_bytes
 from bgdata.store.lockfile import lock_verdicts
+from bgdata.store.plan import folder_bytes, readable_bytes
 from bgdata.version import DISTRIBUTION, __version__
 from bgdata.warehouse import Warehouse
 

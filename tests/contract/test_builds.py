@@ -27,10 +27,10 @@ from bgdata.kernel import threads
 from bgdata.kinds import all_kinds
 from bgdata.store import job, storage
 from bgdata.store.arrays import values_digest
-from bgdata.store.build import folder_bytes
 from bgdata.store.dataset import Dataset
 from bgdata.store.executors import InProcess, open_executor
 from bgdata.store.parameters import Parameters, VersionRef
+from bgdata.store.plan import folder_bytes
 from bgdata.store.table import Table
 from bgdata.store.verify import check_hashes
 from tests.conftest import sample_files

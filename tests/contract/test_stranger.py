@@ -107,7 +107,8 @@ def test_warehouse_with_one_foreign_kind(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_catalog_has_all_our_sql() -> None:
     """None of it is mistaken for SQL of other kinds."""
-    from bgdata.store.catalog import declared_index, fill_catalog
+    from bgdata.store.catalog import declared_index
+    from bgdata.store.catalog_views import fill_catalog
 
     warehouse = bgdata.open_warehouse("none")
     with open_memory() as connection:

@@ -22,10 +22,11 @@ import bgdata
 from bgdata.errors import CheckFailedError, InvalidNameError, InvalidParameterError, StorageError, TooLargeError
 from bgdata.store import storage
 from bgdata.store.arrays import save_array
-from bgdata.store.build import COMPUTED, Plan, check_estimate, readable_bytes
+from bgdata.store.build import COMPUTED
 from bgdata.store.dataset import Build, Computed
 from bgdata.store.job import seal_record
 from bgdata.store.manifest import FILE_NAME, Manifest
+from bgdata.store.plan import Plan, check_estimate, readable_bytes
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 import bgdata
 from bgdata.cli import main
 from bgdata.errors import BgdataError, MissingWarehouseError, OlderTableError, StorageError
-from bgdata.store import build, catalog
+from bgdata.store import build, catalog, catalog_views
 from bgdata.store.catalog import connect, write_catalog
 from bgdata.store.checks import connect_tables, define_version
 from bgdata.store.dataset import Column, Computed
@@ -384,7 +384,7 @@ def test_names_of_variants_do_not_hide_views(toys: Warehouse) -> None:
 def test_version_published_while_catalog_is_written(toys: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a build that is killed before it writes its own catalog."""
     toys.build("squares", TEN)
-    fill = catalog.fill_catalog
+    fill = catalog_views.fill_catalog
 
     def fill_slowly(*arguments: Any, **options: Any) -> None:
         with monkeypatch.context() as patch:

@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from bgdata.process import cache_folder
-from bgdata.store import build, catalog, survey, table
+from bgdata.store import build, catalog, catalog_views, survey, table
 from bgdata.store.catalog import is_stale, write_catalog
 from bgdata.store.housekeeping import remove
 from bgdata.store.locked_sql import QueryLimits, reading_query
@@ -60,7 +60,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     count(table, "load_manifest", "manifests")
     count(survey, "see", "looked at")
     count(catalog._Reader, "read", "read")
-    count(catalog, "_create_view", "views")
+    count(catalog_views, "_create_view", "views")
     monkeypatch.setattr(survey, "RECENT_NS", 0)
     return found
 

@@ -76,9 +76,12 @@ class CurveComputation(Computation[P]):
             expected = self.train_row(parameters, networks, part, row)
             if not np.array_equal(curve[:, row], expected):
                 number = int(np.flatnonzero((curve[:, row] != expected).any(axis=1))[0])
+                wanted, found = (
+                    np.asarray(row_of).round(6).tolist() for row_of in (expected[number], curve[number, row])
+                )
                 raise CheckFailedError(
-                    f"expected {expected[number].round(6).tolist()} after {part.stop} games {self.of} "
-                    f"{self.networks[number]} in {recheck.table.name}, found {np.asarray(curve[number, row]).round(6).tolist()}"
+                    f"expected {wanted} after {part.stop} games {self.of} {self.networks[number]} in "
+                    f"{recheck.table.name}, found {found}"
                 )
         return f"the first {len(parts):,} of {parameters.rows:,} rows of every {self.what}, trained again"
 

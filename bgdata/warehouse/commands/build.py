@@ -13,10 +13,11 @@ from bgdata.cli.completion import complete_computed
 from bgdata.cli.options import add_options, executor_option, force_option, threads_option, yes_option
 from bgdata.errors import UsageError, cite
 from bgdata.kinds import all_kinds
-from bgdata.store.build import estimate_text, mend_catalog
+from bgdata.store.build import mend_catalog
 from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import advice, left_out
 from bgdata.store.parameters import Parameters, value_text
+from bgdata.store.plan import estimate_text
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 

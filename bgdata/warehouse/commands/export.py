@@ -20,9 +20,9 @@ from bgdata.errors import QueryError, UsageError, cite
 from bgdata.formats.gnubg_bearoff import write_one_sided, write_one_sided_normal, write_two_sided
 from bgdata.formats.lines import write_bytes
 from bgdata.formats.mat import format_mat
-from bgdata.store.build import readable_bytes
 from bgdata.store.checks import connect_tables, stored_tables
 from bgdata.store.names import identifier
+from bgdata.store.plan import readable_bytes
 from bgdata.store.progress import progress_bars
 from bgdata.store.storage import sha256_file
 from bgdata.store.table import Table

@@ -10,8 +10,9 @@ from bgdata.cli.completion import SHELLS, complete_versions, completion_script
 from bgdata.cli.options import format_option, yes_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError, cite
-from bgdata.store.build import readable_bytes, refresh_catalog
+from bgdata.store.build import refresh_catalog
 from bgdata.store.housekeeping import check_removable, is_current, remove, rubbish, size, sweep
+from bgdata.store.plan import readable_bytes
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 

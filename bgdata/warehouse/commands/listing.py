@@ -14,11 +14,11 @@ from bgdata.cli.options import format_option
 from bgdata.cli.output import write_rows
 from bgdata.errors import UsageError, cite
 from bgdata.rows import Column, Row, table_lines
-from bgdata.store.build import estimate_text
 from bgdata.store.dataset import Dataset
 from bgdata.store.lockfile import left_out
 from bgdata.store.names import parse_scope
 from bgdata.store.parameters import Parameters, value_text
+from bgdata.store.plan import estimate_text
 from bgdata.store.registry import SqlFolders
 from bgdata.warehouse import Warehouse
 from bgdata.warehouse.commands.build import choose_parameters, parameter_options
@@ -155,7 +155,8 @@ def _print_kind(kind: Dataset[Any], parameters: Parameters, sql: SqlFolders, for
 
 def open_catalog(warehouse: Warehouse) -> duckdb.DuckDBPyConnection:
     """A connection to the catalog of a warehouse, or to an empty catalog without a warehouse."""
-    from bgdata.store.catalog import declared_index, fill_catalog
+    from bgdata.store.catalog import declared_index
+    from bgdata.store.catalog_views import fill_catalog
     from bgdata.store.locked_sql import open_memory
 
     if warehouse.root.is_dir():

@@ -7,7 +7,7 @@ import click
 from bgdata.cli.completion import complete_folders, complete_scopes
 from bgdata.cli.options import add_options, format_option
 from bgdata.cli.output import write_rows
-from bgdata.store.build import readable_bytes
+from bgdata.store.plan import readable_bytes
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 

@@ -295,7 +295,7 @@ def repair_current(warehouse: Warehouse, kind: str, variant: str) -> None:
     It becomes the default version, which is built if missing, or else the newest one. Raises MissingTableError if there
     is none, and StorageError if the disk of a linked folder is missing.
     """
-    from bgdata.store.catalog import is_readable
+    from bgdata.store.catalog_views import is_readable
 
     check_link(warehouse.root / kind / variant)
     with suppress(BgdataError):
@@ -375,7 +375,7 @@ def repair_version(warehouse: Warehouse, table: Table) -> None:
     The current version stays current. Raises MissingTableError for an imported version, whose files only its owner has;
     ManifestFormatError for unknown parameters; and DigestMismatchError for damaged inputs.
     """
-    from bgdata.store.catalog import is_readable
+    from bgdata.store.catalog_views import is_readable
     from bgdata.store.verify import check_hashes
 
     name, variant = table.folder.parts[-3:-1]

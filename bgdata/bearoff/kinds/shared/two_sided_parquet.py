@@ -26,8 +26,9 @@ from bgdata.bearoff.tables import TwoSidedTable
 from bgdata.errors import DigestMismatchError, TooLargeError, UsageError
 from bgdata.process import keeping, when_cut_off
 from bgdata.store.arrays import damaged_rows
-from bgdata.store.build import footer, readable_bytes
+from bgdata.store.build import footer
 from bgdata.store.parquet import write_parquet
+from bgdata.store.plan import readable_bytes
 from bgdata.store.progress import Progress
 from bgdata.store.storage import hold_lock, make_folder, sha256_file, storage_errors, sync, write_file
 

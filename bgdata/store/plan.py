@@ -1,0 +1,173 @@
+"""The plan of one version: its recipe, where it is built, and whether it fits into memory and onto the disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from bgdata.errors import TooLargeError
+from bgdata.process import free_memory
+from bgdata.store.arrays import Array, map_array
+from bgdata.store.dataset import Dataset, Estimate
+from bgdata.store.job import PART, kernels_here
+from bgdata.store.linked import link, place_of
+from bgdata.store.manifest import RawFile, Source, part_file, recipe_key
+from bgdata.store.parameters import Parameters
+from bgdata.store.progress import Progress
+from bgdata.store.shards import ranges
+from bgdata.store.table import Table
+from bgdata.store.versions import Versions, input_digests
+from bgdata.system import used_bytes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One version to build: everything in its recipe, and the settings of the build."""
+
+    warehouse: Versions
+    kind: Dataset[Any]
+    parameters: Parameters
+    inputs: Mapping[str, Table]
+    files: tuple[Source, ...] = ()
+    executor: Executor | None = None  # computes shards; not part of the recipe
+    elsewhere: Path | None = None  # the folder of the variant's versions outside the warehouse
+    progress: Progress = field(default_factory=Progress)
+    strict: bool = False
+    force: bool = False
+    part: range | None = None  # the items of the part to compute
+
+    @property
+    def raw_files(self) -> tuple[RawFile, ...]:
+        """Descriptions of the files to import."""
+        return tuple(source.file for source in self.files)
+
+    @property
+    def key(self) -> str:
+        """The recipe key."""
+        recipe = (self.kind.name, self.kind.revision, self.parameters.to_json(), input_digests(self.inputs))
+        return recipe_key(*recipe, self.raw_files)
+
+    @property
+    def seal(self) -> str:
+        """The key of checkpoints and finished arrays: the recipe key, and the range of a part."""
+        return self.key if self.part is None else f"{self.key} {self.part.start}-{self.part.stop}"
+
+    @property
+    def title(self) -> str:
+        """`dataset/variant`, for messages."""
+        return f"{self.kind.name}/{self.kind.slug(self.parameters)}"
+
+    @property
+    def lock(self) -> Path:
+        """The lock that is held while a version of this variant is built."""
+        return self.warehouse.staging / f"{self.title.replace('/', '-')}.lock"
+
+    @property
+    def staging_link(self) -> Path:
+        """The folder of the unfinished build, or the link to it. Its name contains recipe and kernels, so other builds
+        do not resume from it."""
+        return self.lock.with_name(f"{self.lock.stem}-{self.key[:12]}-{kernels_here()}")
+
+    @property
+    def place(self) -> Path:
+        """The folder of the variant's versions."""
+        return self.elsewhere or self.warehouse.root / self.title
+
+    @property
+    def staging(self) -> Path:
+        """The folder of the unfinished build, on the disk of the versions so that it can be renamed into place. The
+        folder of a part is inside it."""
+        folder = self.beside(self.staging_link)
+        return folder if self.part is None else folder / PART
+
+    def beside(self, staged: Path) -> Path:
+        """The path on the disk of the versions of something in the staging folder."""
+        return self.elsewhere / f".{staged.name}" if self.elsewhere else staged
+
+    @property
+    def parts(self) -> list[range]:
+        """The items of each part of a version in several parts; empty for a version in one part."""
+        of_files = sum(source.items for source in self.files)
+        found = ranges(of_files or self.kind.item_count(self.parameters, self.inputs), self.kind.part_items or 1)
+        return found if self.kind.part_items and len(found) > 1 else []
+
+    def staged_builds(self) -> list[Path]:
+        """Killed builds of this variant in the staging folder: folders, and links to other disks."""
+        return sorted(self.warehouse.staging.glob(f"{self.lock.stem}-{'?' * 12}-{'?' * 12}"))
+
+    def with_place(self) -> Plan:
+        """The plan for a version beside the others of its variant, unless a folder was chosen for it. Raises
+        StorageError if the disk of the others is missing."""
+        if self.elsewhere:
+            return self
+        place = place_of(self.warehouse, self.title, self.staged_builds())
+        return replace(self, elsewhere=place if place != self.place else None)
+
+    def find(self) -> Table | None:
+        """The finished version of this recipe, unless the build is forced."""
+        return None if self.force else self.warehouse.find(self.kind, self.parameters, self.raw_files, self.inputs)
+
+    def open_published(self, version: str) -> Table:
+        """A version that was just published, opened in the warehouse."""
+        if self.elsewhere:
+            link(self.warehouse, self.title, self.elsewhere)
+        return Table(self.warehouse.root / self.title / version)
+
+    def part_arrays(self, number: int) -> dict[str, Array]:
+        """The finished arrays of a finished part, as the plan of the whole has them."""
+        arrays = self.kind.arrays_of(self.parameters)
+        names = {array.name: f"{array.name}.npy" for array in arrays}
+        own = {array.name: part_file(names[array.name], number) for array in arrays if not array.is_shared}
+        return {name: map_array(self.staging / file) for name, file in (names | own).items()}
+
+    def arrays(self) -> dict[str, Array]:
+        """The finished arrays in the staging folder."""
+        names = [entry.name for entry in self.kind.arrays_of(self.parameters)]
+        return {name: map_array(self.staging / f"{name}.npy") for name in names}
+
+
+def check_estimate(plan: Plan) -> None:
+    """Raise TooLargeError if the build would not fit into memory or onto the disk. Files of a killed build of the
+    recipe count as free, because they are used or replaced."""
+    estimate = plan.kind.estimate(plan.parameters)
+    folder = next(path for path in (plan.place, *plan.place.absolute().parents) if path.exists())
+    disk = shutil.disk_usage(folder).free + folder_bytes(plan.staging)
+    space = f"disk space in {plan.elsewhere}" if plan.elsewhere else "disk space"
+    fewer = f"build fewer {' or '.join(plan.parameters.size_names)}" if plan.parameters.size_names else "ask for less"
+    for need, have, what, step in (
+        (estimate.memory_bytes, free_memory(), "memory", fewer),
+        (estimate.building_bytes, disk, space, f"{fewer}, or on another disk: bgdata build --directory DIR"),
+    ):
+        if need > have:
+            raise TooLargeError(
+                f"expected {readable_bytes(need)} of free {what} for {plan.title} ({estimate_text(estimate)}), "
+                f"found {readable_bytes(have)}; {step}"
+            )
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """`25,050,025 rows, about 426 MB on disk, 828 MB while it is built, and 600 MB of memory`."""
+    disk, memory = readable_bytes(estimate.disk_bytes), readable_bytes(estimate.memory_bytes)
+    if not estimate.checkpoint_bytes:
+        return f"{estimate.rows:,} rows, about {disk} on disk and {memory} of memory"
+    building = readable_bytes(estimate.building_bytes)
+    return f"{estimate.rows:,} rows, about {disk} on disk, {building} while it is built, and {memory} of memory"
+
+
+def folder_bytes(folder: Path) -> int:
+    """Disk space of all files below a folder, without holes; 0 for a missing folder."""
+    found = (path.stat() for path in folder.rglob("*") if path.is_file())
+    return sum(map(used_bytes, found))
+
+
+def readable_bytes(count: float) -> str:
+    """A size in decimal units with three figures."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:,.3g} TB"
