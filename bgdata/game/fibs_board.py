@@ -16,7 +16,7 @@ from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import Position
 
 PREFIX = "board:"
-MOST_LETTERS = 400  # longest line accepted
+MAX_LETTERS = 400  # longest line accepted
 UNLIMITED = 9999  # match length that means money play on FIBS
 _NUMBER = re.compile(r"-?\d{1,5}", re.ASCII)
 _NAMES, _HEAD, _POINTS, _TAIL = 2, 3, 26, 21
@@ -69,7 +69,7 @@ def parse_fibs_board(text: str) -> FibsBoard:
     """Parses a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later, by
     `position`, `roll` and `cube`."""
     fields = text.strip().removeprefix(PREFIX).split(":")
-    if not text.strip().startswith(PREFIX) or len(text) > MOST_LETTERS:
+    if not text.strip().startswith(PREFIX) or len(text) > MAX_LETTERS:
         raise InvalidPositionError(f"expected a line that begins with '{PREFIX}', got {cite(text)}")
     count = _NAMES + _HEAD + _POINTS + _TAIL
     if len(fields) != count:

@@ -211,12 +211,12 @@ class Session:
     @property
     def may_beaver(self) -> bool:
         """Whether the side that answers a double may beaver."""
-        from bgdata.selfplay.cubeful_games import MOST_CUBE
+        from bgdata.selfplay.cubeful_games import MAX_CUBE
 
         stakes = self.now.stakes
         if stakes is None or not self.has_beavers or not isinstance(stakes.score, Money):
             return False
-        return 4 * stakes.cube.value <= MOST_CUBE
+        return 4 * stakes.cube.value <= MAX_CUBE
 
     @property
     def why_no_double(self) -> str:
@@ -324,7 +324,7 @@ def _stakes(now: Moment) -> Stakes:
 def _why_no_turn(stakes: Stakes) -> str:
     """The reason why the player on roll cannot double before a roll; empty if it can."""
     from bgdata.equity.cube import why_no_double
-    from bgdata.selfplay.cubeful_games import MOST_CUBE
+    from bgdata.selfplay.cubeful_games import MAX_CUBE
 
     value = stakes.cube.value
-    return why_no_double(stakes) or ("" if 2 * value <= MOST_CUBE else f"the cube shows {value}")
+    return why_no_double(stakes) or ("" if 2 * value <= MAX_CUBE else f"the cube shows {value}")

@@ -86,7 +86,7 @@ DEFINED = {  # everything that a catalog defines, by kind of entry
 }
 SEAL_NAME = ".catalog.seal"
 HASHED_BYTES = 1 << 20  # bytes of a catalog read at a time
-_MOST_SEAL_BYTES = 1000
+_MAX_SEAL_BYTES = 1000
 
 
 def write_catalog(warehouse: Versions) -> None:
@@ -486,7 +486,7 @@ def _read_seal(warehouse: Versions) -> tuple[str, str]:
     """(state, code) from the file beside a catalog; empty if there is none."""
     try:
         with open_regular(warehouse.root / SEAL_NAME) as file:
-            state, code = file.read(_MOST_SEAL_BYTES).decode().split(" ")
+            state, code = file.read(_MAX_SEAL_BYTES).decode().split(" ")
     except (CorruptFileError, OSError, ValueError):  # ValueError: no UTF-8, or not two words
         return "", ""
     return state, code

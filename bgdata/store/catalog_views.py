@@ -175,7 +175,7 @@ def _create_manifests(connection: duckdb.DuckDBPyConnection, root: Path | None) 
         connection.execute(f"comment on {place} is {sql_text(text)}")
 
 
-MOST_MANIFESTS = 256  # in memory at once
+MAX_MANIFESTS = 256  # in memory at once
 
 
 def insert_manifests(
@@ -188,7 +188,7 @@ def insert_manifests(
             table = Table(warehouse.root / key / name, key.partition("/")[0])
             if is_readable(table):
                 rows.append((name, name == variant.current, json.dumps(table.manifest.values())))
-        if len(rows) >= MOST_MANIFESTS:
+        if len(rows) >= MAX_MANIFESTS:
             _insert_rows(connection, rows)
             rows = []
     _insert_rows(connection, rows)

@@ -22,7 +22,7 @@ FORMAT = 1
 PARTS_FORMAT = 2  # of a version in several parts
 FILE_NAME = "manifest.json"
 SEAL = "manifest_sha256"  # hash of all other fields
-MOST_BYTES = 1 << 24  # of a manifest or a lock
+MAX_BYTES = 1 << 24  # of a manifest or a lock
 Check: TypeAlias = Callable[[Any], bool]
 
 
@@ -248,13 +248,13 @@ def read_whole(path: Path) -> bytes:
     with storage_errors("read", path):
         try:
             with open_regular(path) as file:
-                written = file.read(min(os.fstat(file.fileno()).st_size, MOST_BYTES) + 1)
+                written = file.read(min(os.fstat(file.fileno()).st_size, MAX_BYTES) + 1)
         except FileNotFoundError:
             written = None
     if written is None:
         raise FileNotFoundError(path)
-    if len(written) > MOST_BYTES:
-        raise ManifestFormatError(f"expected at most {MOST_BYTES:,} bytes in {path}, found more; try: bgdata verify")
+    if len(written) > MAX_BYTES:
+        raise ManifestFormatError(f"expected at most {MAX_BYTES:,} bytes in {path}, found more; try: bgdata verify")
     return written
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bgdata.errors import InvalidParameterError
 from bgdata.evaluation.networks.input_sets import InputSet, input_set_named
 
-MOST_UNITS = 2048  # in a hidden layer
+MAX_UNITS = 2048  # in a hidden layer
 CHOICES = {
     "optimizer": ("adam", "sgd"),
     "schedule": ("smoothstep", "one-cycle", "cycles", "constant"),
@@ -27,7 +27,7 @@ RANGES = {
     "feed_format": (1, 2),
     "validation_rows": (1, (1 << 31) - 1),
 }
-MOST_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
+MAX_LEARNING_RATE = {"adam": 0.1, "sgd": 10.0}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class SupervisedRecipe:
         for name, (low, high) in RANGES.items():
             if not low <= getattr(self, name) <= high:
                 raise InvalidParameterError(f"expected {name} from {low} to {high:,}, got {getattr(self, name)}")
-        most = MOST_LEARNING_RATE[self.optimizer]
+        most = MAX_LEARNING_RATE[self.optimizer]
         if not 0 < self.learning_rate <= most:
             raise InvalidParameterError(
                 f"expected a learning_rate above 0, up to {most} for {self.optimizer}, got {self.learning_rate}"
@@ -169,6 +169,6 @@ def _check_seed(seed: int) -> None:
 def parse_layers(text: str) -> tuple[int, ...]:
     """Parse hidden units such as "120" or "120-60". Raises InvalidParameterError."""
     parts = text.split("-")
-    if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MOST_UNITS for part in parts):
-        raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MOST_UNITS}, got {text!r}")
+    if not all(re.fullmatch("[0-9]{1,4}", part) and 1 <= int(part) <= MAX_UNITS for part in parts):
+        raise InvalidParameterError(f"expected units such as 120 or 120-60, each from 1 to {MAX_UNITS}, got {text!r}")
     return tuple(map(int, parts))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bgdata.evaluation.lookahead_player import LookaheadPlayer
 
 
-MOST_KEPT = 1000  # cached answers; addresses may contain any number
+MAX_KEPT = 1000  # cached answers; addresses may contain any number
 T = TypeVar("T")
 Row = dict[str, Any]  # a value by the name of its column
 
@@ -65,7 +65,7 @@ class Site:
         return self.budget.spending(client, reserve) if self.budget else nullcontext()
 
     def keep(self, key: object, make: Callable[[], T]) -> T:
-        """The result of `make`, cached until the warehouse changes, or MOST_KEPT newer results replace it. Two
+        """The result of `make`, cached until the warehouse changes, or MAX_KEPT newer results replace it. Two
         concurrent requests may both call `make`."""
         stamp = self.stamp
         with self._keeping:
@@ -79,7 +79,7 @@ class Site:
         with self._keeping:
             if stamp == self._stamp:
                 self._kept[key] = made
-                while len(self._kept) > MOST_KEPT:
+                while len(self._kept) > MAX_KEPT:
                     del self._kept[next(iter(self._kept))]
         return made
 

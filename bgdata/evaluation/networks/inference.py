@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.networks.contact_inputs import Inputs
-from bgdata.evaluation.networks.inputs import MOST_INPUTS
+from bgdata.evaluation.networks.inputs import MAX_INPUTS
 from bgdata.evaluation.networks.products import (
     LANES,
     STEP,
@@ -42,7 +42,7 @@ class Activation(IntEnum):
     """The activation function of hidden units; the number is stored with the network."""
 
     LOGISTIC = 0
-    RECTIFIED = 1  # max(sum, 0), at most RECTIFIED_MOST
+    RECTIFIED = 1  # max(sum, 0), at most MAX_RECTIFIED
 
     @property
     def later_sum(self) -> int:
@@ -59,7 +59,7 @@ _LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # of hidden units
 LOGISTIC_UNIT = 1 << _LOGISTIC_BITS
 RECTIFIED_UNIT = 1 << _RECTIFIED_BITS
 RECTIFIED_LIMIT = 8 * RECTIFIED_UNIT - 1  # the maximum of a hidden unit, in its own units
-RECTIFIED_MOST = RECTIFIED_LIMIT / RECTIFIED_UNIT
+MAX_RECTIFIED = RECTIFIED_LIMIT / RECTIFIED_UNIT
 _RECTIFIED = int(Activation.RECTIFIED)
 _FIRST_SHIFT, _LATER_SHIFT = np.int32(18 - _RECTIFIED_BITS), np.int32(11)  # from sums to rectified units
 # half a unit per sum: the squashing function takes half of its argument
@@ -90,7 +90,7 @@ class Changes(NamedTuple):
 
 
 PACKED = 128  # units of the layer below that are packed together
-INPUT_ROOM = -(-MOST_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
+INPUT_ROOM = -(-MAX_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
 RECENT = 3 * LANES  # boards whose first layer is kept: with more, the nearest is nearer but takes longer to find
 
 

@@ -20,7 +20,7 @@ from bgdata.kernel import kernel
 from bgdata.training.networks import Floats
 
 NETWORKS = 3
-LEAST_CHANCE = 1e-5  # replaces an answer of 0
+MIN_CHANCE = 1e-5  # replaces an answer of 0
 _LN_2 = 0.6931471805599453
 _TERMS = 17  # of the series of logarithms: the rest is below 2^-53
 # by class as gnubg numbers them: place in NETWORK_CLASSES, or NETWORKS for finished games, which are not learned
@@ -95,7 +95,7 @@ def error_of(networks: Networks, examples: Examples) -> Error:
 def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArray[np.float64]:
     """float64[n]: for each position, the sum of -target log(chance) - (1 - target) log(1 - chance) over the chances
     that its board allows."""
-    answers = np.clip(chances.astype(np.float64), LEAST_CHANCE, 1 - LEAST_CHANCE)
+    answers = np.clip(chances.astype(np.float64), MIN_CHANCE, 1 - MIN_CHANCE)
     wanted = targets.astype(np.float64)
     each = -wanted * natural_logarithms(answers) - (1 - wanted) * natural_logarithms(1 - answers)
     is_possible = np.empty(chances.shape, np.bool_)

@@ -30,7 +30,7 @@ from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised.examples import Examples
 
 BLOCK = 32  # units of a layer whose weights one item changes; results do not depend on it
-FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-8  # the published settings of Adam
+FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-8  # the published settings of Adam
 FIRST_LIMIT, LATER_LIMIT = np.float32(7.999), np.float32(15.998)  # of weights, so that int16 holds them: see learning
 BIAS_LIMIT = np.float32(60)  # fits int32
 _UNIT, _NONE, _ONE = np.float32(1 / UNIT), np.float32(0), np.float32(1)
@@ -403,7 +403,7 @@ class KernelTrainer(NetworkTrainer):
         values, deltas = np.zeros((2, self.shape[LAYERS], recipe.batch_size, self.shape[SIZES:].max()), np.float32)
         learned, moments = (self.weights, self.biases), (self.means, self.squares)
         self._learner = Learner(self.shape, *learned, *moments, values, deltas, *self.averages)
-        decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))
+        decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, EPSILON))
         self._rule = Rule(recipe.optimizer == "adam", recipe.loss == "squared", *decays)
 
     def prepare(self, examples: Examples) -> PreparedBatch:

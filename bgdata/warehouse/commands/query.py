@@ -103,7 +103,7 @@ def query(
 
 
 OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
-MOST_ROWS_SHOWN = 40  # on a terminal
+MAX_ROWS_SHOWN = 40  # on a terminal
 ALL = 1 << 40  # rows, or characters
 
 
@@ -161,7 +161,7 @@ def run_query(
                 else:
                     try:  # on a terminal the first rows in its width, elsewhere all
                         width = os.get_terminal_size(sys.stdout.fileno()).columns
-                        relation.show(max_rows=MOST_ROWS_SHOWN, max_width=width)
+                        relation.show(max_rows=MAX_ROWS_SHOWN, max_width=width)
                     except (OSError, ValueError):
                         relation.show(max_rows=ALL, max_width=ALL, max_col_width=ALL)
                 for line in notes_on_empty(warehouse, connection, relation, text):

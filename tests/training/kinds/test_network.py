@@ -185,7 +185,7 @@ def test_damage_is_found(small_root: Path, array: str, place: Any, value: Any, m
 
 
 def test_some_test_games_have_a_margin(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "LEAST_GAMES", 10)
+    monkeypatch.setattr(network, "MIN_GAMES", 10)
     table, inputs = opened(small_root)
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
     check_sample(DATASET, corrupted(table, "curve", (1, 5), -2.1), inputs, 1, np.random.default_rng(0))

@@ -159,7 +159,7 @@ def test_damage_is_found(small_root: Path, monkeypatch: pytest.MonkeyPatch) -> N
         values[place] = value
         with pytest.raises(CheckFailedError, match=r"points per game within 0\.0000, as in the first 20 test games"):
             check_sample(DATASET, Corrupted(table, name, read_only(values)), inputs, 50, np.random.default_rng(0))
-    monkeypatch.setattr(network_compute, "LEAST_GAMES", 10)
+    monkeypatch.setattr(network_compute, "MIN_GAMES", 10)
     check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
 
 

@@ -20,7 +20,7 @@ from bgdata.store.manifest import unpacked_name
 from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters
 
-MOST_FILES = 1 << 16  # the range of `source`
+MAX_FILES = 1 << 16  # the range of `source`
 LONGEST_NAME = 64  # of a variant, in letters
 NAME_HINT = "try: --name NAME"
 SOURCE_COLUMNS = (
@@ -133,8 +133,8 @@ class FileImport(ImportedDataset[ImportParameters]):
 
     def check_files(self, files: Sequence[Path]) -> None:
         super().check_files(files)
-        if len(files) > MOST_FILES:
-            raise UsageError(f"expected at most {MOST_FILES:,} files at once, got {len(files):,}")
+        if len(files) > MAX_FILES:
+            raise UsageError(f"expected at most {MAX_FILES:,} files at once, got {len(files):,}")
 
     def estimate(self, _parameters: ImportParameters) -> Estimate:
         """Unknown before the files are read."""
