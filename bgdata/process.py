@@ -29,7 +29,7 @@ TIDY_SECONDS = 2.0  # for cleaning up, which takes milliseconds unless the disk 
 BROKEN_PIPE = 128 + system.SIGPIPE  # exit code if the output is no longer read
 # allocations between garbage collections; with Python's default of 700, imports cause hundreds of them
 COLLECTED_OBJECTS = 50_000
-# of address space (ulimit -v); with less, libraries abort the process with their own messages while loading
+# bytes of address space (ulimit -v); with less, libraries abort the process with their own messages while loading
 MIN_ADDRESS_BYTES = 512 << 20
 
 

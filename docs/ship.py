@@ -67,7 +67,7 @@ FOLDERS = {  # folders of the package, by kind
     "openings": openings.PUBLISHED,
     "reference_positions": reference_positions.PUBLISHED,
 }
-MAX_BYTES = 5_000_000  # of all files in a folder: a network has up to 4 MB
+MAX_BYTES = 5_000_000  # size of all files in a folder: a network has up to 4 MB
 NAMING = ("README.md", "docs", "bgdata", "sql", "tests", ":!docs/research", ":!bgdata/**/*.json")
 """What names the network that plays as `network`, for git; pages of research tell how it came about."""
 

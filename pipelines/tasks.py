@@ -43,7 +43,7 @@ from bgdata.web.charts import HEIGHT, WIDTH, chart_svg
 PROCESSES = min(4, (os.cpu_count() or 1) + 1)
 ANSWER_SECONDS = 20  # limit for the first answer of a server
 MAX_WAITING = 500  # tasks that may wait for others at a time, each in a thread; flows have tens
-RETRIED: dict[str, Any] = {"retries": 1, "retry_delay_seconds": 1}  # of flows and tasks
+RETRIED: dict[str, Any] = {"retries": 1, "retry_delay_seconds": 1}  # retries of flows and tasks
 COLUMNS = 3  # charts in a row
 HEAD, GAP = 32, 16  # above a chart, for the name of its version; beside and below it
 # copied from the style sheet of the explorer, because a picture stands alone, on white

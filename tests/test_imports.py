@@ -326,7 +326,7 @@ def test_exceptions_are_ours_and_built_in(name: str) -> None:
     assert str(error()) == ""
 
 
-MAX_SECONDS = 6.0  # of CPU time, to import all tests and what they import
+MAX_SECONDS = 6.0  # CPU time to import all tests and what they import
 # packages that take longer to import than all tests together; tests import them where needed
 SLOW = {
     *("datasets", "distributed", "matplotlib", "onnx", "onnxruntime"),

@@ -248,7 +248,7 @@ def test_recipes_that_follow_the_default_network(monkeypatch: pytest.MonkeyPatch
 class House(NamedTuple):
     """A separate package and lock, with two small studies of the network `tiny`, and a page that names them."""
 
-    root: Path  # of the warehouse of the studies
+    root: Path  # folder of the warehouse with the studies
     lock: Path
     package: Path
     page: Path

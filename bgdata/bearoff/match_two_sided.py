@@ -32,7 +32,7 @@ from bgdata.bearoff.match_table import NOBODY, WIN_CHANCE, CubeState, MatchCube,
 from bgdata.bearoff.tables import fit_layout
 from bgdata.kernel import Array, kernel, prange
 
-LANES = 8  # of one column side by side, followed by the next column: one cache line each
+LANES = 8  # values of a column that are side by side, followed by the next column: one cache line each
 ON_ROLL = 32  # players on roll per task
 OPPONENTS = 128  # opponents per task
 
@@ -40,7 +40,8 @@ OPPONENTS = 128  # opponents per task
 MAX_LAYOUTS = 20_000  # layouts of a side before unreachable ones are removed: 6 points and 12 checkers
 MAX_CELLS = 16_000_000  # cells to solve: about a second, and 128 MB
 MAX_CHECKERS = 14  # with 15 a gammon can be lost
-CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])  # of the rolls in the order of `Plays`
+# chances of the rolls in the order of `Plays`
+CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])
 
 
 class MatchPairs(NamedTuple):

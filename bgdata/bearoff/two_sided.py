@@ -79,7 +79,7 @@ class Window(NamedTuple):
     places: NDArray[np.int64]  # [slots] place in `cells` of each slot on roll, in row 0
     is_full: NDArray[np.bool_]  # [slots] whether all 15 checkers are on the board, where that counts
     cells: NDArray[Any]  # [tiles * slots * columns * TILE] float32, or int16 for gnubg's arithmetic
-    memory: mmap.mmap  # of the cells
+    memory: mmap.mmap  # memory of the cells
     settled: int  # from this pip count on, any roll loses at least BATCH pips
 
     @property

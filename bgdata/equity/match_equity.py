@@ -25,7 +25,8 @@ from bgdata.store.versions import Versions
 MAX_AWAY = 64  # most points to go of a table, as in gnubg
 SHOWN = 15  # points to go that a notebook shows
 KINDS = ("match_equity", "met_xml")  # built and imported; the first table with a name is used
-TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}  # of `row_arrays`
+# types of `row_arrays`
+TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}
 Arrays = Mapping[str, NDArray[Any]]
 SYMMETRY_TOLERANCE = 1e-9  # tolerance for the chances of both sides of a symmetric table to sum to 1
 

@@ -73,7 +73,7 @@ class CubeStakes(NamedTuple):
     unit: int  # CUBELESS: cubeless equity for any cube; MONEY: points per unit cube; MATCH: mwc
     strategy: Strategy
     is_jacoby: bool  # in money play
-    cells: Cells  # of a match equity table; unused in money play
+    cells: Cells  # cells of a match equity table; unused in money play
     game: MatchGame  # used only in a match
     cube_value: int
     owner: int  # a code of `equity.curves`

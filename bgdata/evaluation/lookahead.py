@@ -25,7 +25,7 @@ REVISION = 2  # raised when an answer may change
 MAX_PLY = 3
 LIKELY = 18  # plays of a roll that networks evaluate: those with the highest PubEval scores
 BATCH = 128  # positions at a time: bounds the memory
-MAX_ANSWERS = 1 << 16  # of a cache: some 20 MB
+MAX_ANSWERS = 1 << 16  # positions in a cache: some 20 MB
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
@@ -40,7 +40,7 @@ class PlayFilter(NamedTuple):
     window: float
 
 
-# of the static evaluations for ply 1, of ply 1 for ply 2, ...
+# filters of the static evaluations for ply 1, of ply 1 for ply 2, ...
 FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
 
 

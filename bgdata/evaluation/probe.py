@@ -19,7 +19,7 @@ from bgdata.game.position import Position
 from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
-COLUMNS = (  # of a probe as data
+COLUMNS = (  # columns of a probe as data
     *("position_id", "source", "method", "error_bound", "win", "win_gammon", "lose_gammon"),
     *("cubeless", "corrected", "owned", "centered", "opponent_owned", "cube_action"),
     *("mean_rolls", "sd_rolls", "opponent_mean_rolls", "opponent_sd_rolls"),

@@ -40,7 +40,7 @@ from bgdata.game.rolls import CHANCES, DICE, WAYS
 from bgdata.kernel import in_threads, kernel
 
 OF_LUCK = 8  # likely plays for the luck of rolls in games
-BUCKETS = 4096  # of the hash table of positions that several rolls reach
+BUCKETS = 4096  # buckets in the hash table of positions that several rolls reach
 FULL = 2048  # positions after which the table is no longer searched
 MAX_LIKELY = 21  # maximum of likely plays in a recipe
 _LOWEST, _HIGHEST, _RACE = -(1 << 62), 1 << 62, int(PositionClass.RACE)

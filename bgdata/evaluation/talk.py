@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from bgdata.errors import ExternalProgramError, InvalidMessageError, cite
 
-MAX_BYTES = 4096  # of a line
+MAX_BYTES = 4096  # longest line
 _CHUNK = 1 << 16
 _UNBLOCKED = 512  # bytes that a writable descriptor accepts without blocking
 

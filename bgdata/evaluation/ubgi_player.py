@@ -38,7 +38,7 @@ from bgdata.game.position import Position
 
 PATIENCE, PATIENCE_SECONDS = "patience", 600.0  # for one line of an engine, by default
 PROTOCOLS = ("0.1", "0.2")  # supported versions; an engine that names none has the first
-MAX_LINES = 10_000  # of an engine before its answer
+MAX_LINES = 10_000  # lines that an engine may print before its answer
 
 
 class UbgiPlayer(ProgramPlayer):

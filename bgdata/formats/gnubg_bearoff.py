@@ -40,7 +40,7 @@ CHANCE_SCALE = 65535  # the sum of the counts of a distribution
 EQUITY_SCALE = 32767.5  # code 0 is equity -1, code 65535 is +1
 HYPERGAMMON_POINTS = 25  # 24 points and the bar
 HYPERGAMMON_EQUITIES = [1, 2, 4, 3]  # columns of `endgames.solver.COLUMNS`, in the order of a record
-_MAX_EQUITY = 3  # of hypergammon
+_MAX_EQUITY = 3  # largest equity of hypergammon
 _BLOCK = 1 << 16  # positions read at a time: bounds the memory
 _BLOCK_VALUES = 1 << 22  # values written at a time
 _MAX_COMPRESSED_VALUES = (1 << 32) - 1  # offsets have 32 bits
@@ -218,7 +218,7 @@ class GnubgOneSided(_BearoffFile):
         count, parts = len(self), 1 + header.has_gammon
         table = count * header.record_bytes if header.is_compressed else 0
         self._entries = data[:table].view(entry_dtype(header.has_gammon))
-        self._values = data[table:].view("<u2")  # of all distributions
+        self._values = data[table:].view("<u2")  # values of all distributions
         if header.is_normal:
             self._moments: NDArray[np.float32] = data.view("<f4").reshape(count, 4)
         elif not header.is_compressed:

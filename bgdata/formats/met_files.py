@@ -55,7 +55,7 @@ class MetTable:
     name: str
     description: str
     length: int | None
-    form: str  # of the pre-Crawford table, one of FORMS
+    form: str  # form of the pre-Crawford table, one of FORMS
     before: NDArray[np.float64] | None
     post_crawford: NDArray[np.float64] | None
     opponent_post_crawford: NDArray[np.float64] | None

@@ -25,7 +25,7 @@ from bgdata.game.plays import Play, find_play, legal_plays
 from bgdata.game.position import START, Position
 
 MAX_CUBE = 1 << 20  # larger cubes are errors
-MAX_POINTS = (1 << 15) - 1  # of a match; larger numbers are errors
+MAX_POINTS = (1 << 15) - 1  # points of a match; larger numbers are errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class _State:
         self.position = START
         self.on_roll: int | None = None  # known from the first turn on
         self.cube = Cube(game.cube_value)
-        self.line = 0  # of the last error
+        self.line = 0  # line of the last error
         self.notes: list[Note] = []
         self.answers: int | None = None  # the player who answers a double or beaver
         self.is_beavered = False

@@ -35,7 +35,7 @@ class Worth(NamedTuple):
     """The value of an action to the player who takes it: points per unit cube, or mwc in a match."""
 
     value: float
-    standard_error: float = 0.0  # of a rollout, else 0
+    standard_error: float = 0.0  # standard error of a rollout, else 0
 
 
 class RankedAction(NamedTuple):

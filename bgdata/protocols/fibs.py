@@ -154,7 +154,7 @@ class FibsPlayer:
         self._expected: State | None = None  # after the last play
         self._dice: dict[int, tuple[int, int]] = {}  # the last roll, by player
         self._refused: Position | None = None  # where our resignation was refused
-        self._owner: int | None = None  # of the cube, after a take
+        self._owner: int | None = None  # owner of the cube, after a take
         self._is_new = self._is_resumed = self._is_asked = False
         self._ending: Ending | None = None
         self._bad_lines = self._lines = 0  # in the session; since the last turn

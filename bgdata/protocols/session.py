@@ -131,7 +131,7 @@ class DecisionKind(StrEnum):
     TURN = "turn"  # whether to double before the roll
     ANSWER = "answer"  # to a double
     BEAVER = "beaver"  # whether to take a beaver
-    PLAY = "play"  # of the roll
+    PLAY = "play"  # play of the roll
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Moment:
     stakes: Stakes | None = None  # None without the cube
     kind: DecisionKind = DecisionKind.PLAY
     rolls: int = 0  # played before, in this game
-    acts: int = 0  # of this game in the record
+    acts: int = 0  # acts of this game in the record
 
     @property
     def side(self) -> int:
@@ -170,12 +170,12 @@ class Session:
     players: tuple[str, str]
     score: MatchScore | Money | None = None
     has_beavers: bool = False
-    points: tuple[int, int] = field(init=False, default=(0, 0))  # of each side
+    points: tuple[int, int] = field(init=False, default=(0, 0))  # points of each side
     is_left: bool = field(init=False, default=False)  # whether a side left
-    ending: Ending | None = field(init=False)  # of this game
+    ending: Ending | None = field(init=False)  # how this game ended
     record: Record = field(init=False)
     now: Moment = field(init=False)
-    decisions: list[Moment] = field(init=False)  # of this game, for `undo`
+    decisions: list[Moment] = field(init=False)  # decisions of this game, for `undo`
 
     def __post_init__(self) -> None:
         if isinstance(self.score, MatchScore) and self.score.away != self.score.opponent_away:

@@ -72,7 +72,7 @@ class Terms(NamedTuple):
     # [player, (model of `doubling`, cube life index, volatility, whether by the score, whether volatility is local,
     # whether plays are cubeful)]
     sides: NDArray[np.float64]
-    cells: Cells  # of the match equity table of both sides; ignored in money play
+    cells: Cells  # cells of both sides' match equity table; ignored in money play
     length: int  # points that win the match, 0 for a money game
     is_jacoby: bool  # in money play
     with_luck: bool  # whether luck is measured
@@ -119,7 +119,7 @@ class Ending(NamedTuple):
     cube_value: int
     way: int  # PASSED, or 1, 2 or 3
     turns: int  # its rows in the book
-    luck: float  # of player 0, in points, or from -1 (lost) to 1 (won) in a match; 0 unless measured
+    luck: float  # luck of player 0, in points, or from -1 (lost) to 1 (won) in a match; 0 unless measured
 
 
 @kernel(borrows=True)

@@ -229,7 +229,7 @@ class GameScratch(NamedTuple):
 
     after: Boards  # [MAX_PLAYS, 26]
     notes: Notes  # [MAX_NOTES]
-    first: Scratch  # of the player named first; next that of the other one
+    first: Scratch  # scratch of the player named first
     second: Scratch
 
 
@@ -418,7 +418,7 @@ class SeriesResult:
 
     games: int
     points_per_game: float
-    standard_error: float  # of points_per_game, in points; nan for fewer than two pairs of games
+    standard_error: float  # error of points_per_game, in points; nan for fewer than two pairs of games
     win_share: float  # share of games won, 0 to 1
     mean_turns: float  # rolls of a game, of both players
 

@@ -40,7 +40,8 @@ BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK
 MAX_TRIALS = 1 << 40
 LAST_TURN = 1 << 30
-MAX_CANDIDATES, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)  # of plays that are looked into at 1-ply
+# limits of the plays that are looked into at 1-ply
+MAX_CANDIDATES, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)
 _WORST: Any = np.float32(np.inf)  # higher than any equity of the opponent
 _OVER = int(PositionClass.OVER)
 Values = NDArray[np.float64]

@@ -73,7 +73,7 @@ _OPENING, _RANDOM_PLAYS, _BACK_GAME, _ACE_POINT, _CONTAINMENT, _BLITZ, *_OTHERS 
 _PRIMES, _HOLDING, _BEAR_IN, _CRASHED, _ = _OTHERS
 Counter = NDArray[np.int64]  # [1] the next counter of a stream
 GIVEN = len(Start)  # for games that begin at a given position, not by a rule of `Start`
-MAX_TURNS = 200  # of a game; longer games are cut, and their last return is the 1-ply chances
+MAX_TURNS = 200  # turns of a game; longer games are cut, and their last return is the 1-ply chances
 _RACE, _NONE, _ONE = int(PositionClass.RACE), np.float32(0), np.float32(1)
 NO_POSITIONS = np.empty((0, 26), np.int8)
 _OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # first counters of whether plays are overlooked, and of which

@@ -54,7 +54,7 @@ class Work:
 
     function: str
     settings: Settings
-    kernels: str = field(default_factory=kernels_here)  # of the process that requests the work
+    kernels: str = field(default_factory=kernels_here)  # kernels of the process that requests the work
     handed: Handed = field(default_factory=Handed)
 
     def compute(self, begin: int, end: int) -> Mapping[str, Array]:

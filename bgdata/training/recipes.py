@@ -40,7 +40,7 @@ class TemporalDifferenceRecipe:
 
     games: int = 100_000
     seed: int = 1
-    inputs: str = "contact"  # of the contact and crashed networks: a label of `input_sets.InputSet`
+    inputs: str = "contact"  # input set of the contact and crashed networks: a label of `input_sets.InputSet`
     race_inputs: str = "race"
     hidden: str = "120"  # layers of the contact network
     crashed_hidden: str = "120"
@@ -95,7 +95,7 @@ class SupervisedRecipe:
     epoch_rows: int = 0  # rows of an epoch; 0 for all rows
     batch_size: int = 256
     optimizer: str = "adam"
-    learning_rate: float = 0.0003  # of steps of Adam; for sgd a factor of the gradient of each position
+    learning_rate: float = 0.0003  # size of a step of Adam; for sgd a factor of the gradient of each position
     schedule: str = "smoothstep"
     loss: str = "cross-entropy"
     seed: int = 1
@@ -105,13 +105,13 @@ class SupervisedRecipe:
     validation_rows: int = 100_000  # rows that choose the best epoch, in whole batches; as many of training
     average_decay: float = 0.0  # share of the moving average of weights that each batch keeps; 0 for no average
     trainer: str = "kernels"  # or torch (PyTorch), whose sums have another order
-    device: str = "cpu"  # of PyTorch
-    platform: str = ""  # of PyTorch, see `torch_trainer.platform_name`; empty for any
-    inputs: str = "contact"  # of new contact and crashed networks
-    activation: str = "logistic"  # of the hidden units of new networks
+    device: str = "cpu"  # PyTorch's device
+    platform: str = ""  # PyTorch's platform, see `torch_trainer.platform_name`; empty for any
+    inputs: str = "contact"  # input set of new contact and crashed networks
+    activation: str = "logistic"  # activation of the hidden units of new networks
     revive: bool = False  # whether to revive hidden units that are always 0: see `networks.revive`
     add_inputs: str = ""  # inputs added to the contact and crashed networks; empty for none
-    feed_format: int = 1  # of the order of batches, see `feed.ORDERS`; 1 in older recipes
+    feed_format: int = 1  # format of the order of batches, see `feed.ORDERS`; 1 in older recipes
 
     def check(self) -> None:
         """Raise InvalidParameterError for invalid settings."""

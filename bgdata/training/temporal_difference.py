@@ -42,7 +42,7 @@ from bgdata.training.recipes import TemporalDifferenceRecipe
 
 MAX_TURNS = 400  # untrained players may need thousands; a game cut here learns from its last value
 SAMPLE = 2000  # bearoff positions of the test
-TEST_SEED = 0  # of the games against PubEval
+TEST_SEED = 0  # seed of the games against PubEval
 NETWORKS = 3
 _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 

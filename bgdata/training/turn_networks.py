@@ -45,7 +45,7 @@ _ALL_CHANCES = (1 << OUTPUTS) - 1
 class TurnNetworks(NamedTuple):
     """A network with one hidden layer for each arm."""
 
-    shape: Integers  # of all of them: a row of `FloatNetworks.shapes`
+    shape: Integers  # the shape that all networks have: a row of `FloatNetworks.shapes`
     weights: Floats  # [arm, weight]
     biases: Floats  # [arm, unit]
 

@@ -253,10 +253,10 @@ group by all order by name
 """
 
 
-WIDTH, HEIGHT, GAP_X, GAP_Y = 232, 56, 44, 14  # of a box, and between boxes
+WIDTH, HEIGHT, GAP_X, GAP_Y = 232, 56, 44, 14  # size of a box, gaps between boxes
 LINES = (17, 33, 48)  # heights of the lines of text in a box
 MAX_BOXES = 60  # boxes
-LETTERS = 33  # of a line in a box
+LETTERS = 33  # letters of a line in a box
 
 
 class Box(NamedTuple):

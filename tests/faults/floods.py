@@ -36,11 +36,11 @@ from tests.web.reading import serving, wait_until
 
 PATIENCE_SECONDS = 1
 HANG_SECONDS = 90.0  # for a busy machine
-FLOOD_SECONDS = 3.0  # of endless floods: several times the patience
+FLOOD_SECONDS = 3.0  # length of endless floods: several times the patience
 MAX_MEMORY = 200 << 20  # bytes beyond those at the start
 MAX_LOG = 100_000  # bytes that a command may print about a flood
 MAX_REPLY = 2000  # bytes of the answer to one line
-OPEN_FILES = 128  # of the site: floods are of more connections
+OPEN_FILES = 128  # files that the site may open: floods are of more connections
 CONNECTIONS = 100
 BOARD = (
     b"board:gnubg:root:0:0:0:0:-2:0:0:0:0:5:0:3:0:0:0:-5:5:0:0:0:-3:0:-5:0:0:0:0:2:0:-1:4:1:4:1:1:1:1:0:1:"

@@ -42,7 +42,7 @@ from tests.store.toy import Count, Squares, problems, toy_warehouse, whole_versi
 
 KILLED = -signal.SIGKILL
 LOST_A_WORKER = 7
-MAX_KILLS = 3  # of the same work, in turn
+MAX_KILLS = 3  # kills of the same work, in turn
 TRAINING_TEXT = (samples.TRAINING_ROW + b"# comment\nnonsense\n") * 500
 
 

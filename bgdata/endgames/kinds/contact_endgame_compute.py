@@ -27,7 +27,7 @@ WIDTH = 5e-6  # largest distance from a value to its bound
 UNITS = 200  # units of slack in WIDTH
 EXPECTED_ROUNDS = {1: 27, 2: 34, 3: 43, 4: 51}  # for the progress bar only
 MAX_ROUNDS = 1000
-GROUP_ROWS = 491_520  # of Parquet
+GROUP_ROWS = 491_520  # rows of a Parquet row group
 ERROR_BOUND = WIDTH + 2e-6  # width of bounds plus rounding (measured, see tests/endgames)
 
 

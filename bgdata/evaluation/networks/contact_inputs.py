@@ -142,8 +142,8 @@ _OUTSIDE = _by_slot(lambda point: max(point - 6, 0))
 _FAR = _by_slot(lambda point: point - 6 if 7 <= point <= 17 else 0)
 _NEAR = _by_slot(lambda point: point - 2 if 3 <= point <= 6 else 0)
 _LOW = _by_slot(lambda point: int(1 <= point <= 2))
-# int16[52, 25]: by slot and mean from 0 to 25, squared pips of a checker behind the mean: of the player on roll, then
-# of the opponent
+# int16[52, 25]: by mean from 0 to 25 and slot, squared pips of a checker behind the mean, for the player on roll, then
+# for the opponent
 _SQUARED = np.array(
     [[max(point - mean, 0) ** 2 for point in points] for points in (range(25), range(25, 0, -1)) for mean in range(26)],
     np.int16,

@@ -55,7 +55,7 @@ class Activation(IntEnum):
         return RECTIFIED_LIMIT if self is Activation.RECTIFIED else LOGISTIC_UNIT
 
 
-_LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # of hidden units
+_LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # binary places of hidden units
 LOGISTIC_UNIT = 1 << _LOGISTIC_BITS
 RECTIFIED_UNIT = 1 << _RECTIFIED_BITS
 RECTIFIED_LIMIT = 8 * RECTIFIED_UNIT - 1  # the maximum of a hidden unit, in its own units
@@ -74,9 +74,9 @@ _TO_NEAREST = _HALF_UNIT + _HALF
 class NetworkArrays(NamedTuple):
     """The arrays of one network, for kernels."""
 
-    input_set: int  # of `input_sets.InputSet`
+    input_set: int  # number of an `input_sets.InputSet`
     inputs: int
-    activation: int  # of `Activation`
+    activation: int  # number of an `Activation`
     sizes: NDArray[np.int64]  # [layers] units of each layer after the inputs; the last is 5
     weights: Units  # [input, unit] of the first layer in units of 2^-12, then [unit, unit below] of later ones in 2^-11
     biases: Sums  # [unit] in the units of sums
@@ -106,7 +106,7 @@ class Networks(NamedTuple):
 
     shapes: NDArray[np.int64]  # [network, column]: input set, inputs, first weight, first bias, activation, layers,
     # and the units of each layer
-    weights: Units  # of all networks, concatenated
+    weights: Units  # weights of all networks, concatenated
     biases: Sums
 
 

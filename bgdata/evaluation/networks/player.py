@@ -223,7 +223,7 @@ class NetworkPlayer:
         version: str = "",
     ) -> None:
         self.networks, self.tables, self.label = networks, tables, label
-        self.table_names: tuple[str, ...] = ()  # of tables from a warehouse
+        self.table_names: tuple[str, ...] = ()  # names of tables from a warehouse
         self.accuracy: Mapping[AnswerSource, str] = {} if accuracy is None else accuracy
         self._version = version
 

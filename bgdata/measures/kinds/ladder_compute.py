@@ -30,9 +30,9 @@ from bgdata.store.dataset import Build, Computation, Computed, Context, Recheck,
 
 LEVEL = 1.959964  # standard errors on each side of a 95 % interval
 MAX_POINTS = 3.0  # largest mean result of a money game; of a match it is 1
-MIN_ERROR = 0.001  # of points: identical players would have an error of 0, and an infinite weight
+MIN_ERROR = 0.001  # error in points: identical players would have an error of 0, and an infinite weight
 MAX_RATING = 12.0  # limit for a player that lost more than the scale, whom no rating fits
-DIGITS = 9  # of rounded ratings: the last bit of `tanh` may differ between machines
+DIGITS = 9  # digits of rounded ratings: the last bit of `tanh` may differ between machines
 _STEPS, _CLOSE = 200, 1e-13
 _MIN_SLOPE = 1e-5  # the curve is flat far from 0, and a slope of 0 gives no step
 

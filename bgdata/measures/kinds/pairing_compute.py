@@ -29,8 +29,8 @@ from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 
 Recipe: TypeAlias = GameParameters | CubefulScoreParameters
 STEP = 1000  # games of a shard
-JUDGED_STEP = 250  # of games with luck: some seconds
-CUBEFUL_STEP = 100  # of games with the cube; matches are fewer
+JUDGED_STEP = 250  # games with luck at a time: some seconds
+CUBEFUL_STEP = 100  # games with the cube at a time; matches are fewer
 MAX_JUDGED = 50  # games with luck that verify replays
 MAX_CUBEFUL = 20  # games with the cube, or matches, that verify replays
 

@@ -34,7 +34,7 @@ THEMES = (  # in the order of `game.themes.Theme`, which imports kernels
     *("back-game-against", "containment", "bear-in-against-contact", "bear-off-against-contact", "crashed", "race"),
     "bear-off",
 )
-MAX_POSITIONS = 1 << 20  # of each theme
+MAX_POSITIONS = 1 << 20  # positions of each theme
 NAMED_NETWORK = re.compile(rf"network/([a-z0-9-]+)/({VERSION.pattern})")
 
 

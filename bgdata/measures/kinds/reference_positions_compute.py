@@ -64,7 +64,7 @@ PERTURBED = 4  # one of so many games of a source is perturbed
 HALVES = 2
 DECIDED = 0.05  # largest distance from a chance of 0 or 1
 _KNOWN = int(PositionClass.BEAROFF_TWO_SIDED)
-MAX_TURNS = 200  # of a game; later turns are not recorded
+MAX_TURNS = 200  # turns of a game; later ones are not recorded
 _OPENING = int(Start.OPENING)
 _SIDES, _PERTURBATIONS = 1 << 41, 1 << 42  # first counters of a stream: beginners, perturbations
 _CHANGES = 64  # counters of one perturbation
@@ -73,7 +73,7 @@ _CHANGES = 64  # counters of one perturbation
 class Sources(NamedTuple):
     """The players of each source, and the evaluator of races and bearoffs."""
 
-    players: Sequence[tuple[Chooser, Chooser]]  # of each source
+    players: Sequence[tuple[Chooser, Chooser]]  # players of each source
     judge: Callable[[Boards], Chances]  # the five chances float32[n, 5] of int8[n, 26] boards of races and bearoffs
 
 

@@ -41,7 +41,7 @@ CANDIDATES = 8  # verify rolls out again the ones with the fewest games: each ta
 REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision
 CHUNK = 256  # turns whose plays are evaluated at a time
 MIN_LOSS = 0.001  # points that some play of the window must lose; otherwise there is nothing to decide
-DECIMALS = 7  # of equities and losses, as in the newer lines of gnubg's files
+DECIMALS = 7  # decimals of equities and losses, as in the newer lines of gnubg's files
 CHANCE_DECIMALS = 6
 
 

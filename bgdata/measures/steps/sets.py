@@ -45,7 +45,7 @@ where other_player = $player and other_ply = $ply
       and benchmark || '/' || benchmark_version in (select unnest($sets))
 """
 RUNS = 3  # the speed is their median
-MIN_SECONDS = 0.2  # of a run
+MIN_SECONDS = 0.2  # shortest run
 MAX_POSITIONS = 1 << 20  # positions
 Player = tuple[str, int]  # (name, ply)
 

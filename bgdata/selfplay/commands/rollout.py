@@ -130,7 +130,7 @@ class RolloutRequest(NamedTuple):
 
     position: Position
     roll: Roll | None
-    window: Window  # of plays, with a roll
+    window: Window  # window of plays, if there is a roll
     limits: Limits
     seed: int
     how: RolloutSettings

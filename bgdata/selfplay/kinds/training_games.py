@@ -24,7 +24,7 @@ STARTS = (  # in the order of `selfplay.training_games.Start`, which would impor
 )
 DOUBTFUL = STARTS[-1]
 MAX_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
-TURNS = 40  # of a game, roughly: games from set-ups are shorter than those from the opening
+TURNS = 40  # turns of a game, roughly: games from set-ups are shorter than those from the opening
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from bgdata.store.table import Table, published_folder, published_versions
 from bgdata.store.versions import Versions
 from bgdata.training.recipes import TemporalDifferenceRecipe
 
-POINTS = 6  # of the bearoff tables for training and tests
+POINTS = 6  # points of the bearoff tables for training and tests
 MAX_GAMES = 1 << 30
 MIN_GAMES = 4  # two pairs with the same dice: one pair has no standard error
 MAX_INPUTS = 256  # upper limit of all input sets, for estimates
@@ -119,7 +119,7 @@ class Network(Dataset[NetworkParameters]):
 
     def estimate(self, parameters: NetworkParameters) -> Estimate:
         weights = sum(MAX_INPUTS * units[0] + sum(map(mul, units, units[1:])) for units in parameters.layers())
-        lists = 8 * parameters.rounds + 64 * parameters.rows  # of rounds and their sizes, and the learning curve
+        lists = 8 * parameters.rounds + 64 * parameters.rows  # the rounds with their sizes, and the learning curve
         return Estimate(
             parameters.rows, 2 * weights + 200 * parameters.rows, (1 << 28) + parameters.round_games * (1 << 16) + lists
         )

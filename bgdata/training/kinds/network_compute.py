@@ -25,7 +25,7 @@ from bgdata.training.kinds.network import NetworkParameters, curve_line
 from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, started_networks
 from bgdata.training.temporal_difference import Trainer, bearoff_sample, result_against_pubeval
 
-SAMPLE_SEED = 0  # of the bearoff positions of tests
+SAMPLE_SEED = 0  # seed of the bearoff positions of tests
 MIN_GAMES = 100  # to play again: fewer have no reliable standard error
 DEVIATIONS = 5  # allowed difference between some of the test games and all, in standard errors
 

@@ -49,7 +49,7 @@ class WeightedLabels:
         names, _, weight = text.partition(":")
         try:
             return cls(tuple(map(VersionRef.parse, names.split("+"))), float(weight or 1))
-        except (InvalidParameterError, ValueError):  # of a version; of a weight
+        except (InvalidParameterError, ValueError):  # the version is invalid; the weight is
             raise InvalidParameterError(f"expected labels KIND/VARIANT/VERSION:WEIGHT, got {text!r}") from None
 
 

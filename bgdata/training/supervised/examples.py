@@ -22,7 +22,7 @@ from bgdata.training.networks import Floats
 NETWORKS = 3
 MIN_CHANCE = 1e-5  # replaces an answer of 0
 _LN_2 = 0.6931471805599453
-_TERMS = 17  # of the series of logarithms: the rest is below 2^-53
+_TERMS = 17  # terms of the series of logarithms: the rest is below 2^-53
 # by class as gnubg numbers them: place in NETWORK_CLASSES, or NETWORKS for finished games, which are not learned
 _NETWORK_OF = np.full(max(PositionClass) + 1, 0)
 _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] = NETWORKS, 1, 2
@@ -50,7 +50,7 @@ class Error(NamedTuple):
     """Errors of a network against the targets: means over positions."""
 
     cross_entropy: float  # summed over possible chances; includes the entropy of the targets
-    squared_error: float  # of cubeless equities, in points squared
+    squared_error: float  # squared error of cubeless equities, in points squared
 
 
 def by_network(batch: Any) -> list[Examples]:

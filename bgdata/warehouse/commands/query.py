@@ -196,7 +196,7 @@ FILLED_BY = {  # commands that fill kinds for which `bgdata build KIND` is not t
 
 VIEWS = "select view_name, sql from duckdb_views() where not internal"
 SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # other words may be columns
-UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that may be missing
+UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be missing
 
 
 def notes_on_empty(

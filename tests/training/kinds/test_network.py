@@ -38,7 +38,7 @@ from tests.together import each
 
 TINY = DATASET.smallest
 COLUMNS = [column.name for column in DATASET.columns]
-DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # of TINY, on any machine
+DIGEST = "5d687a21681ac2f472fe8727b8bce2f3afe2bdb485a04116c7f646939d96df2f"  # digest of TINY on any machine
 HEADERS_BYTES = 8000  # .npy headers and the footer of the Parquet file
 
 

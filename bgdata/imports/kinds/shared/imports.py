@@ -21,7 +21,7 @@ from bgdata.store.names import is_name
 from bgdata.store.parameters import Parameters
 
 MAX_FILES = 1 << 16  # the range of `source`
-LONGEST_NAME = 64  # of a variant, in letters
+LONGEST_NAME = 64  # longest name of a variant, in letters
 NAME_HINT = "try: --name NAME"
 SOURCE_COLUMNS = (
     Column("source", "VARCHAR", "", "Name of the file that the row was read from"),
@@ -116,7 +116,7 @@ class FileImport(ImportedDataset[ImportParameters]):
     the arrays."""
 
     address: ClassVar[str] = ""  # where the files are published
-    endings: ClassVar[tuple[str, ...]] = ()  # of the files read from folders; empty: all files
+    endings: ClassVar[tuple[str, ...]] = ()  # endings of the files read from folders; empty: all files
     side_tables: ClassVar[tuple[TableShape, ...]] = (QUARANTINE,)
     parameters = ImportParameters
     defaults: tuple[ImportParameters, ...] = ()

@@ -16,7 +16,7 @@ from bgdata.store.parameters import Parameters, VersionRef
 from bgdata.store.versions import VERSION
 from bgdata.training.kinds.network import default_network
 
-MIN_GAMES = 4  # of a pairing: a standard error needs two pairs
+MIN_GAMES = 4  # games of a pairing: a standard error needs two pairs
 LONGEST_FILE = 40  # characters of a file name in the name of a variant
 
 

@@ -8,7 +8,7 @@ from bgdata.store.dataset import Column, FlatArray, TableShape
 
 ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
 MAX_GAMES = 1 << 30
-PART_GAMES = 100_000  # of a corpus: some 5.5 million turns, half a GB of memory
+PART_GAMES = 100_000  # games in a part of a corpus: some 5.5 million turns, half a GB of memory
 GAME = Column("game", "INTEGER", "", "Number of the game in its version, from 0")
 GAMES = TableShape(
     name="games",
