@@ -289,7 +289,7 @@ def worths(chances: NDArray[np.floating], stakes: Stakes, rules: CubeRules) -> W
 
 
 def seen_by_other(value: Value, stakes: Stakes) -> Value:
-    """A worth of one side as seen by the other: mwc of both sum to 1, points to 0."""
+    """A value for one side, turned into that for the other: mwc of both sum to 1, points to 0."""
     return -value if isinstance(stakes.score, Money) else 1 - value
 
 

@@ -143,7 +143,7 @@ def scale(curve: Curve, factor: float) -> Curve:
 
 @kernel()
 def mirror(curve: Curve) -> Curve:
-    """The curve seen by the opponent, with the sign of equities reversed."""
+    """The curve from the opponent's point of view, with the sign of equities reversed."""
     return Curve(1.0 - curve.high, 1.0 - curve.low, -curve.win, -curve.at_high, -curve.at_low, -curve.lose)
 
 

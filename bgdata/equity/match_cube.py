@@ -40,7 +40,7 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, seen by the player on roll: points that both sides need, and whether it is the Crawford
+    """A game of a match, for the player on roll: points that both sides need, and whether it is the Crawford
     game."""
 
     away: int

@@ -95,7 +95,7 @@ def new_cube_tree(networks: Networks, ply: int) -> CubeTree:
 
 @kernel(borrows=True)
 def turned_stakes(stakes: CubeStakes) -> CubeStakes:
-    """The stakes as seen by the opponent."""
+    """The stakes from the opponent's point of view."""
     game = MatchGame(stakes.game.opponent_away, stakes.game.away, stakes.game.is_crawford)
     strategy, owner = turned_strategy(stakes.strategy), turned_owner(stakes.owner)
     return CubeStakes(stakes.unit, strategy, stakes.is_jacoby, stakes.cells, game, stakes.cube_value, owner)
@@ -270,7 +270,7 @@ def fill_values_ahead(
 
 @kernel(borrows=True)
 def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
-    """The stakes as seen by the player on roll at a depth."""
+    """The stakes for the player on roll at a depth."""
     return stakes if depth % 2 == 0 else turned_stakes(stakes)
 
 
@@ -333,8 +333,8 @@ def cubeful_values(look: Look, tables: BearoffArrays, stakes: CubeStakes, boards
 
 
 def play_worth(look: Look, tables: BearoffArrays, theirs: CubeStakes) -> Worth:
-    """Values of plays for `lookahead.rank_all`, by stakes seen by the opponent, who is on roll after them: points per
-    unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one)."""
+    """Values of plays for `lookahead.rank_all`, by stakes from the point of view of the opponent, who is on roll after
+    them: points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one)."""
     own = turned_stakes(theirs)
 
     def worth(boards: Boards, _found: Evaluations, ply: int) -> Values:
@@ -357,7 +357,7 @@ def cubeful_figures(stakes: CubeStakes, equity: float) -> tuple[float, float | N
 
 
 def turned_values(stakes: CubeStakes, values: Value) -> Value:
-    """Values as seen by the other side."""
+    """Values from the other side's point of view."""
     return 1 - values if stakes.unit == MATCH else -values
 
 

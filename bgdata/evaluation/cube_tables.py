@@ -187,7 +187,7 @@ class SolvedRaces:
 
 
 class _Solved(NamedTuple):
-    """A race solved for stakes, seen by side 0."""
+    """A race solved for stakes, from side 0's point of view."""
 
     race: SolvedRace
     stakes: Stakes

@@ -66,7 +66,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class RankedPlay:
-    """A play and its evaluation, seen by the player who moves. If plays are ranked for stakes, `cubeful_equity` is in
+    """A play and its evaluation, for the player who moves. If plays are ranked for stakes, `cubeful_equity` is in
     points per unit cube, or in a match normalized to this game (-1 a lost single game, 1 a won one) with its `mwc`."""
 
     play: Play
@@ -77,7 +77,7 @@ class RankedPlay:
 
 
 class LookaheadPlayer:
-    """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are seen by the player on
+    """Evaluates positions and chooses plays, `ply` rolls ahead, with any evaluator. Positions are for the player on
     roll, before the roll, in any notation that `Position` accepts. The same question always has the same answer. A
     pickle only has the settings and the paths of mapped files.
 

@@ -67,7 +67,7 @@ class CubeWorths(NamedTuple):
 
 @dataclass(frozen=True)
 class Act:
-    """One act. Board and stakes are before it (of an answer, before the double), seen by the player on roll."""
+    """One act. Board and stakes are before it (of an answer, before the double), for the player on roll."""
 
     kind: ActKind
     player: int  # 0 or 1, the player who acts
@@ -75,7 +75,7 @@ class Act:
     board: Boards  # [26]
     stakes: Stakes
     dice: tuple[int, int] | None = None
-    after_play: Boards | None = None  # [26] seen by the same player; None or `board` without a play
+    after_play: Boards | None = None  # [26] for the same player; None or `board` without a play
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class RecordedGame:
 class Candidate:
     """A play and its worth to the player who rolled."""
 
-    after_play: Boards  # [26] seen by that player
+    after_play: Boards  # [26] for that player
     worth: float
 
 

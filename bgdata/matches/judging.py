@@ -61,8 +61,8 @@ class Plays(NamedTuple):
     """The plays of the 21 rolls of a position, in the order of `dice.ROLLS`, statically evaluated."""
 
     offsets: NDArray[np.int64]  # [22] roll r has the rows offsets[r]:offsets[r + 1]
-    after: Boards  # [k, 26] seen by the player who moved
-    turned: Boards  # [k, 26] seen by the OPPONENT, who is on roll
+    after: Boards  # [k, 26] for the player who moved
+    turned: Boards  # [k, 26] for the OPPONENT, who is on roll
     chances: Chances  # [k, 5] of the opponent
     sources: NDArray[np.int8]  # [k] numbers of `AnswerSource`
 
@@ -90,7 +90,7 @@ class Analyst:
         self._plays, self._rolls = lru_cache(_KEPT)(self._plays_of), lru_cache(_KEPT)(self._rolls_of)
 
     def plays(self, board: Boards) -> Plays:
-        """All plays of int8[26] board, seen by the player on roll."""
+        """All plays of int8[26] board, for the player on roll."""
         return self._plays(board.tobytes())
 
     def _plays_of(self, key: bytes) -> Plays:
@@ -213,7 +213,7 @@ def _double_worth(analyst: Analyst, cube: CubeWorths) -> float:
 
 
 def _mean_of_first(analyst: Analyst, act: Act, rolls: RollWorths) -> float:
-    """The mean over both players and their first rolls, seen by the player who begins."""
+    """The mean over both players and their first rolls, for the player who begins."""
     theirs = analyst.rolls(act.board, act.stakes.flip()).mean(FIRST_WEIGHTS)
     return (rolls.mean(FIRST_WEIGHTS) + seen_by_other(theirs, act.stakes)) / 2
 

@@ -87,7 +87,8 @@ def play_losses(evaluator: Evaluator, turns: Sequence[Mapping[str, Any]]) -> lis
 
 
 def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
-    """The board after a play, seen by the opponent: from the next turn, or from the last play; None if unreadable."""
+    """The board after a play, from the opponent's point of view: read from the next turn or the last play; None if
+    unreadable."""
     row = turns[place]
     if place + 1 < len(turns) and turns[place + 1]["on_roll"] != row["on_roll"]:
         return tuple(turns[place + 1]["board"])
@@ -98,7 +99,7 @@ def board_after(turns: Sequence[Mapping[str, Any]], place: int) -> Board | None:
 
 
 def game_stakes(game: Mapping[str, Any], turn: Mapping[str, Any]) -> Stakes:
-    """The stakes at a turn of a game, seen by the player on roll. `game` is a row of the table `games`, with
+    """The stakes at a turn of a game, for the player on roll. `game` is a row of the table `games`, with
     `is_jacoby`: whether the Jacoby rule applies. Raises InvalidScoreError."""
     cube = Cube(turn["cube_value"], CubeOwner(turn["cube_owner"]))
     if not game["match_length"]:

@@ -119,7 +119,7 @@ def with_crawford(match: Match) -> Match:
 
 
 def stakes_of(match: Match, game: Game, cube: Cube, player: int, *, is_jacoby: bool) -> Stakes:
-    """The stakes of a game and `cube`, both seen by `player`. Raises InvalidScoreError."""
+    """The stakes of a game and `cube`, both from the point of view of `player`. Raises InvalidScoreError."""
     if not match.length:
         return Stakes(Money(is_jacoby), cube)
     own, other = game.score[player], game.score[1 - player]

@@ -58,7 +58,7 @@ _OWNERS = {CubeOwner.CENTERED: NOBODY, CubeOwner.ON_ROLL: 0, CubeOwner.OPPONENT:
 
 
 class CubefulStart(NamedTuple):
-    """A position to roll out and its stakes, both seen by the player on roll."""
+    """A position to roll out and its stakes, both for the player on roll."""
 
     board: Boards  # [26]
     stakes: Stakes

@@ -129,9 +129,9 @@ class Corpus(NamedTuple):
     outcomes: NDArray[np.int8]  # [games] points to player 0, -3 to 3
     begins: NDArray[np.int8]  # [games] who rolls first: 0 or 1
     offsets: NDArray[np.int64]  # [games + 1]
-    boards: Boards  # [turns, 26] before the roll, seen by the player on roll
+    boards: Boards  # [turns, 26] before the roll, for the player on roll
     dice: Dice  # [turns, 2]
-    after_play: Boards  # [turns, 26] still seen by the player who moved
+    after_play: Boards  # [turns, 26] still for the player who moved
     equities: NDArray[np.float32]  # [turns] static cubeless equity of the player on roll; NaN without networks
     lucks: NDArray[np.float32]  # [turns] luck of the roll for the player on roll; NaN unless measured
 
@@ -217,9 +217,9 @@ def _net_lucks_of_turns(
 class Turns(NamedTuple):
     """Records of the turns of one game. Turns beyond the size of the arrays are not recorded."""
 
-    boards: Boards  # [turn, 26] before the roll, seen by the player on roll
+    boards: Boards  # [turn, 26] before the roll, for the player on roll
     dice: NDArray[np.int8]  # [turn, 2]
-    after_play: Boards  # [turn, 26] still seen by the player who moved
+    after_play: Boards  # [turn, 26] still for the player who moved
     chances: Chances  # [turn + 1, 5] of the opponent after the play of a turn, as evaluated by the player
     sources: NDArray[np.int8]  # [turn + 1] source of these chances: a number of `evaluator.AnswerSource`
 
@@ -366,7 +366,7 @@ class LockstepTurn(NamedTuple):
     """One turn of all games that are not over before it."""
 
     rows: NDArray[np.int64]  # [n] rows of these games among all games
-    boards: Boards  # [n, 26] before the roll, seen by the player on roll
+    boards: Boards  # [n, 26] before the roll, for the player on roll
     rolls: Dice  # [n, 2]
     outcomes: NDArray[np.int8]  # [n] points to the player named first, 0 where the game goes on
 

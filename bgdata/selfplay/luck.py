@@ -7,7 +7,7 @@ mean is 0: with the dice swapped, the other side would have gained as much.
 
 The value before a roll is the mean over all rolls. It differs a little from the value after the previous play, because
 the evaluator now looks one roll further, and at the end of the game it may be far from the result. This difference is
-`drift`. Then, seen by one player,
+`drift`. Then, from one player's point of view,
 
     final - initial = net luck + net skill + net drift        (exactly; no drift where values are exact)
 
@@ -52,9 +52,9 @@ class RecordedGame(NamedTuple):
     """The rolls of one game, of both players in turn."""
 
     players: NDArray[np.int8]  # [n] who rolls: 0 or 1
-    boards: Boards  # [n, 26] before the roll, seen by the player who rolls
+    boards: Boards  # [n, 26] before the roll, for the player who rolls
     dice: NDArray[np.int8]  # [n, 2]
-    after_play: Boards  # [n, 26] after the play, seen by the same player; equals `boards` without a play
+    after_play: Boards  # [n, 26] after the play, still for the same player; equals `boards` without a play
     result: float  # points to player 0 per unit cube; NaN for an unfinished game
 
 
@@ -116,7 +116,7 @@ def signs(players: NDArray[np.int8]) -> Values:
 
 def turn_values(evaluator: Evaluator, boards: Boards, dice: NDArray[np.int8], after_play: Boards) -> TurnValues:
     """Values before and after each turn, from int8[n, 26] boards, int8[n, 2] dice, and int8[n, 26] boards after the
-    play, seen by the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster.
+    play, for the player who moved. A kernel evaluates networks at 0-ply, about a hundred times faster.
 
     Raises UsageError for a player that does not evaluate positions.
     """

@@ -103,7 +103,7 @@ def training_games(
     td_lambda: float = 0.0,
 ) -> TrainingGames:
     """Play games first, first + 1, ... of a seed. Game g begins as starts[g - first], a number of `Start`, or if that
-    is GIVEN at positions[g - first] of int8[games, 26], seen by the player on roll.
+    is GIVEN at positions[g - first] of int8[games, 26], for the player on roll.
 
     A game ends when it is over or a bearoff table knows its chances, so networks never evaluate such positions. Only
     the `likely` plays of each roll are considered, or all for 0. A share of `overlooked` turns is played without half
@@ -250,7 +250,7 @@ def fill_returns(
 
 @kernel(borrows=True)
 def fill_turned_difference(difference: Chances, turned: Chances) -> None:
-    """Fills turned[0:5] with a difference of chances seen by the other player."""
+    """Fills turned[0:5] with a difference of chances from the other player's point of view."""
     turned[0] = -difference[0]
     turned[1], turned[2] = difference[3], difference[4]
     turned[3], turned[4] = difference[1], difference[2]
@@ -258,7 +258,7 @@ def fill_turned_difference(difference: Chances, turned: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, after: Boards, notes: Notes) -> None:
-    """Fills board[slot] with the position, seen by the player on roll, where game `stream` begins by a kind of `Start`.
+    """Fills board[slot] with the position, for the player on roll, where game `stream` begins by a kind of `Start`.
     It depends on the stream alone, and is never a finished game. counter[0:1], after[0:MAX_PLAYS] and
     notes[0:MAX_NOTES] are scratch."""
     counter[0] = _SETUP_STREAM

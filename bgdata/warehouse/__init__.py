@@ -169,7 +169,7 @@ class Warehouse(Versions):
         features: inputs of a network beside the boards, such as tesauro-196 or contact, or contact@1 to insist on a
             revision; float32.
         strata: classes that every batch has as many rows of, or shares by class: {"contact": 2, "race": 1}.
-        guard: leave out of train and validation what benchmarks of this warehouse consist of, seen by either side.
+        guard: leave out of train and validation what benchmarks of this warehouse consist of, for either side.
         epochs: how many, counted from the first; None goes on without end.
         state: of `Feed.state_after`, to go on after a batch as if nothing had happened.
         from_parquet: read the columns from Parquet rather than from the mapped arrays: the same batches, more slowly.

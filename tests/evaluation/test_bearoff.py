@@ -184,7 +184,7 @@ def test_chances_respect_their_order(evaluator: BearoffEvaluator) -> None:
 
 
 def test_side_on_roll_wins_ties(evaluator: BearoffEvaluator, root: Path) -> None:
-    """Seen by either side on roll: the two views share the rolls that both need equally often."""
+    """The views of the two sides on roll share the rolls that both need equally often."""
     boards = random_pairs(6, 15, 300)
     boards[:, 1:7] = all_layouts(6, 15)[-300:]
     both = [evaluator.evaluate_many(seen).chances.astype(np.float64) for seen in (boards, flip_boards(boards))]

@@ -1,6 +1,6 @@
 """Slow reference implementation of lookahead with the cube: plain recursion over rolls, plays and cube actions.
 
-A judge returns five chances of a board seen by the player on roll, and whether the game is over. A model returns the
+A judge returns five chances of a board for the player on roll, and whether the game is over. A model returns the
 worth of a position to the player on roll without a double.
 """
 

@@ -17,7 +17,7 @@ TURNED = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}
 
 
 def turned_score(score: Score) -> Score:
-    """The score as seen by the other player."""
+    """The score from the other player's point of view."""
     return Score(score.opponent_away, score.away, score.is_crawford)
 
 
@@ -68,7 +68,7 @@ class Trials:
             player = 1 - player
 
     def best(self, board: Board, roll: Roll, cube: int, whose: str, theirs: Score) -> tuple[Board, list[float]]:
-        """(board after the best play, seen by the opponent; its chances)."""
+        """(board after the best play, from the opponent's point of view; its chances)."""
         replies = [flipped(list(play.after_play.board)) for play in legal_plays(Position(board), roll)]
         chances, equities = self.evaluate(replies)
         values = [self.value(*reply, cube, whose, theirs) for reply in zip(replies, chances, strict=True)]

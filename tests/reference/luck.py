@@ -12,7 +12,7 @@ Equities = Callable[[Sequence[Board]], list[float]]  # boards of a player on rol
 
 
 def seen_by_opponent(board: Board) -> list[int]:
-    """The board seen by the other player."""
+    """The board from the other player's point of view."""
     return [board[25], *(-count for count in board[24:0:-1]), board[0]]
 
 
@@ -30,7 +30,7 @@ def values_of_turn(equities: Equities, board: Board, dice: tuple[int, int], afte
 
 def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], outcome: Chances) -> list[Chances]:
     """Labels of the positions of one game: the chances of the first solved position from there on, else the outcome as
-    seen by the player on roll in the last position. Each is seen by the player on roll."""
+    for the player on roll in the last position. Each is from the point of view of the player on roll."""
     solved = [solve(board) for board in boards]
     labels = []
     for turn in range(len(boards)):
@@ -42,7 +42,7 @@ def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], 
 
 def luck_adjusted(solved: Sequence[float | None], lucks: Sequence[float], outcome: float) -> list[float]:
     """Worths of the positions of one game to the player on roll: the first solved worth from there on, else the outcome
-    as seen by the player on roll in the last position, minus the luck of the rolls in between, where the opponent's
+    for the player on roll in the last position, minus the luck of the rolls in between, where the opponent's
     luck has the opposite sign."""
     worths = []
     for turn in range(len(lucks)):

@@ -74,7 +74,7 @@ def match_parts(analysis: MatchAnalysis, most_errors: int) -> Iterator[str]:
 
 
 def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
-    """The games, seen by player 0."""
+    """The games, from player 0's point of view."""
     game, net = Column("game_number", heading="game"), net_columns(worth_quantity(analysis), 0)
     rows = [game_row(analysis, each) for each in analysis.games]
     for row in rows:
@@ -170,7 +170,7 @@ def format_analysis_svg(analysis: MatchAnalysis) -> str:
 
 
 def draw_match(figure: Figure, analysis: MatchAnalysis) -> None:
-    """Draw three panels over the turns, all seen by player 0."""
+    """Draw three panels over the turns, all from player 0's point of view."""
     course, rolls, sums = figure.subplots(3, 1, sharex=True)
     scale = 100 if analysis.length else 1
     unit = "mwc, %" if analysis.length else "points"

@@ -67,7 +67,7 @@ class CubeStudies(Dataset[StudyParameters]):
     """One row for each measure of an arm."""
 
     name = "cube_studies"
-    revision = 2  # 2: luck is seen by 8 plays of each roll
+    revision = 2  # 2: 8 plays of each roll measure luck
     summary = "Studies of cube handling: measures of games with the cube by model and setting, with standard errors."
     source = (
         "Computed: games of a network with the cube, plays by cubeless money equity or, where the study says so, by "
