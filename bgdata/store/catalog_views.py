@@ -38,7 +38,7 @@ FILES_IN = """
 create macro files_in(folder, files) as list_transform(
     string_split(files, chr(10)), lambda file: concat(coalesce(getvariable('warehouse'), folder), file)
 );
-comment on macro files_in is 'Paths of files, one a line, below a folder, or below the one that the variable warehouse names'
+comment on macro files_in is 'Paths of files, one per line, below a folder or the one that the variable warehouse names'
 """
 OF_THE_FOLDER = "split_part(filename, '/', -3)"  # <variant>/<version>/table.parquet
 WITH_NAMES = ", filename = true"
