@@ -224,7 +224,7 @@ def _update_catalog_to(path: Path, warehouse: Versions, before: Index, index: In
         _attach(connection, path, warehouse, {key.partition("/")[0] for key in keys})
         for name in sorted(name for name in others if name in were):
             connection.execute(f"drop view {identifier(name)}")
-        for key in sorted(changed):
+        for key in sorted(changed & old.keys()):
             forget_manifests(connection, key)
         insert_manifests(connection, warehouse, {key: new[key] for key in changed & new.keys()})
         create_views(connection, warehouse, index, keys=keys)
