@@ -64,7 +64,7 @@ class CubeTree(NamedTuple):
 
     rolls: RollScratch
     after: Boards  # [MAX_PLAYS, 26] after the plays of the root's roll, the OPPONENT on roll
-    worths: Values  # [MAX_PLAYS] of the opponent, as equity of this game
+    play_values: Values  # [MAX_PLAYS] of the opponent, as equity of this game
     equities: Values  # [MAX_PLAYS] static cubeless equities of the opponent
     rows: NDArray[np.int64]  # [MAX_PLAYS] the remaining plays, best first
     replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
@@ -174,7 +174,7 @@ def fill_play_ahead(
     """Fills chosen[slot] with the best play of dice (die, other_die) from board[slot] at a ply of 1 or more, the choice
     of `lookahead.rank_all` by cubeful values; of equal plays the statically best. The opponent sees `stakes`."""
     sight = Sight(networks, tables, likely)
-    n, rows = fill_worths(networks, tables, stakes, board, dice, tree), tree.rows
+    n, rows = fill_play_values(networks, tables, stakes, board, dice, tree), tree.rows
     for depth in range(1, ply + 1):
         last = min(depth, len(_KEEP)) - 1
         n = keep_best(tree, n, _KEEP[last], _WINDOWS[last])
@@ -182,16 +182,16 @@ def fill_play_ahead(
             break
         for place in range(n):
             after = tree.after[rows[place]]
-            tree.worths[rows[place]] = worth_ahead(sight, stakes, depth, after, tree)
+            tree.play_values[rows[place]] = worth_ahead(sight, stakes, depth, after, tree)
     keep_best(tree, n, 1, 0.0)
     flip_into(tree.after[rows[0]], chosen)
 
 
 @kernel(borrows=True)
-def fill_worths(
+def fill_play_values(
     networks: Networks, tables: BearoffArrays, stakes: CubeStakes, board: Boards, dice: tuple[int, int], tree: CubeTree
 ) -> int:
-    """Fills tree.after, tree.worths, tree.equities and tree.rows with the static values of all plays of dice from
+    """Fills tree.after, tree.play_values, tree.equities and tree.rows with the static values of all plays of dice from
     board[slot]; returns their number."""
     evaluation, plays = tree.rolls.evaluation, tree.rolls.after
     n = fill_plays(board, max(dice[0], dice[1]), min(dice[0], dice[1]), plays, tree.rolls.notes)
@@ -199,7 +199,7 @@ def fill_worths(
     for play in range(n):
         chances, source = evaluation.found[play], evaluation.sources[play]
         flip_into(plays[play], tree.after[play])
-        tree.worths[play] = normalized_to_game(stakes, value_of(stakes, tables, tree.after[play], source, chances))
+        tree.play_values[play] = normalized_to_game(stakes, value_of(stakes, tables, tree.after[play], source, chances))
         tree.equities[play], tree.rows[play] = equity_of(chances), play
     return n
 
@@ -219,11 +219,11 @@ def keep_best(tree: CubeTree, n: int, most: int, window: float) -> int:
     for place in range(min(n, most)):
         best = place
         for other in range(place + 1, n):
-            gap = tree.worths[rows[other]] - tree.worths[rows[best]]
+            gap = tree.play_values[rows[other]] - tree.play_values[rows[best]]
             if gap < 0.0 or (gap == 0.0 and tree.equities[rows[other]] < tree.equities[rows[best]]):
                 best = other
         rows[place], rows[best] = rows[best], rows[place]
-        if tree.worths[rows[place]] - tree.worths[rows[0]] > window:
+        if tree.play_values[rows[place]] - tree.play_values[rows[0]] > window:
             return place
     return min(n, most)
 

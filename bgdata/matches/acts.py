@@ -1,13 +1,13 @@
 """Acts of a game, their judgements, and the sums of a player's luck and losses. Light to import: `judging` computes.
 
-All worths are mwc, or points in money play, of the player who acts. `start` is the worth before an act if both sides
+All values are mwc, or points in money play, of the player who acts. `start` is the worth before an act if both sides
 continue as the analyst would, `end` the worth after it. For every act
 
     end - start = luck - play_loss - cube_loss + found
 
 where `found` is the gain of looking ahead over the play that is best at 0-ply (0 at 0-ply). Between two acts the
 analyst sees the same position one roll further, which changes `start` by the `drift`. So, for one player, the result of
-a game less its worth at the beginning is exactly net luck less net losses plus net drift. The drift is 0 if worths are
+a game less its worth at the beginning is exactly net luck less net losses plus net drift. The drift is 0 if values are
 exact. The luck of a roll averages to zero exactly, so that the luck-adjusted result (the result less net luck) has the
 mean of the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage 2000).
 
@@ -44,8 +44,8 @@ class ActKind(StrEnum):
     PASS = "pass"
 
 
-class CubeWorths(NamedTuple):
-    """Worths of the cube actions to the player on roll."""
+class CubeValues(NamedTuple):
+    """Values of the cube actions to the player on roll."""
 
     no_double: float
     double_take: float
@@ -98,7 +98,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RollJudgement:
-    """A roll and its play; worths of the player who rolled."""
+    """A roll and its play; values of the player who rolled."""
 
     before: float  # mean over all rolls
     rolled: float  # value of this roll, after the play that is best at 0-ply
@@ -110,7 +110,7 @@ class RollJudgement:
 
 @dataclass(frozen=True)
 class Judged:
-    """An act with its worths, luck and losses (0 if they do not apply)."""
+    """An act with its values, luck and losses (0 if they do not apply)."""
 
     act: Act
     point: float  # worth of one point of normalised equity, at the cube before the act
@@ -118,7 +118,7 @@ class Judged:
     end: float
     drift: float
     roll: RollJudgement | None = None
-    cube: CubeWorths | None = None  # for the player ON ROLL, if it could double
+    cube: CubeValues | None = None  # for the player ON ROLL, if it could double
     cube_loss: float = 0.0
     best_answer: ActKind | None = None  # to a double or beaver
     is_cube_decision: bool = False  # a double, an answer, or a roll where doubling was close or right
@@ -146,7 +146,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class JudgedGame:
-    """The judged acts of one game. `initial` and `result` are worths of player 0 before the first roll and after the
+    """The judged acts of one game. `initial` and `result` are values of player 0 before the first roll and after the
     game; `settlement` is the result less the last `end`. The latter two are None for an unfinished game."""
 
     acts: list[Judged]

@@ -21,7 +21,7 @@ from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.match import Cube, CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.plays import Board, Play, parse_play
 from bgdata.game.position import Position
-from bgdata.matches.acts import NO_DOUBLE, CubeWorths
+from bgdata.matches.acts import NO_DOUBLE, CubeValues
 from bgdata.rows import whole_rows
 from bgdata.store.table import Table
 from bgdata.warehouse.pages import open_version
@@ -169,7 +169,7 @@ def verdict_on(decision: CubeDecision, action: str, stakes: Stakes, rules: CubeR
     if decision.double_take is None or decision.double_pass is None:
         return CubeVerdict(made, made, 0.0, 0.0)
     gain = decision.take_gain if action in ("take", "pass") else decision.double_gain
-    best = CubeWorths(decision.no_double, decision.double_take, decision.double_pass).best_action
+    best = CubeValues(decision.no_double, decision.double_take, decision.double_pass).best_action
     if action in ("take", "pass"):
         best = "take" if gain >= 0 else "pass"
     loss = max(0.0, gain if made in ("pass", NO_DOUBLE) else -gain)

@@ -27,7 +27,7 @@ class Score(NamedTuple):
     is_crawford: bool
 
 
-# (chances, cube, owner for the player on roll, score) -> worths of no double, a take and a pass to that player
+# (chances, cube, owner for the player on roll, score) -> values of no double, a take and a pass to that player
 Model = Callable[[Chances, int, str, Score], tuple[float, float, float]]
 # (board, chances, cube, owner for the player on roll, score) -> worth to that player before the roll
 Value = Callable[[Board, Chances, int, str, Score], float]

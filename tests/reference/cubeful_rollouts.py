@@ -55,10 +55,10 @@ class Trials:
             place, may_double = place_of(turn), True
             theirs = turned_score(mine)
             best = {roll: self.best(board, roll, cube, TURNED[whose], theirs) for roll in ROLLS}
-            worths = {roll: -self.worth(*found, cube, TURNED[whose], theirs) for roll, found in best.items()}
-            mean = sum(roll.weight * worths[roll] for roll in ROLLS) / 36
+            values = {roll: -self.worth(*found, cube, TURNED[whose], theirs) for roll, found in best.items()}
+            mean = sum(roll.weight * values[roll] for roll in ROLLS) / 36
             roll = roll_of(place // 6 + 1, place % 6 + 1)
-            luck += sign * (worths[roll] - mean)
+            luck += sign * (values[roll] - mean)
             chosen = best[roll][0] if self.choose is None else flipped(self.choose(board, roll, cube, whose, mine))
             board, turn = chosen, turn + 1
             if not any(count < 0 for count in board[1:25]) and not board[0]:

@@ -41,10 +41,10 @@ def rescored(solve: Callable[[Board], Chances | None], boards: Sequence[Board], 
 
 
 def luck_adjusted(solved: Sequence[float | None], lucks: Sequence[float], outcome: float) -> list[float]:
-    """Worths of the positions of one game to the player on roll: the first solved worth from there on, else the outcome
+    """Values of the positions of one game to the player on roll: the first solved worth from there on, else the outcome
     for the player on roll in the last position, minus the luck of the rolls in between, where the opponent's
     luck has the opposite sign."""
-    worths = []
+    values = []
     for turn in range(len(lucks)):
         signs = [1 if (n - turn) % 2 == 0 else -1 for n in range(len(lucks))]
         covered = [n for n in range(turn, len(lucks)) if solved[n] is not None]
@@ -52,5 +52,5 @@ def luck_adjusted(solved: Sequence[float | None], lucks: Sequence[float], outcom
         worth = solved[end] if covered else outcome
         rolls = range(turn, end) if covered else range(turn, end + 1)
         assert worth is not None
-        worths.append(signs[end] * worth - sum(signs[roll] * lucks[roll] for roll in rolls))
-    return worths
+        values.append(signs[end] * worth - sum(signs[roll] * lucks[roll] for roll in rolls))
+    return values

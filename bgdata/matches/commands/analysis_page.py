@@ -84,7 +84,7 @@ def game_grid(analysis: MatchAnalysis) -> list[list[str]]:
 
 
 def error_parts(analysis: MatchAnalysis, loss: Loss, name: str) -> Iterator[str]:
-    """An error: what was done, the board with the best play, and the worths of the choices. Equal boards have equal
+    """An error: what was done, the board with the best play, and the values of the choices. Equal boards have equal
     identifiers, so `name` is their prefix."""
     turn = loss.turn
     act = turn.judged.act
@@ -122,7 +122,7 @@ def loss_text(loss: float) -> str:
 
 
 def cube_grid(analysis: MatchAnalysis, loss: Loss) -> Iterator[Sequence[str]]:
-    """Worths of the cube actions to the player on roll."""
+    """Values of the cube actions to the player on roll."""
     cube = loss.turn.judged.cube
     assert cube is not None
     yield ("to the player on roll", "mwc" if analysis.length else "points")

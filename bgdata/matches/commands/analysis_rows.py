@@ -175,7 +175,7 @@ def stakes_columns(stakes: Stakes) -> dict[str, Any]:
 
 
 def turn_row(analysis: MatchAnalysis, turn: Turn) -> dict[str, Any]:
-    """One act, in mwc or points of the player who acts; worths of cube actions are of the player on roll."""
+    """One act, in mwc or points of the player who acts; values of cube actions are of the player on roll."""
     judged, cube = turn.judged, turn.judged.cube
     luck, play_loss, cube_loss = (value / judged.point for value in (judged.luck, judged.play_loss, judged.cube_loss))
     return {

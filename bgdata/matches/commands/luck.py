@@ -358,8 +358,8 @@ def match_lines(analysis: MatchAnalysis, *, with_turns: bool) -> Iterator[str]:
         yield ""
     yield from analysis_rows.game_lines(analysis, with_ratings=False)
     for name, score in zip(analysis.players, analysis.totals.scores, strict=True):
-        worths = (0.0 + worth for worth in (score.luck, -score.loss, -score.cube_loss))
-        luck, skill, cube = map(worth_quantity(analysis).text, worths)
+        values = (0.0 + worth for worth in (score.luck, -score.loss, -score.cube_loss))
+        luck, skill, cube = map(worth_quantity(analysis).text, values)
         yield f"{name}: {score.rolls} rolls, luck {luck}, skill {skill}, of it the cube {cube}"
     yield CUBEFUL_NOTE.format("match winning chances (mwc)" if analysis.length else "points")
 
