@@ -1,6 +1,6 @@
 """Completion in the shell: kinds, versions, networks, players, match equity tables, and all that `explain` knows.
 
-A completion only reads names of folders and small files, without DuckDB or PyArrow, and imports modules when needed. It
+A completion only reads folder names and small files, without DuckDB or PyArrow, and imports modules when needed. It
 never fails: an unreadable warehouse gives no completions.
 """
 

@@ -4,8 +4,8 @@ As in `bearoff.two_sided`, equities are points per unit cube for the player on r
 cube are optimal afterwards. Hits make cycles, so values are found by iterating over all pairs until they hardly move.
 That does not prove that they are near the solution. So each value then gets two bounds, and the rounds continue with
 these: the upper bound of the side on roll after a play gives the lower bound of the side that played, and vice versa.
-The recursion is monotone. Bounds first grow, as a doubled cube doubles them, and then close. Once a round widens no
-bound, the solution is between the bounds, up to rounding; it is unique, since every game ends.
+The recursion is monotone. Bounds first grow, because a doubled cube doubles them, and then close. Once a round widens
+no bound, the solution is between the bounds, up to rounding; it is unique, since every game ends.
 
     cubeless         E0 = average over rolls of the  max over plays of  -E0'
     owned            E1:                                     max of  -E3'
@@ -27,7 +27,7 @@ Plays are never listed. The worth of a position with n steps of a roll left is t
 any step; with none left it is the worth of a pair. So only single steps are looked up. For one opponent: first all
 positions with one step left, for each die; then with two and three steps of a double; then the rolls. The opponent's
 blots that were hit are a set, one of at most 16. If no play takes all steps the value is infinite, and plays with one
-step less count. Layouts are processed in order of pips, a block at a time. Intermediate results are kept for the
+step minus count. Layouts are processed in order of pips, a block at a time. Intermediate results are kept for the
 layouts of six pips and a block, so they stay in the cache.
 """
 

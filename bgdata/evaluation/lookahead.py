@@ -135,7 +135,7 @@ def _mean_after_rolls(evaluator: Evaluator, boards: Boards, ply: int) -> Chances
     turned = turned_chances(chances if ply == 1 else look(replies, ply - 1).chances)
     own = turned.astype(np.float64).reshape(len(boards), len(DICE), 5)
     total = np.zeros((len(boards), 5))
-    for number, roll in enumerate(ROLLS):  # fixed order, as sums of rounded numbers depend on it
+    for number, roll in enumerate(ROLLS):  # fixed order, because sums of rounded numbers depend on it
         total += roll.weight * own[:, number]
     return (total / 36).astype(np.float32)
 

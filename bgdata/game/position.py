@@ -122,7 +122,7 @@ class Position:
 
     @property
     def off(self) -> int:
-        """Checkers that the player on roll has borne off: 15 less those on the board."""
+        """Checkers that the player on roll has borne off: 15 minus those on the board."""
         return CHECKERS - _checkers(self.board)
 
     @property

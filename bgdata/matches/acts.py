@@ -7,9 +7,9 @@ continue as the analyst would, `end` the worth after it. For every act
 
 where `found` is the gain of looking ahead over the play that is best at 0-ply (0 at 0-ply). Between two acts the
 analyst sees the same position one roll further, which changes `start` by the `drift`. So, for one player, the result of
-a game less its worth at the beginning is exactly net luck less net losses plus net drift. The drift is 0 if values are
-exact. The luck of a roll averages to zero exactly, so that the luck-adjusted result (the result less net luck) has the
-mean of the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage 2000).
+a game minus its value at the beginning is exactly net luck minus net losses plus net drift. The drift is 0 if values
+are exact. The luck of a roll averages to zero exactly, so that the luck-adjusted result (the result minus net luck) has
+the mean of the result, however well the analyst evaluates (Douglas Zare, "Hedging toward skill", GammonVillage 2000).
 
 The performance rating is the mean loss per decision in thousandths of a normalised point: 1000 times the loss of plays
 and cube actions, over unforced plays plus close or taken cube decisions (`judging.CLOSE`). It is gnubg's overall error
@@ -147,7 +147,7 @@ class Judged:
 @dataclass(frozen=True)
 class JudgedGame:
     """The judged acts of one game. `initial` and `result` are values of player 0 before the first roll and after the
-    game; `settlement` is the result less the last `end`. The latter two are None for an unfinished game."""
+    game; `settlement` is the result minus the last `end`. The latter two are None for an unfinished game."""
 
     acts: list[Judged]
     initial: float
@@ -203,10 +203,10 @@ class Totals:
 
     scores: tuple[Score, Score]
     net_luck: float
-    net_skill: float  # loss of player 1 less loss of player 0
+    net_skill: float  # loss of player 1 minus loss of player 0
     net_drift: float | None  # the rest: changed evaluations and settlements
-    result: float | None  # worth at the end less worth at the beginning
-    luck_adjusted: float | None  # result less net luck
+    result: float | None  # value at the end minus value at the beginning
+    luck_adjusted: float | None  # result minus net luck
 
 
 def rating(loss: float, decisions: int) -> float:

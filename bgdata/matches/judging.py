@@ -3,9 +3,10 @@
 The values of the 21 rolls of a position, with the cube, give the worth of every cube action. Plays are evaluated
 statically, and the cube model and the stakes convert their chances to values. For each roll the best play, of equals
 the one with the highest cubeless equity, is evaluated `ply` rolls ahead. The mean over the rolls is the worth of
-rolling. The luck of a roll is its worth less this mean; it averages to zero exactly, since all rolls are treated alike.
+rolling. The luck of a roll is its value minus this mean; it averages to zero exactly, since all rolls are treated
+alike.
 
-The first roll decides who begins: its luck is its worth less the mean over both players and their rolls.
+The first roll decides who begins: its luck is its value minus the mean over both players and their rolls.
 """
 
 from __future__ import annotations

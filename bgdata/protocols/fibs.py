@@ -115,7 +115,7 @@ class Ending(StrEnum):
     """How a session ended."""
 
     PLAYED = "played"  # the match is over, or the wanted number of games
-    SAVED = "saved"  # the server saved the match, as the opponent left
+    SAVED = "saved"  # the server saved the match when the opponent left
 
 
 @dataclass(frozen=True)

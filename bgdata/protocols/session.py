@@ -164,7 +164,7 @@ class Ending(NamedTuple):
 class Session:
     """Games with the dice of a seed between two sides. `score` is that before the first game, from side 0's point of
     view: None plays one game without the cube, Money one with it. Raises InvalidScoreError for a match with unequal
-    scores, as a record has only one length."""
+    scores, because a record has only one length."""
 
     seed: int
     players: tuple[str, str]

@@ -8,7 +8,7 @@ found at that ply. There are no beavers, and the cube goes up to MAX_CUBE. There
 a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
-cube and the score, less the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
+cube and the score, minus the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
 average with any evaluation (`luck`); an accurate one removes most of the noise.
 
 Match m of a seed has a stream of dice of its own. Turn t of its game g has the dice at GAME_TURNS * g + t, so they do

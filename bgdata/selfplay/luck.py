@@ -1,9 +1,9 @@
 """Luck and skill of recorded games, turn by turn, and luck-adjusted results.
 
-The luck of a roll is the value after its best play, less the mean of that value over all rolls, by the same evaluator
+The luck of a roll is the value after its best play, minus the mean of that value over all rolls, by the same evaluator
 at the same ply. It averages to zero exactly, however accurate the evaluator is. The skill of a play is the value after
-it, less the value after the best play of its roll; it is at most 0. The first roll of a game decides who begins, so its
-mean is 0: with the dice swapped, the other side would have gained as much.
+it, minus the value after the best play of its roll; it is at most 0. The first roll of a game decides who begins, so
+its mean is 0: with the dice swapped, the other side would have gained as much.
 
 The value before a roll is the mean over all rolls. It differs a little from the value after the previous play, because
 the evaluator now looks one roll further, and at the end of the game it may be far from the result. This difference is
@@ -64,8 +64,8 @@ class GameLuck(NamedTuple):
     values: TurnValues
     luck: Values  # [n]
     skill: Values  # [n] 0 or negative
-    drift: Values  # [n] value before the roll less that after the previous play; 0 in the first row
-    settlement: float  # result less the last value, in points to player 0; NaN for an unfinished game
+    drift: Values  # [n] value before the roll minus that after the previous play; 0 in the first row
+    settlement: float  # result minus the last value, in points to player 0; NaN for an unfinished game
 
 
 class LuckTotals(NamedTuple):
@@ -79,7 +79,7 @@ class LuckTotals(NamedTuple):
     net_luck: float
     net_skill: float
     net_drift: float
-    luck_adjusted: float  # result less net luck
+    luck_adjusted: float  # result minus net luck
 
 
 def game_luck(evaluator: Evaluator, game: RecordedGame) -> GameLuck:

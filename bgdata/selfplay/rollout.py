@@ -324,8 +324,8 @@ def mean_and_error(values: Values) -> tuple[Values, Values]:
 
 
 def difference_error(first: Values, second: Values) -> float:
-    """Standard error of the mean of float64[n] less the mean of float64[m]. Values at the same index, up to the smaller
-    of n and m, are pairs with the same dice."""
+    """Standard error of the mean of float64[n] minus the mean of float64[m]. Values at the same index, up to the
+    smaller of n and m, are pairs with the same dice."""
     if len(first) < len(second):
         first, second = second, first
     n, m = len(first), len(second)

@@ -310,7 +310,7 @@ def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
 
 @kernel(borrows=True)
 def add_luck(values: Chances, mean: Values, is_own: bool, luck: Values) -> None:
-    """Adds to luck[0:5] the luck of a roll for each chance: values[0:5] of the roll less mean[0:5] over all rolls. The
+    """Adds to luck[0:5] the luck of a roll for each chance: values[0:5] of the roll minus mean[0:5] over all rolls. The
     opponent's luck counts with the opposite sign."""
     if is_own:
         for item in range(5):

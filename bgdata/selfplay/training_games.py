@@ -5,9 +5,9 @@ reaches back games, late hits or broken boards, so a network trained on it alone
 by rule is crude, but the turns played from it resemble those of real games in the same trouble.
 
 The 1-ply chances of a position are the mean over all rolls of the static chances after the best play. Its return
-continues from there: the 1-ply chances, plus `td_lambda` times the return of the next position less the static chances
+continues from there: the 1-ply chances, plus `td_lambda` times the return of the next position minus the static chances
 of that position. Both contain the roll, so a return contains no luck of the dice except for which positions were
-reached. With a td_lambda of 0 the return is the 1-ply chances. With 1 it is the outcome of the game less all luck,
+reached. With a td_lambda of 0 the return is the 1-ply chances. With 1 it is the outcome of the game minus all luck,
 which is unbiased for any networks (Sutton 1988; Zare, "Hedging toward skill"). After a turn that was not the best play
 the return begins anew, because the position is not worth what was played.
 """

@@ -103,9 +103,9 @@ class Warehouse(Versions):
         """An in-memory DuckDB connection to the catalog, with the vectorised position functions.
 
         It can read the tables of the warehouse and write `outputs`, but no other files unless `allow_files`. `limits`
-        lock its configuration; then an up-to-date catalog.duckdb is used, as it cannot be changed. `mend` rewrites an
-        outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process that stays in
-        its folder. `for_query` is an SQL text: only the tables that it names are defined, which is ten times faster.
+        lock its configuration; then an up-to-date catalog.duckdb is used, because it cannot be changed. `mend` rewrites
+        an outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process that stays
+        in its folder. `for_query` is an SQL text: only the tables that it names are defined, which is ten times faster.
         Raises MissingWarehouseError or StorageError.
         """
         from bgdata.store.catalog import connect

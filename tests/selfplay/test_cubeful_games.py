@@ -378,7 +378,7 @@ def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
 
 
 def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
-    """Luck of player 0 in a match: the value of each roll after its best likely play less the mean over all rolls."""
+    """Luck of player 0 in a match: the value of each roll after its best likely play minus the mean over all rolls."""
     total = 0.0
     for number in range(*found.results.offsets[match : match + 2].tolist()):
         record = found.results.games[number].tolist()

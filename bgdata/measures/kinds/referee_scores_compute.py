@@ -2,7 +2,7 @@
 
 Bearoff decisions are from games that PubEval plays against itself, in the order in which they occur, so that common
 ones count more: every position that the table covers, if its roll allows at least two different plays. The loss of a
-choice is the cubeless equity after the best play less that after the choice, both from the table. Nothing is rolled
+choice is the cubeless equity after the best play minus that after the choice, both from the table. Nothing is rolled
 out, so the only noise is the choice of decisions.
 
 Games rarely reach contact with as few checkers as contact endgames have. Decisions in these are therefore drawn at

@@ -9,8 +9,8 @@ It is taken unless
 * its theme has twice the share of the game's source, or
 * the position was taken before, by either side.
 
-Bearoffs of at most six checkers a side are never drawn, as exact tables have them, nor are decided races and bearoffs,
-whose five chances are all within 0.05 of 0 or 1.
+Bearoffs of at most six checkers a side are never drawn, because exact tables have them, nor are decided races and
+bearoffs, whose five chances are all within 0.05 of 0 or 1.
 
 A perturbed position has one or two checkers of either side moved to random points. It resembles positions of games, but
 occurred in none.

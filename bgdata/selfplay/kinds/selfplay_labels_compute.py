@@ -6,7 +6,7 @@ position that its game reached, from the point of view of its own side; this rem
 that reach no covered position keep their outcome. (Lc0 rescores its self-play games in this way with endgame
 tablebases.)
 
-A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later less the
+A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later minus the
 luck of the roll in between, because luck is 0 on average for any evaluation. Going backwards from the end of a game, or
 from its first covered position, this gives every position an unbiased label without most of the noise of later rolls.
 """
