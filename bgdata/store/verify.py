@@ -179,7 +179,7 @@ def _check_built(warehouse: Versions) -> None:
     """Check that the defaults in the lock that `bgdata build` builds exist. Raises CheckFailedError."""
     missing = [
         f"{entry.dataset}/{entry.variant}"
-        for entry in read_lock(warehouse.lock)[0]
+        for entry in read_lock(warehouse.lock)
         if not any(warehouse.versions(entry.dataset, entry.variant)) and not is_more(warehouse, entry)
     ]
     if missing:
@@ -409,7 +409,7 @@ def _check_lock(warehouse: Versions, table: Table) -> None:
     if not warehouse.lock.exists():
         return
     try:
-        entries, _ = read_lock(warehouse.lock)
+        entries = read_lock(warehouse.lock)
     except BgdataError as error:  # reported once by `verify_files`
         raise CheckSkippedError(f"the lock cannot be read: {error}") from error
     for entry in entries:
