@@ -153,6 +153,11 @@ def verify(
                 future.cancel()
 
 
+def _check_lock(warehouse: Versions) -> str | None:
+    read_lock(warehouse.lock)
+    return None
+
+
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
     """Check the warehouse apart from its versions: the catalog, which other clients open, current versions, and the
     lock."""
@@ -160,7 +165,7 @@ def verify_files(warehouse: Versions) -> Iterator[Finding]:
     for kind in sorted(warehouse.kinds):
         yield from verify_current(warehouse, kind)
     if warehouse.lock.is_symlink() or warehouse.lock.exists():
-        found = finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
+        found = finding_of(warehouse.lock.name, "a lock", lambda: _check_lock(warehouse))
         yield found
         if found.status is Status.PASSED:
             missing = finding_of(warehouse.lock.name, "built", lambda: _check_built(warehouse))
