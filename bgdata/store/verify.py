@@ -153,7 +153,7 @@ def verify(
                 future.cancel()
 
 
-def _check_lock(warehouse: Versions) -> str | None:
+def _read_lock(warehouse: Versions) -> str | None:
     read_lock(warehouse.lock)
     return None
 
@@ -165,7 +165,7 @@ def verify_files(warehouse: Versions) -> Iterator[Finding]:
     for kind in sorted(warehouse.kinds):
         yield from verify_current(warehouse, kind)
     if warehouse.lock.is_symlink() or warehouse.lock.exists():
-        found = finding_of(warehouse.lock.name, "a lock", lambda: _check_lock(warehouse))
+        found = finding_of(warehouse.lock.name, "a lock", lambda: _read_lock(warehouse))
         yield found
         if found.status is Status.PASSED:
             missing = finding_of(warehouse.lock.name, "built", lambda: _check_built(warehouse))
