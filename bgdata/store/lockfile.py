@@ -62,9 +62,13 @@ def read_lock(path: Path) -> list[LockEntry]:
 
 
 def save_lock(path: Path, manifests: list[Manifest]) -> None:
-    """Write a lock of these versions, sorted for small diffs."""
-    entries = [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests]
-    entries.sort(key=lambda entry: (entry.dataset, entry.variant))
+    """Write a lock of these versions."""
+    write_lock(path, [LockEntry(m.dataset, m.variant, m.recipe_key, m.digest) for m in manifests])
+
+
+def write_lock(path: Path, entries: list[LockEntry]) -> None:
+    """Write the locked variants, sorted for small diffs."""
+    entries = sorted(entries, key=lambda entry: (entry.dataset, entry.variant))
     with hold_lock(path.with_name(f".{path.name}.lock")):
         write_file(path, canonical_json({"format": FORMAT, "entries": [asdict(each) for each in entries]}, indent=2))
 
