@@ -13,9 +13,9 @@ opponent: the cube is then owned by the other side at twice the stake, or, if th
 The best play may differ by column. With fewer than 15 checkers gammons are impossible; with 15 a win against 15
 checkers counts two points.
 
-The maximum of a column depends on one value per result, its *worth*. So cells hold worths, computed once each, and the
-inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player on roll, in the row of the
-other side: all that is needed to play against the 16 players of a tile is in one strip of memory.
+The maximum of a column depends on one value per result, its *cube value*. So cells hold cube values, computed once
+each, and the inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player on roll, in
+the row of the other side: all that is needed to play against the 16 players of a tile is in one strip of memory.
 
 Pairs are solved in batches of consecutive pip totals. They depend on totals up to 24 smaller, so strips need no memory
 for earlier rows, and get memory when rows are first written: a table may be far larger than memory. Columns that do not
@@ -45,7 +45,7 @@ ALL = (0, 1, 2, 3)  # columns solved together; (0,) and (1, 2, 3) can be solved 
 STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
 REACH = 24  # most pips of a roll
 BATCH = 3  # totals solved at once: a roll is at least three pips, except with few pips left
-LEAST_PAIRS = 10_000  # fewest pairs per thread: about a millisecond
+MIN_PAIRS = 10_000  # fewest pairs per thread: about a millisecond
 CALL_PAIRS = 1 << 23  # pairs solved in one call and returned together
 
 WON, LOST = 32767, -32768  # gnubg's integers: equity * 32767.5 - 0.5, so that changing sides is a bitwise not
@@ -71,7 +71,7 @@ class Solved(NamedTuple):
 
 
 class Window(NamedTuple):
-    """State of some columns of a two-sided table: worths of the pairs with the most recently solved totals."""
+    """State of some columns of a two-sided table: cube values of the pairs with the most recently solved totals."""
 
     slots: Slots
     columns: tuple[int, ...]
@@ -79,7 +79,7 @@ class Window(NamedTuple):
     places: NDArray[np.int64]  # [slots] place in `cells` of each slot on roll, in row 0
     is_full: NDArray[np.bool_]  # [slots] whether all 15 checkers are on the board, where that counts
     cells: NDArray[Any]  # [tiles * slots * columns * TILE] float32, or int16 for gnubg's arithmetic
-    memory: mmap.mmap  # of the cells
+    memory: mmap.mmap  # memory of the cells
     settled: int  # from this pip count on, any roll loses at least BATCH pips
 
     @property
@@ -100,11 +100,11 @@ def halve(value: int) -> int:
 
 
 @kernel(borrows=True)
-def fill_worths(
+def fill_cube_values(
     values: Array, place: int, columns: int, count: int, cells: Array, cell: int, width: int, integer: bool | None
 ) -> None:
-    """Fills the cells of one player on roll with the worths of its values against `count` opponents. Cells start at
-    `cell`, a row per opponent; values are [opponent, column] from `place` on.
+    """Fills the cells of one player on roll with the cube values of its values against `count` opponents. Cells start
+    at `cell`, a row per opponent; values are [opponent, column] from `place` on.
 
     `integer` is None for floating point, anything else for gnubg's rule, whose comparisons truncate.
     """
@@ -159,7 +159,7 @@ def solve_tasks(
                 for column in range(columns):
                     values[here + lane * columns + column] = totals[column * TILE + lane]
             cell = places[on_roll] + opponent * width
-            fill_worths(values, here, columns, opponent_end - opponent, cells, cell, width, integer)
+            fill_cube_values(values, here, columns, opponent_end - opponent, cells, cell, width, integer)
 
 
 @kernel()
@@ -170,7 +170,7 @@ def restore_tasks(begin: int, end: int, tasks: Array, places: Array, columns: in
         for on_roll in range(first, last):
             cell = places[on_roll] + opponent * columns * TILE
             here = place + (on_roll - first) * step
-            fill_worths(values, here, columns, opponent_end - opponent, cells, cell, columns * TILE, None)
+            fill_cube_values(values, here, columns, opponent_end - opponent, cells, cell, columns * TILE, None)
 
 
 def start_window(
@@ -237,7 +237,7 @@ def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None 
         in_threads(
             solve_tasks, len(tasks), tasks, window.slots.play_start, window.slots.results, weights, window.places,
             is_wanted, len(window.slots.order), len(window.columns), window.cells, solved.values, integer,
-            least=-(-len(tasks) * len(window.columns) * LEAST_PAIRS // len(solved.values)),
+            least=-(-len(tasks) * len(window.columns) * MIN_PAIRS // len(solved.values)),
         )  # fmt: skip
         yield solved
 
