@@ -206,7 +206,8 @@ def _apply(rule: Mapping[str, Any], column: Values, dtype: np.dtype[Any]) -> Arr
         chosen: Array = places[column.flat]
         return chosen
     if "scale" in rule:
-        return np.rint(column.flat.astype(np.float64) * rule["scale"] + rule["offset"]).astype(dtype)
+        scaled: Array = np.rint(column.flat.astype(np.float64) * rule["scale"] + rule["offset"])
+        return scaled.astype(dtype)
     with np.errstate(invalid="ignore", over="ignore"):
         return column.flat.astype(dtype)
 
