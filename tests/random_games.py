@@ -29,7 +29,7 @@ class GamePositions(NamedTuple):
     """One row per turn; game g has the rows offsets[g] to offsets[g + 1]. The player on roll changes with every row."""
 
     offsets: NDArray[np.int64]  # [n + 1]
-    boards: Boards  # [turns, 26] before the roll, seen by the player on roll
+    boards: Boards  # [turns, 26] before the roll, for the player on roll
     rolls: NDArray[np.int8]  # [turns, 2]
 
 

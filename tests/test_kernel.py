@@ -370,7 +370,7 @@ def test_decorator_changes_no_other_numba_functions() -> None:
 
 
 def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is compiled once more for each bool, as bools choose branches."""
+    """It is compiled once more for each bool, because bools choose branches."""
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # a cached caller compiles nothing
 
     @kernel.kernel()

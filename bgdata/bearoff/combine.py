@@ -71,9 +71,9 @@ def correct_equities(equities: Array, wastages: Array, opponent_wastages: Array)
 
 
 @kernel(parallel=True)
-def fill_one_roll_ahead(equities: Array, worths: Array, start: Array, results: Array, found: Array) -> None:
+def fill_one_roll_ahead(equities: Array, values: Array, start: Array, results: Array, found: Array) -> None:
     """Fills found[on roll, opponent] with the mean over all rolls of the worth of the best play. The best play
-    minimises the opponent's equities[opponent, on roll] after it; its worth is taken from worths[opponent, on roll].
+    minimises the opponent's equities[opponent, on roll] after it; its worth is taken from values[opponent, on roll].
     All omit the empty layout, index 0. results[start[index * 21 + roll]:] are indexes."""
     count = len(equities)
     for on_roll in prange(count):
@@ -88,27 +88,27 @@ def fill_one_roll_ahead(equities: Array, worths: Array, start: Array, results: A
                     value = 1.0 if after == 0 else -equities[opponent, after - 1]
                     is_better = value > best[opponent]
                     best[opponent] = value if is_better else best[opponent]
-                    value = 1.0 if after == 0 else -worths[opponent, after - 1]
+                    value = 1.0 if after == 0 else -values[opponent, after - 1]
                     worth[opponent] = value if is_better else worth[opponent]
             total += (2.0 if roll < NON_DOUBLES else 1.0) / 36.0 * worth
         found[on_roll] = total
 
 
 def one_roll_ahead(
-    equities: NDArray[np.float64], plays: Plays, worths: NDArray[np.float64] | None = None
+    equities: NDArray[np.float64], plays: Plays, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """float64[N, N]: equities of the player on roll when it chooses the play of its next roll by the opponent's
-    `equities` float64[N, N]. Pairs are all ordered pairs of layouts except the empty one. With `worths` float64[N, N],
+    `equities` float64[N, N]. Pairs are all ordered pairs of layouts except the empty one. With `values` float64[N, N],
     the chosen plays are valued by these instead: exact ones show what choosing by an approximation costs."""
     found = np.empty_like(equities)
     turned = np.asfortranarray(equities)
-    valued = turned if worths is None else np.asfortranarray(worths)
+    valued = turned if values is None else np.asfortranarray(values)
     fill_one_roll_ahead(turned, valued, plays.start, plays.results, found)
     return found
 
 
 def wastages_of(one_sided: RaceTable, layouts: NDArray[np.int8]) -> NDArray[np.float64]:
-    """float64[N]: effective less plain pip count of `layouts`, the first N of the table."""
+    """float64[N]: effective minus plain pip count of `layouts`, the first N of the table."""
     effective_pips: NDArray[np.float64] = one_sided.table.array("mean_rolls")[: len(layouts)] * PIPS_PER_ROLL
     return effective_pips - pip_counts(layouts)
 

@@ -77,14 +77,14 @@ def fill_match_totals(
 
 
 @kernel()
-def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) -> None:
+def fill_decided(expected: Array, take: Array, outcomes: Array, decided: Array) -> None:
     """Fills decided[column] with the MWC of the player on roll after its cube decision, from the no-double MWC
-    expected[column]. worths[3, column] are `won`, `taken` and `per_unit` of `States`."""
+    expected[column]. outcomes[3, column] are `won`, `taken` and `per_unit` of `States`."""
     for column in range(expected.shape[0]):
         worth = expected[column]
         if take[column] != NOBODY:
-            won = worths[0, column]
-            doubled = worths[1, column] + decided[take[column]] * worths[2, column]
+            won = outcomes[0, column]
+            doubled = outcomes[1, column] + decided[take[column]] * outcomes[2, column]
             doubled = doubled if doubled < won else won
             worth = worth if worth > doubled else doubled
         decided[column] = worth
@@ -92,7 +92,7 @@ def fill_decided(expected: Array, take: Array, worths: Array, decided: Array) ->
 
 @kernel(parallel=True)
 def solve_match_tasks(
-    tasks: Array, play_start: Array, results: Array, after_play: Array, take: Array, worths: Array, start: int,
+    tasks: Array, play_start: Array, results: Array, after_play: Array, take: Array, outcomes: Array, start: int,
     cells: Array, no_double: Array,
 ) -> None:  # fmt: skip
     """Fills cells[opponent, tile, column, lane] and no_double[opponent, on roll] for the blocks of pairs in `tasks`.
@@ -119,7 +119,7 @@ def solve_match_tasks(
                     total = totals[on_roll - first, place + after_play[column] * LANES]
                     expected[column] = 1.0 - total / 36.0
                 no_double[other, on_roll] = expected[start]
-                fill_decided(expected, take, worths, decided)
+                fill_decided(expected, take, outcomes, decided)
                 for column in range(columns):
                     cells[other, on_roll // LANES, column, on_roll % LANES] = decided[column]
 
@@ -155,10 +155,10 @@ def solve_match_total(match: MatchPairs, total: int) -> None:
         for on_roll in blocks(pips, ON_ROLL)
         for opponent in blocks(total - pips, OPPONENTS)
     ]
-    worths = np.array([states.won, states.taken, states.per_unit])
+    outcomes = np.array([states.won, states.taken, states.per_unit])
     solve_match_tasks(
         np.array(tasks, np.int64).reshape(-1, 4), slots.play_start, slots.results, states.after_play, states.take,
-        worths, match.start, match.cells, match.no_double,
+        outcomes, match.start, match.cells, match.no_double,
     )  # fmt: skip
 
 

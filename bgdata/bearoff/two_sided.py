@@ -13,9 +13,9 @@ opponent: the cube is then owned by the other side at twice the stake, or, if th
 The best play may differ by column. With fewer than 15 checkers gammons are impossible; with 15 a win against 15
 checkers counts two points.
 
-The maximum of a column depends on one value per result, its *worth*. So cells hold worths, computed once each, and the
-inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player on roll, in the row of the
-other side: all that is needed to play against the 16 players of a tile is in one strip of memory.
+The maximum of a column depends on one value per result, its *cube value*. So cells hold cube values, computed once
+each, and the inner loop takes the lowest of some rows (see `lowest`). A cell is in the tile of the player on roll, in
+the row of the other side: all that is needed to play against the 16 players of a tile is in one strip of memory.
 
 Pairs are solved in batches of consecutive pip totals. They depend on totals up to 24 smaller, so strips need no memory
 for earlier rows, and get memory when rows are first written: a table may be far larger than memory. Columns that do not
@@ -71,7 +71,7 @@ class Solved(NamedTuple):
 
 
 class Window(NamedTuple):
-    """State of some columns of a two-sided table: worths of the pairs with the most recently solved totals."""
+    """State of some columns of a two-sided table: cube values of the pairs with the most recently solved totals."""
 
     slots: Slots
     columns: tuple[int, ...]
@@ -100,11 +100,11 @@ def halve(value: int) -> int:
 
 
 @kernel(borrows=True)
-def fill_worths(
+def fill_cube_values(
     values: Array, place: int, columns: int, count: int, cells: Array, cell: int, width: int, integer: bool | None
 ) -> None:
-    """Fills the cells of one player on roll with the worths of its values against `count` opponents. Cells start at
-    `cell`, a row per opponent; values are [opponent, column] from `place` on.
+    """Fills the cells of one player on roll with the cube values of its values against `count` opponents. Cells start
+    at `cell`, a row per opponent; values are [opponent, column] from `place` on.
 
     `integer` is None for floating point, anything else for gnubg's rule, whose comparisons truncate.
     """
@@ -159,7 +159,7 @@ def solve_tasks(
                 for column in range(columns):
                     values[here + lane * columns + column] = totals[column * TILE + lane]
             cell = places[on_roll] + opponent * width
-            fill_worths(values, here, columns, opponent_end - opponent, cells, cell, width, integer)
+            fill_cube_values(values, here, columns, opponent_end - opponent, cells, cell, width, integer)
 
 
 @kernel()
@@ -170,7 +170,7 @@ def restore_tasks(begin: int, end: int, tasks: Array, places: Array, columns: in
         for on_roll in range(first, last):
             cell = places[on_roll] + opponent * columns * TILE
             here = place + (on_roll - first) * step
-            fill_worths(values, here, columns, opponent_end - opponent, cells, cell, columns * TILE, None)
+            fill_cube_values(values, here, columns, opponent_end - opponent, cells, cell, columns * TILE, None)
 
 
 def start_window(

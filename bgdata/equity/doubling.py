@@ -93,7 +93,7 @@ def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None 
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
-    """The strategy as seen by the opponent."""
+    """The strategy from the opponent's point of view."""
     model, own, other, mean, local = strategy
     return Strategy(model, other, own, mean, local)
 

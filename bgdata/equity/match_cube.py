@@ -1,4 +1,4 @@
-"""The cube in a match by Janowski's mixture or the jump model, with the worths of wins and losses from a match equity
+"""The cube in a match by Janowski's mixture or the jump model, with the values of wins and losses from a match equity
 table. Decisions are in mwc.
 
 As in money play, a live cube is turned where taking and passing are equal. But every cube value has its own curve: they
@@ -40,7 +40,7 @@ Cells = NDArray[np.float64]
 
 
 class MatchGame(NamedTuple):
-    """A game of a match, seen by the player on roll: points that both sides need, and whether it is the Crawford
+    """A game of a match, for the player on roll: points that both sides need, and whether it is the Crawford
     game."""
 
     away: int

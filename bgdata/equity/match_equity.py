@@ -54,8 +54,8 @@ class GameMwc(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchEquity:
-    """A match equity table seen by one player. `cells`, a read-only float64[2, n + 1, n + 1], is its mwc by (is
-    post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN.
+    """A match equity table from one player's point of view. `cells`, a read-only float64[2, n + 1, n + 1], is its mwc
+    by (is post-Crawford, away, opponent_away). At 0-away the match is over; missing scores are NaN.
 
     A score with one side 1-away that is not post-Crawford is the Crawford game.
     """
@@ -139,7 +139,7 @@ class MatchEquity:
         return f"{here:.6g} at {away}-away {opponent_away}-away{when} and {there:.6g} the other way round"
 
     def flip(self) -> MatchEquity:
-        """The table seen by the other player, which differs only if the table favours a side."""
+        """The table from the other player's point of view, which differs only if the table favours a side."""
         cells = 1 - self.cells.transpose(0, 2, 1)
         cells.flags.writeable = False
         return MatchEquity(self.name, cells)

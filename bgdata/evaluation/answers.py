@@ -68,7 +68,7 @@ _COLUMNS = np.array(
 
 
 class CubeStakes(NamedTuple):
-    """The stakes of a game, seen by the player on roll, and the model of its cube."""
+    """The stakes of a game, for the player on roll, and the model of its cube."""
 
     unit: int  # CUBELESS: cubeless equity for any cube; MONEY: points per unit cube; MATCH: mwc
     strategy: Strategy
@@ -113,7 +113,7 @@ def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, so
 
 @kernel(borrows=True)
 def turned_owner(owner: int) -> int:
-    """The owner code of the cube as seen by the other player."""
+    """The owner code of the cube from the other player's point of view."""
     if owner == CENTERED:
         return CENTERED
     return OPPONENT if owner == ON_ROLL else ON_ROLL
@@ -192,7 +192,7 @@ def packed_size(networks: Networks, which: int) -> int:
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
-    """Static evaluations of int8[n, 26] boards before the roll, seen by the player on roll.
+    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll.
 
     Raises InvalidPositionError for another shape or type; whether each board is legal is not checked.
     """
@@ -284,7 +284,7 @@ def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> Non
 def fill_play_chances(
     networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
-    """Fills chances[0:5] for after_play[slot], a position after a play seen by the player who moved. The chances are
+    """Fills chances[0:5] for after_play[slot], a position after a play, given for the player who moved. The chances are
     those of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
     flip_into(after_play, scratch.board)
     return fill_chances(networks, tables, scratch.board, scratch, chances)

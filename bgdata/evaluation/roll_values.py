@@ -90,10 +90,10 @@ class RollScratch(NamedTuple):
     buckets: NDArray[np.int16]  # [BUCKETS] by hash: row of a position plus 1, or 0
     rows: NDArray[np.int64]  # [22 * MAX_PLAYS] of each roll's likely plays; then all plays of the played roll
     ends: NDArray[np.int64]  # [22] end of each roll in `rows`
-    best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
+    best: Boards  # [21, 26] after the best play of each roll, for the player who moved
     values: Chances  # [21, 5] chances of that player after it
     mean: NDArray[np.float64]  # [5] over all rolls
-    played: Boards  # [26] after the best play of the played roll, seen by the player who moved
+    played: Boards  # [26] after the best play of the played roll, for the player who moved
     after_played: Chances  # [5] of the OPPONENT after `played`
 
 

@@ -80,7 +80,7 @@ def board_flaws(boards: Boards) -> Bytes:
 
 
 def flip_boards(boards: Boards) -> Boards:
-    """int8[n, 26]: every board seen by the other player."""
+    """int8[n, 26]: every board from the other player's point of view."""
     flipped = np.empty_like(check_boards(boards))
     fill_flipped(boards, flipped)
     return flipped
@@ -241,14 +241,14 @@ def fill_keys_of_boards(boards: Boards, keys: Bytes) -> None:
 
 @kernel()
 def fill_flipped(boards: Boards, flipped: Boards) -> None:
-    """Fills flipped[row, slot] with boards[row] seen by the other player."""
+    """Fills flipped[row, slot] with boards[row] from the other player's point of view."""
     for row in range(len(boards)):
         flip_into(boards[row], flipped[row])
 
 
 @kernel(borrows=True)
 def flip_into(board: Boards, flipped: Boards) -> None:
-    """Fills flipped[slot] with board[slot] seen by the other player."""
+    """Fills flipped[slot] with board[slot] from the other player's point of view."""
     flipped[0] = board[25]
     flipped[25] = board[0]
     for point in range(1, 25):

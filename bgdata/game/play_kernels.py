@@ -43,7 +43,7 @@ def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.
     """(offsets int64[n + 1], after_play int8[offsets[-1], 26]): every board after each roll of integers[n, 2], played
     from int8[n, 26] boards.
 
-    Row i leads to `after_play[offsets[i] : offsets[i + 1]]`, at least one board, seen by the player who moved
+    Row i leads to `after_play[offsets[i] : offsets[i + 1]]`, at least one board, for the player who moved
     (`codec.flip_boards` gives the opponent's view). The order is that of `plays.legal_plays`, on any number of threads.
     Raises InvalidPositionError for an illegal board, InvalidRollError for dice outside 1 to 6, and either for arrays of
     another shape or type.
@@ -100,8 +100,8 @@ def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64
 def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: Notes) -> int:
     """Fills after[0:n, slot] with every distinct board after playing a roll from board[slot] and returns n, at least 1:
     the board itself if no checker can move or the game is over. Boards beyond the end of `after` are only counted;
-    MAX_PLAYS rows are always enough. They are seen by the player who moved, in the order of `plays.legal_plays`.
-    notes[0:MAX_NOTES] is scratch. The board must be legal; the dice may be in any order."""
+    MAX_PLAYS rows are always enough. They are from the point of view of the player who moved, in the order of
+    `plays.legal_plays`. notes[0:MAX_NOTES] is scratch. The board must be legal; the dice may be in any order."""
     ours, landings, is_over = point_sets(board)
     n = 0
     if not is_over:
@@ -328,7 +328,8 @@ def is_flipped(board: Boards, other: Boards) -> bool:
 
 def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boards) -> Moves:
     """int8[n, 4, 3]: (from, to, hits) of the checker moves from int8[n, 26] boards to int8[n, 26] boards after the play
-    of integers[n, 2] rolls. Boards are seen by the player who moves. -1 is no move, 25 the bar, 0 off.
+    of integers[n, 2] rolls. Boards are from the point of view of the player who moves. -1 is no move, 25 the bar, 0
+    off.
 
     Moves are sorted from the highest point down. Where one checker plays both dice, the larger comes first if possible,
     and it hits on the way only if the play hits there. A row has no moves if the roll does not connect its boards.

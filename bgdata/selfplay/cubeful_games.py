@@ -8,7 +8,7 @@ found at that ply. There are no beavers, and the cube goes up to MAX_CUBE. There
 a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
-cube and the score, less the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
+cube and the score, minus the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
 average with any evaluation (`luck`); an accurate one removes most of the noise.
 
 Match m of a seed has a stream of dice of its own. Turn t of its game g has the dice at GAME_TURNS * g + t, so they do
@@ -82,8 +82,8 @@ class Terms(NamedTuple):
 class Book(NamedTuple):
     """Records of the turns of a match. Turns beyond its size are not recorded."""
 
-    boards: Boards  # [turn, 26] before the turn, seen by the player on roll
-    after_play: Boards  # [turn, 26] after the turn, seen by the same player; equals `boards` without a play
+    boards: Boards  # [turn, 26] before the turn, for the player on roll
+    after_play: Boards  # [turn, 26] after the turn, still for the same player; equals `boards` without a play
     records: NDArray[np.int8]  # [turn, (player, action, on roll, die, other die, cube value, owner code)]
     equities: NDArray[np.float32]  # [turn] cubeless equity of the player on roll, at the ply of the game
 
@@ -108,7 +108,7 @@ class Moment(NamedTuple):
     on_roll: int
     cube_value: int
     owner: int  # 0, 1 or NOBODY
-    game: MatchGame  # seen by the player on roll; ignored in money play
+    game: MatchGame  # for the player on roll; ignored in money play
 
 
 class Ending(NamedTuple):
@@ -124,7 +124,7 @@ class Ending(NamedTuple):
 
 @kernel(borrows=True)
 def owner_code(moment: Moment) -> int:
-    """The owner of the cube as seen by the player on roll."""
+    """The owner of the cube for the player on roll."""
     if moment.owner == NOBODY:
         return CENTERED
     return ON_ROLL if moment.owner == moment.on_roll else OPPONENT
@@ -329,7 +329,7 @@ def play_game(
     book: Book,
     first: int,
 ) -> Ending:
-    """Fills book[first], ... with a game. `games` is the score seen by each player; `bits` are the stream of its dice
+    """Fills book[first], ... with a game. `games` is the score for each player; `bits` are the stream of its dice
     and the counter of the first roll."""
     networks, tables, position = chooser.networks, chooser.tables, scratch.position
     likely = LIKELY_FOR_LUCK, _LIKELY_AHEAD

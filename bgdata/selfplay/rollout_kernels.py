@@ -75,7 +75,7 @@ class FirstTurns(NamedTuple):
     values: Chances  # [22, 21, 5], with the next as in `RollScratch`
     means: Values  # [22, 5]
     is_played: NDArray[np.bool_]  # [21]
-    after: Boards  # [21, 26] after the best play of the first roll, seen by the opponent
+    after: Boards  # [21, 26] after the best play of the first roll, for the opponent
 
 
 class RolloutScratch(NamedTuple):
@@ -177,7 +177,7 @@ def fill_trial(
     roller: Roller, board: Boards, stream: np.uint64, rolls: tuple[int, int], scratch: RolloutScratch
 ) -> None:
     """Fills scratch.end[0:5] with the chances at the end of one game from board[slot], and scratch.luck[0:5] with the
-    luck of all its rolls, both seen by the player first on roll. `rolls` are the places of the first two rolls among
+    luck of all its rolls, both for the player first on roll. `rolls` are the places of the first two rolls among
     all 36."""
     networks, tables, settings = roller
     for slot in range(26):
@@ -236,7 +236,7 @@ def play_first_turn(roller: Roller, die: int, other_die: int, before: int, scrat
 
 @kernel(borrows=True)
 def fill_end(roller: Roller, board: Boards, turn: int, scratch: RolloutScratch) -> None:
-    """Fills scratch.end[0:5] with the chances of board[slot] after `turn` rolls, seen by the player first on roll."""
+    """Fills scratch.end[0:5] with the chances of board[slot] after `turn` rolls, for the player first on roll."""
     chances = scratch.tree.rolls.values[0]
     fill_chances(roller.networks, roller.tables, board, scratch.tree.rolls.evaluation, chances)
     if turn % 2:
@@ -263,8 +263,8 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 
 @kernel(borrows=True)
 def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> None:
-    """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent. The best play is
-    that at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
+    """Fills scratch.board[slot] with the position after the best play of a roll, from the opponent's point of view. The
+    best play is that at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
     networks, tables, settings = roller
     after, evaluation = scratch.tree.rolls.after, scratch.tree.rolls.evaluation
     n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
@@ -310,7 +310,7 @@ def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
 
 @kernel(borrows=True)
 def add_luck(values: Chances, mean: Values, is_own: bool, luck: Values) -> None:
-    """Adds to luck[0:5] the luck of a roll for each chance: values[0:5] of the roll less mean[0:5] over all rolls. The
+    """Adds to luck[0:5] the luck of a roll for each chance: values[0:5] of the roll minus mean[0:5] over all rolls. The
     opponent's luck counts with the opposite sign."""
     if is_own:
         for item in range(5):

@@ -7,7 +7,7 @@ results measure how well a player plays and evaluates, not its own cube handling
 `cubeful_games`: a network against itself plays the same games.
 
 One network measures luck for both sides, as in `cubeful_games`: the value of a position after its best play, with the
-cube and the score, less the mean of that value over all rolls.
+cube and the score, minus the mean of that value over all rolls.
 """
 
 from __future__ import annotations

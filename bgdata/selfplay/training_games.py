@@ -5,9 +5,9 @@ reaches back games, late hits or broken boards, so a network trained on it alone
 by rule is crude, but the turns played from it resemble those of real games in the same trouble.
 
 The 1-ply chances of a position are the mean over all rolls of the static chances after the best play. Its return
-continues from there: the 1-ply chances, plus `td_lambda` times the return of the next position less the static chances
+continues from there: the 1-ply chances, plus `td_lambda` times the return of the next position minus the static chances
 of that position. Both contain the roll, so a return contains no luck of the dice except for which positions were
-reached. With a td_lambda of 0 the return is the 1-ply chances. With 1 it is the outcome of the game less all luck,
+reached. With a td_lambda of 0 the return is the 1-ply chances. With 1 it is the outcome of the game minus all luck,
 which is unbiased for any networks (Sutton 1988; Zare, "Hedging toward skill"). After a turn that was not the best play
 the return begins anew, because the position is not worth what was played.
 """
@@ -103,7 +103,7 @@ def training_games(
     td_lambda: float = 0.0,
 ) -> TrainingGames:
     """Play games first, first + 1, ... of a seed. Game g begins as starts[g - first], a number of `Start`, or if that
-    is GIVEN at positions[g - first] of int8[games, 26], seen by the player on roll.
+    is GIVEN at positions[g - first] of int8[games, 26], for the player on roll.
 
     A game ends when it is over or a bearoff table knows its chances, so networks never evaluate such positions. Only
     the `likely` plays of each roll are considered, or all for 0. A share of `overlooked` turns is played without half
@@ -250,7 +250,7 @@ def fill_returns(
 
 @kernel(borrows=True)
 def fill_turned_difference(difference: Chances, turned: Chances) -> None:
-    """Fills turned[0:5] with a difference of chances seen by the other player."""
+    """Fills turned[0:5] with a difference of chances from the other player's point of view."""
     turned[0] = -difference[0]
     turned[1], turned[2] = difference[3], difference[4]
     turned[3], turned[4] = difference[1], difference[2]
@@ -258,7 +258,7 @@ def fill_turned_difference(difference: Chances, turned: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, after: Boards, notes: Notes) -> None:
-    """Fills board[slot] with the position, seen by the player on roll, where game `stream` begins by a kind of `Start`.
+    """Fills board[slot] with the position, for the player on roll, where game `stream` begins by a kind of `Start`.
     It depends on the stream alone, and is never a finished game. counter[0:1], after[0:MAX_PLAYS] and
     notes[0:MAX_NOTES] are scratch."""
     counter[0] = _SETUP_STREAM

@@ -130,7 +130,7 @@ def _fill_trained(
 def train_trial_game(
     trial: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TrialScratch
 ) -> tuple[int, int]:
-    """Updates weights and biases after each turn of a game; `side` begins, and board[slot], seen by it, is
+    """Updates weights and biases after each turn of a game; `side` begins, and board[slot], from its point of view, is
     overwritten. Returns (points to player 0, turns); a game of MAX_TURNS is cut there, for 0 points."""
     given, after = scratch.turn.given, scratch.turn.after
     for turn in range(MAX_TURNS):
@@ -156,7 +156,7 @@ def train_trial_game(
 
 @kernel(borrows=True)
 def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scratch: TrialScratch) -> int:
-    """The row of scratch.turn.after[0:n, slot], boards seen by `side`, with the highest equity for it, the first of
+    """The row of scratch.turn.after[0:n, slot], boards for `side`, with the highest equity for it, the first of
     equals; fills scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
     outputs."""
     sign, best, highest = 1 - 2 * side, 0, -np.inf

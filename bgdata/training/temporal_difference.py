@@ -48,7 +48,7 @@ _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 
 
 class Record(NamedTuple):
-    """A batch of games; row g, t is the position before turn t of game g, seen by the player on roll."""
+    """A batch of games; row g, t is the position before turn t of game g, for the player on roll."""
 
     boards: Boards  # [games, MAX_TURNS, 26]
     chances: Chances  # [games, MAX_TURNS + 1, 5] by the player that chose the position; turn 0 is not filled
@@ -88,9 +88,10 @@ def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, 
 
 @kernel(parallel=True)
 def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> None:
-    """Fills targets[game, turn, 0:5] with the lambda-return of the position before a turn, seen by the player on roll.
-    It is the chances of a table that covers the position; else the chances of the next position and its target, in
-    shares 1 - td_lambda and td_lambda; before the last turn the outcome, or the last evaluation of a cut game."""
+    """Fills targets[game, turn, 0:5] with the lambda-return of the position before a turn, from the point of view of
+    the player on roll. It is the chances of a table that covers the position; else the chances of the next position and
+    its target, in shares 1 - td_lambda and td_lambda; before the last turn the outcome, or the last evaluation of a cut
+    game."""
     for game in prange(len(record.turns)):
         later, chances = np.empty(5, np.float32), record.chances[game]
         last = record.turns[game] - 1

@@ -1,9 +1,10 @@
 """Networks that see a whole game from one side, with inputs for whose turn it is (Tesauro, 1992).
 
 Chances are those of player 0, also when the opponent is on roll. The inputs are `InputSet.TESAURO_198` of the board
-seen by player 0; the last two mark the turn: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is learned at
-once by TD(0): the chances of the position move towards those after the play, where it is the opponent's turn. The arms
-differ only in these two inputs after a play; each arm chooses plays by the chances that it learns towards.
+from player 0's point of view; the last two mark the turn: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is
+learned at once by TD(0): the chances of the position move towards those after the play, where it is the opponent's
+turn. The arms differ only in these two inputs after a play; each arm chooses plays by the chances that it learns
+towards.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class TurnScratch(NamedTuple):
 
     after: Boards  # [MAX_PLAYS, 26]
     notes: Notes  # [MAX_NOTES]
-    seen: Boards  # [26] a board seen by player 0
+    seen: Boards  # [26] a board from player 0's point of view
     target: Chances  # [5]
     given: Pass
 
@@ -112,8 +113,8 @@ def _fill_trained(
 def train_game(
     arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
 ) -> tuple[int, int]:
-    """Updates weights and biases by each turn of a game. `side` begins; board[slot], seen by it, is overwritten.
-    Returns (points to player 0, turns); a game is cut after MAX_TURNS, for 0 points."""
+    """Updates weights and biases by each turn of a game. `side` begins; board[slot], from its point of view, is
+    overwritten. Returns (points to player 0, turns); a game is cut after MAX_TURNS, for 0 points."""
     given = scratch.given
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
@@ -133,7 +134,7 @@ def train_game(
 
 @kernel(borrows=True)
 def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratch: TurnScratch) -> int:
-    """The row of scratch.after[0:n, slot], boards seen by `side`, with the highest equity for it, the first of equals.
+    """The row of scratch.after[0:n, slot], boards for `side`, with the highest equity for it, the first of equals.
     Fills scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
     sign = 1 - 2 * side
     on_roll = side if arm == _DICE_KEPT else 1 - side
@@ -154,8 +155,8 @@ def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratc
 
 @kernel(borrows=True)
 def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards, scratch: TurnScratch) -> int:
-    """Fills scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], seen by `side`, if `on_roll`
-    has the dice. Returns the number of inputs that are not 0."""
+    """Fills scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], which is for `side`, if
+    `on_roll` has the dice. Returns the number of inputs that are not 0."""
     seen, inputs = scratch.seen, scratch.given.inputs
     if side == 0:
         for slot in range(len(seen)):

@@ -103,9 +103,9 @@ class Warehouse(Versions):
         """An in-memory DuckDB connection to the catalog, with the vectorised position functions.
 
         It can read the tables of the warehouse and write `outputs`, but no other files unless `allow_files`. `limits`
-        lock its configuration; then an up-to-date catalog.duckdb is used, as it cannot be changed. `mend` rewrites an
-        outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process that stays in
-        its folder. `for_query` is an SQL text: only the tables that it names are defined, which is ten times faster.
+        lock its configuration; then an up-to-date catalog.duckdb is used, because it cannot be changed. `mend` rewrites
+        an outdated catalog.duckdb. `is_relative` keeps the warehouse's path as it was opened, for a process that stays
+        in its folder. `for_query` is an SQL text: only the tables that it names are defined, which is ten times faster.
         Raises MissingWarehouseError or StorageError.
         """
         from bgdata.store.catalog import connect
@@ -169,7 +169,7 @@ class Warehouse(Versions):
         features: inputs of a network beside the boards, such as tesauro-196 or contact, or contact@1 to insist on a
             revision; float32.
         strata: classes that every batch has as many rows of, or shares by class: {"contact": 2, "race": 1}.
-        guard: leave out of train and validation what benchmarks of this warehouse consist of, seen by either side.
+        guard: leave out of train and validation what benchmarks of this warehouse consist of, for either side.
         epochs: how many, counted from the first; None goes on without end.
         state: of `Feed.state_after`, to go on after a batch as if nothing had happened.
         from_parquet: read the columns from Parquet rather than from the mapped arrays: the same batches, more slowly.

@@ -288,7 +288,8 @@ def contact_boards() -> Boards:
 
 
 def best_after(position: Position, roll: Roll) -> tuple[Position, Fraction]:
-    """(position after the best play of a roll, seen by the opponent; its winning chance). Ties go to the first play."""
+    """(position after the best play of a roll, from the opponent's point of view; its winning chance). Ties go to the
+    first play."""
 
     def own_equity(after: Position) -> Fraction:
         (win, win_gammon, win_backgammon, lose_gammon, lose_backgammon), _ = judge(after.board)

@@ -274,7 +274,7 @@ class NetworkPlayer:
 def version_by(folders: Iterable[Path]) -> str:
     """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
 
-    Every revision counts as 1, that of the first recorded players, as later revisions may only differ in Parquet.
+    Every revision counts as 1, that of the first recorded players, because later revisions may only differ in Parquet.
     """
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]

@@ -69,7 +69,7 @@ class Openings(Dataset[OpeningParameters]):
     """One row per candidate, of the first roll and then of the replies, by rank."""
 
     name = "openings"
-    revision = 3  # 2: luck in races is seen by likely plays too; 3: a table for each first roll
+    revision = 3  # 2: likely plays measure luck in races too; 3: a table for each first roll
     summary = "The opening book of a first roll: its candidates and those of the replies to it, rolled out."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (

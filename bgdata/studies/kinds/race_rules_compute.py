@@ -77,7 +77,7 @@ class RaceRulesComputation(Computation[RaceRuleParameters]):
         }
 
     def check_sample(self, recheck: Recheck[RaceRuleParameters]) -> str:
-        """Compute everything again, as sums cannot be checked in part."""
+        """Compute everything again, because sums cannot be checked in part."""
         check_arrays(recheck.table, score_rules(Races.of(recheck.inputs)))
         return f"all {recheck.table.manifest.rows:,} rows"
 

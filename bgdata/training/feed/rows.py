@@ -60,7 +60,7 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
 def splits_of(warehouse: Versions, table: Table) -> Table | None:
     """The version whose array `splits` has the places of the rows in `selfplay.splits.SPLITS`: this one, or that of the
     positions that it labels; None if neither has any. Raises MissingTableError if the version of these positions is
-    missing, as splits would differ without."""
+    missing, because splits would differ without."""
     if any(entry.name.endswith("splits.npy") for entry in table.manifest.files):  # one, or one of each part
         return table
     source = table.manifest.inputs.get("source", "")

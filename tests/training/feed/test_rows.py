@@ -163,7 +163,7 @@ KEYS = "select dataset, variant, key from leakage"
 
 
 def plant(warehouse: Warehouse, folder: Path, boards: list[Any]) -> None:
-    """Make positions those of a benchmark, the second of each two seen by the other side."""
+    """Make positions those of a benchmark, the second of each two for the other side."""
     positions = [Position(board) for board in boards]
     seen = [position.flip() if n % 2 else position for n, position in enumerate(positions)]
     keys = map(format_key20, seen)
