@@ -285,7 +285,7 @@ class LookaheadPlayer:
 
 
 def threads_for(boards: Boards) -> AbstractContextManager[None]:
-    """Uses one thread for a single position: on busy cores, threads would wait for each other much longer than they
+    """Use one thread for a single position: on busy cores, threads would wait for each other much longer than they
     compute."""
     return threads(1 if len(boards) == 1 else None)
 

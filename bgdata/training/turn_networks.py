@@ -96,7 +96,7 @@ def new_turn_scratch(shape: Integers) -> TurnScratch:
 def _fill_trained(
     begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
 ) -> None:
-    """Updates weights[arm] and biases[arm] by games first:first + count, and adds turns, gammons and backgammons to
+    """Update weights[arm] and biases[arm] by games first:first + count, and add turns, gammons and backgammons to
     totals[arm, 0:3], for arms begin:end."""
     scratch, board = new_turn_scratch(networks.shape), START.copy()
     for arm in range(begin, end):
@@ -113,7 +113,7 @@ def _fill_trained(
 def train_game(
     arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
 ) -> tuple[int, int]:
-    """Updates weights and biases by each turn of a game. `side` begins; board[slot], from its point of view, is
+    """Update weights and biases by each turn of a game. `side` begins; board[slot], from its point of view, is
     overwritten. Returns (points to player 0, turns); a game is cut after MAX_TURNS, for 0 points."""
     given = scratch.given
     for turn in range(MAX_TURNS):
@@ -155,7 +155,7 @@ def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratc
 
 @kernel(borrows=True)
 def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards, scratch: TurnScratch) -> int:
-    """Fills scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], which is for `side`, if
+    """Fill scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], which is for `side`, if
     `on_roll` has the dice. Returns the number of inputs that are not 0."""
     seen, inputs = scratch.seen, scratch.given.inputs
     if side == 0:
@@ -171,7 +171,7 @@ def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards,
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fills chances[arm, side, 0:5] with the chances of player 0 at the start, if `side` has the dice."""
+    """Fill chances[arm, side, 0:5] with the chances of player 0 at the start, if `side` has the dice."""
     scratch = new_turn_scratch(networks.shape)
     for arm in range(len(chances)):
         network = Network(networks.shape, networks.weights[arm], networks.biases[arm])

@@ -215,7 +215,7 @@ class RemoteWarehouse(Warehouse):
 
     @property
     def staging(self) -> Path:
-        """Raises UsageError: whoever writes begins here."""
+        """Raise UsageError. Everything that writes begins here."""
         raise UsageError(
             f"expected a warehouse in a folder, to write into, got {self.address}; "
             f"try: bgdata pull {self.address}, and bgdata push {self.address} then"

@@ -429,7 +429,7 @@ def long_game(turns: int) -> bytes:
 
 
 def test_work_grows_linearly_with_turns() -> None:
-    """Counts calls of Python and C functions while a game is read, replayed and written."""
+    """Count calls of Python and C functions while a game is read, replayed and written."""
     counts = []
     for turns in (100, 1000, 2000):  # the first run fills the caches
         calls, data = [0], long_game(turns)

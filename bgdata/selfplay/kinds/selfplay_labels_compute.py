@@ -213,7 +213,7 @@ def fill_labels(
     chances: Array,
     solved: Array,
 ) -> None:
-    """Fills points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
+    """Fill points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
     boards[turn, slot], from last to first."""
     for game in prange(len(outcomes)):
         begin, end = offsets[game], offsets[game + 1]

@@ -78,7 +78,7 @@ def count_blocks(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
 
 @kernel()
 def _fill_counts(splits: Bytes, classes: Bytes, is_guarded: NDArray[np.bool_], block_rows: int, counts: Counts) -> None:
-    """Adds to counts[row // block_rows, split, place] the rows of a split and of a class with this place, or that are
+    """Add to counts[row // block_rows, split, place] the rows of a split and of a class with this place, or that are
     guarded. A row of no split is never read."""
     for row in range(len(splits)):
         if splits[row] < counts.shape[1]:

@@ -99,7 +99,7 @@ def test_smaller_table_is_a_prefix(warehouse: Warehouse, table: Table) -> None:
 
 
 def flip(path: Path, place: int) -> None:
-    """Flips a bit of a byte of a file, in a new copy of the file."""
+    """Flip a bit of a byte of a file, in a new copy of the file."""
     data = bytearray(path.read_bytes())
     data[place] ^= 1
     path.unlink()
@@ -164,7 +164,7 @@ def test_full_disk_is_an_error_and_build_resumes(
 def test_damaged_and_missing_parts_are_rebuilt(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table, name: str, is_gone: bool
 ) -> None:
-    """Damages the last file, or removes the first, which later ones need."""
+    """Damage the last file, or remove the first, which later ones need."""
     warehouse = bgdata.open_warehouse(memory_path / "damaged")
     with failing(monkeypatch, "seal", 9, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         warehouse.build(KIND, SIZE)

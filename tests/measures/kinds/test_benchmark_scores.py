@@ -253,7 +253,7 @@ def test_players_on_the_published_rows(imports: Imports) -> None:
     ],
 )
 def test_gnubg_on_the_published_rows(imports: Imports, ply: int, expected: dict[str, float]) -> None:
-    """Compares with figures of gnubg 1.07 that an independent script computed."""
+    """Compare with figures of gnubg 1.07 that an independent script computed."""
     if not gnubg_version().startswith("1.07"):
         pytest.skip(f"the figures are of gnubg 1.07, this is {gnubg_version()}")
     published(imports)

@@ -251,7 +251,7 @@ def test_quick_claims_are_found() -> None:
 
 
 def test_counts_equal_those_by_listing() -> None:
-    """Compares small cases."""
+    """Compare small cases."""
     listed = [(a, b) for a in range(4) for b in range(4) if 1 <= a + b <= 3]
     assert counting.layouts(2, 3) == len(listed)
     assert counting.pairs(2, 3) == len(listed) ** 2
