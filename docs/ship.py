@@ -282,12 +282,12 @@ def measured_scores(warehouse: Warehouse, versions: list[Table], folder: Path) -
 
 def change_lock(path: Path, kinds: Sequence[str], versions: list[Table]) -> None:
     """Replace the entries of these kinds in the lock by these versions."""
-    entries, pins = read_lock(path)
+    entries = read_lock(path)
     shipped = [
         LockEntry(manifest.dataset, manifest.variant, manifest.recipe_key, manifest.digest)
         for manifest in (table.manifest for table in versions)
     ]
-    write_lock(path, [*(entry for entry in entries if entry.dataset not in kinds), *shipped], pins)
+    write_lock(path, [*(entry for entry in entries if entry.dataset not in kinds), *shipped])
 
 
 if __name__ == "__main__":

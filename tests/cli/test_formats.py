@@ -90,10 +90,11 @@ SAMPLES: dict[str, list[tuple[str, ...]]] = {
         ("tinier", "--labels", "selfplay_labels", "--start", "network/tiny", "--epochs", "1", "--test-games", "4")
     ],
     "gc": [("--dry-run",)],
+    "fetch": [()],
 }
 # other commands print text for people: messages, a game, or a script
 NO_DATA = {
-    "build", "fetch", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
+    "build", "play", "export gnubg-bd", "export table", "export text", "export letters", "export met",
     "export onnx", "export torch", "export parquet", "met plot", "train plot", "use", "rm", "lock", "catalog",
     "completion", "external", "fibs", "ubgi", "serve",
     "push", "pull",  # need another place: see tests/warehouse/commands/test_transfer.py
