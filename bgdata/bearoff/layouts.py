@@ -161,7 +161,7 @@ def fill_roll_results(
 
 @kernel(parallel=True)
 def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> None:
-    """Fill counts[index * 21 + roll] with the number of results. Unless `results` is empty, also fills
+    """Fill counts[index * 21 + roll] with the number of results. Unless `results` is empty, also fill
     results[start[index * 21 + roll]:]. Rolls are in the order of `Plays`."""
     for block in prange((layouts.shape[0] + _BLOCK - 1) // _BLOCK):
         drops = np.empty(layouts.shape[1] + 1, np.int64)

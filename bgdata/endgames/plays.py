@@ -142,7 +142,7 @@ def list_doubles(
 def list_plays(
     begin: int, end: int, layouts: Layouts, own: Array, start: Array, results: Array, touched: Array
 ) -> None:
-    """Fill results[play] and touched[play] for layouts begin to end, from `start` on. If they are empty, fills `start`
+    """Fill results[play] and touched[play] for layouts begin to end, from `start` on. If they are empty, fill `start`
     with the number of plays of each roll."""
     is_counting, sets = len(results) == 0, len(layouts.blocked)
     found_results, found_touched = np.empty(MAX_PLAYS, np.int32), np.empty(MAX_PLAYS, np.uint32)

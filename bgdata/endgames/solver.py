@@ -325,7 +325,7 @@ def keep_slack(
     begin: int, end: int, first: int, steps: Steps, values: Array, cube_values: Array, lanes: int, moves: Array,
     slack: Array, unit: float,
 ) -> None:  # fmt: skip
-    """Like `keep_cube_values` for bounds: fills slack[place, opponent, bound, lane], and moves[place] with the largest
+    """Like `keep_cube_values` for bounds: fill slack[place, opponent, bound, lane], and moves[place] with the largest
     growth of a bound in units, infinite if it stopped being a bound."""
     count = len(steps.pips)
     found = np.zeros(2 * lanes, np.float32)

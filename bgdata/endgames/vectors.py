@@ -141,7 +141,7 @@ def fill_worth(
     first: int, lanes: int,
 ) -> None:  # fmt: skip
     """Fill target[at + lane] with the lowest cube_values[item + lane] after four steps; bases[first + point] are
-    offsets of rows of cube values; 4 or 8 lanes. With slack, fills 4 or 8 lower bounds and then as many upper
+    offsets of rows of cube values; 4 or 8 lanes. With slack, fill 4 or 8 lower bounds and then as many upper
     bounds."""
     if len(slack) == 0:
         if lanes == 4:

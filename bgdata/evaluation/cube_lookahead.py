@@ -279,7 +279,7 @@ def enter(
     sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
 ) -> None:
     """Fill tree.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth also
-    fills tree.totals[depth, level, owner code] for all rolls. values[level, owner code] is scratch."""
+    fill tree.totals[depth, level, owner code] for all rolls. values[level, owner code] is scratch."""
     rolls, theirs = tree.rolls, stakes_at_depth(stakes, depth + 1)
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls, theirs)
     tree.totals[depth] = 0.0

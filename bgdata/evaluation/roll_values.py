@@ -148,7 +148,7 @@ def fill_roll_values(
 ) -> None:
     """Fill scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
     from all plays or the likely ones; the best play by these stakes as in `answers.choose_by_chances`. If `played` is
-    the index of a roll, also fills scratch.played[slot] and scratch.after_played[0:5] with the best of all its
+    the index of a roll, also fill scratch.played[slot] and scratch.after_played[0:5] with the best of all its
     plays."""
     n = collect_plays(likely, board, scratch, played)
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
@@ -204,8 +204,8 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 @kernel(borrows=True)
 def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
-    """(row of board[slot] in found.plays[0:n, slot], number of rows now). Adds the board if it is missing; with many
-    rows, without searching."""
+    """(row of board[slot] in found.plays[0:n, slot], number of rows now). The board is added if it is missing; with
+    many rows, without searching."""
     its_hash = board_hash(board)
     bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
     while n < FULL and found.buckets[bucket] > 0:
@@ -353,7 +353,7 @@ def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chan
 
 @kernel(borrows=True)
 def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
-    """Fill scratch.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth fills
+    """Fill scratch.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth fill
     scratch.totals[depth, 0:5] for all rolls."""
     rolls, total = scratch.rolls, scratch.totals[depth]
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls)

@@ -183,7 +183,7 @@ def move_checker(after: Boards, row: int, start: int, end: int) -> None:
 def fill_double_plays(board: Boards, ours: int, landings: int, die: int, after: Boards, notes: Notes) -> int:
     """Fill after[0:n, slot] with the boards after as many moves by `die` as possible, up to 4; returns n.
 
-    Fills notes with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
+    Fill notes with all sequences of moves, shorter ones first. Bits 0 to 25 of a note are the points that we hold
     after the moves. The starts follow from bit 26, five bits each.
     """
     notes[0] = ours
@@ -268,9 +268,9 @@ def fill_pairs(
 
 @kernel(borrows=True)
 def is_new(board: Boards, by_high: int, by_low: int, high: int, low: int, seen: Notes) -> bool:
-    """Whether moving from `by_high` with the high die and from `by_low` with the low die leads to a new board. Adds
-    by_high to the set seen[by_low]. seen[0] is the set of starts from which one checker played both dice without a hit
-    in between."""
+    """Whether moving from `by_high` with the high die and from `by_low` with the low die leads to a new board. If so,
+    add by_high to the set seen[by_low]. seen[0] is the set of starts from which one checker played both dice without a
+    hit in between."""
     if seen[by_low] >> by_high & 1:
         return False
     seen[by_low] |= 1 << by_high

@@ -318,8 +318,8 @@ def play_game(
 def choose_play(
     chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
 ) -> int:
-    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Fills chances and sources of the record
-    if there is room; then even a forced play is evaluated."""
+    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Also fill chances and sources of the
+    record if there is room; then even a forced play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
     best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)

@@ -157,7 +157,7 @@ def train_trial_game(
 @kernel(borrows=True)
 def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scratch: TrialScratch) -> int:
     """The row of scratch.turn.after[0:n, slot], boards for `side`, with the highest equity for it, the first of
-    equals; fills scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
+    equals; also fill scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
     outputs."""
     sign, best, highest = 1 - 2 * side, 0, -np.inf
     turn, outputs = scratch.turn, scratch.turn.given.values[1, 0]
