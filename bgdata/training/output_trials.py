@@ -83,7 +83,7 @@ def train_trials(networks: TurnNetworks, rate: float, seed: int, first: int, cou
 
 
 def trial_chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[trial, side, 5]: chances of player 0 at the starting position with the dice (side 0), and without."""
+    """float32[trial, side, 5]: chances of player 0 at the starting position, on roll (side 0) and not."""
     found = np.empty((len(Trial), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found
@@ -224,7 +224,7 @@ def weigh_by_condition(chances: Chances, known: Floats) -> None:
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fill chances[trial, side, 0:5] with those of player 0 at the start, if `side` has the dice."""
+    """Fill chances[trial, side, 0:5] with those of player 0 at the start, if `side` is on roll."""
     scratch = new_turn_scratch(networks.shape)
     for trial in range(len(chances)):
         network = Network(networks.shape, networks.weights[trial], networks.biases[trial])

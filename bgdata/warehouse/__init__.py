@@ -175,7 +175,7 @@ class Warehouse(Versions):
         from_parquet: read the columns from Parquet rather than from the mapped arrays: the same batches, more slowly.
 
         Raises UsageError for what cannot be followed and for a state of other data, UnknownKindError,
-        UnknownInputSetError, MissingTableError, and CheckFailedError for targets that are no chances.
+        UnknownInputSetError, MissingTableError, and CheckFailedError for targets that are not chances.
         """
         from bgdata.training.feed.feed import open_feed
 

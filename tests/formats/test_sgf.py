@@ -220,7 +220,7 @@ BAD_TREES = {
 
 
 @each(("tree", "reason"), BAD_TREES.items())
-def test_each_rule(tree: str, reason: str) -> None:
+def test_malformed_tree_is_refused_with_its_reason(tree: str, reason: str) -> None:
     file = parse_sgf(f"(;{ROOT})\n\n{tree}".encode())
     assert [(bad.line, bad.reason) for bad in file.rejects] == [(3, reason)]
     assert file.counts == LineCounts(2, 1, 0, 1)

@@ -1,7 +1,7 @@
 """How many rows of each block of a version are of which split and class, and how many the guard leaves out.
 
 Pools and epochs follow from these counts. Those of a large version are kept in the cache of the user, with a hash, by
-all that they depend on: whoever opens a feed of it again reads no row.
+all that they depend on: opening a feed of it again reads no row.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Co
         if hashlib.sha256(found).digest() == seal and len(found) == 4 * int(np.prod(shape)):
             return np.frombuffer(found, np.uint32).reshape(shape)
     counts = count_blocks(rows, guard, block_rows)
-    with suppress(OSError, StorageError):  # whoever cannot keep them counts again
+    with suppress(OSError, StorageError):  # counts that cannot be kept are counted again
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, hashlib.sha256(counts.tobytes()).digest() + counts.tobytes())
     return counts

@@ -250,7 +250,7 @@ def check_rows(
     rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Raise CheckFailedError, with version and row, for boards that are not legal, of which kernels would read beyond
-    their arrays, for numbers that are no class, and for targets that are not chances. `versions` has the places of
+    their arrays, for numbers that are not a class, and for targets that are not chances. `versions` has the places of
     their versions among the names, `rows` their rows."""
     flaws = board_flaws(boards)
     if flaws.any():

@@ -138,7 +138,7 @@ def test_stopped_build_resumes_after_its_last_batch(
     assert problems(warehouse, warehouse.open(KIND, "4x5")) == []
 
 
-def test_full_disk_is_an_error_and_build_resumes(
+def test_full_disk_is_reported_and_build_resumes(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table
 ) -> None:
     warehouse = bgdata.open_warehouse(memory_path / "full")
@@ -319,7 +319,7 @@ def test_remote_rows_are_probed(address: str, table: Table) -> None:
     assert (far.probe_many(*sides) == near.probe_many(*sides)).all()
 
 
-def test_changed_remote_file_is_an_error(address: str, table: Table) -> None:
+def test_changed_remote_file_is_refused(address: str, table: Table) -> None:
     far = bgdata.open_two_sided(address, 4, 5)
     far.probe(3, 3)
     table = replace_equities(table, equity_bytes(table))  # written again, so a different file

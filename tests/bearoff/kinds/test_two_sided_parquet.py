@@ -178,7 +178,7 @@ def test_stopped_run_resumes_after_written_parts(
     assert write_parts(table, folder, Silence()) == 0
 
 
-def test_full_disk_is_an_error(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported(table: TwoSidedTable, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_after(monkeypatch, 3, OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(StorageError, match=r"cannot write .*on_roll_checkers=3.*: the disk is full; .* parts are kept"):
         write_parts(table, folder, Silence())

@@ -164,7 +164,7 @@ def test_claims_with_missing_tables_are_open() -> None:
     )
 
 
-def test_open_claims_say_what_would_decide_them() -> None:
+def test_open_claims_name_an_experiment() -> None:
     claim = replace(CLAIM, experiment="more games", obstacle="nobody has the player")
     why = "to decide it: more games. Why not here: nobody has the player"
     assert judged(claim, 0.6)[1:] == ("disagrees", f"so; {why}")

@@ -71,7 +71,7 @@ def test_an_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
     )
 
 
-def test_batches_hold_what_their_rows_say(labels: Warehouse) -> None:
+def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
     feed = small_blocks(labels, {CONTACT: 1, LABELS: 1}, features="tesauro-196")
     tables = [labels.open(*name.split("/")) for name in feed.versions]
     assert len(tables) == 2
@@ -544,5 +544,5 @@ def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
     assert labels.batches("selfplay_labels").notes == ()
 
 
-def test_what_is_of_no_games_is_not_named(labels: Warehouse) -> None:
+def test_labels_without_games_give_no_notes(labels: Warehouse) -> None:
     assert labels.batches({CONTACT: 1, LABELS: 1}).notes == ()
