@@ -47,7 +47,7 @@ def random_games(count: int, seed: int, first: int = 0) -> RandomGames:
 
 
 def random_game_positions(count: int, seed: int, first: int = 0) -> GamePositions:
-    """Every position and roll of the games of `random_games`; raises the same errors."""
+    """Every position and roll of the games of `random_games`. Raises the same exceptions."""
     games = random_games(count, seed, first)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(games.turns)])
     room = _room(int(offsets[-1]))

@@ -237,8 +237,8 @@ def is_further(value: float, other: float, which: int) -> bool:
 
 @kernel()
 def merge_rows(sizes: Array, rows: Array, first: int, found: GroupSums, sums: GroupSums) -> None:
-    """Add found[player, column] of each player on roll to sums[row] of its groups, in order. The rows begin at
-    rows[player, grouping]; `first` is the number of the first player."""
+    """Add found[player, column] of each player on roll, in order, to the row of `sums` for its pair of groups.
+    rows[player, grouping] is the first such row; `first` is the number of the first player."""
     for player in range(len(rows)):
         column = 0
         for grouping in range(len(sizes)):

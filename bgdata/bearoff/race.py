@@ -115,7 +115,7 @@ def fill_choices(slot: int, race: Race, drops: Array, reply: Array, results: Arr
 @kernel()
 def fill_distribution(slot: int, results: Array, race: Race, longest: int, total: Array) -> None:
     """Fill key, first_roll, length and chances of race at `slot` from the distributions at results[roll];
-    total[LONGEST] is scratch. Non-doubles weigh 2 of 36. The rounding remainder is added to the first of the largest
+    total[LONGEST] is scratch. Non-doubles have weight 2/36. The rounding remainder is added to the first of the largest
     chances."""
     total[:] = 0
     end = 0

@@ -1,4 +1,4 @@
-"""The list of cube models for kernels, command options, recipes and documentation. Light to import; `doubling` computes
+"""The list of cube models for kernels, command options, recipes and documentation. Cheap to import; `doubling` computes
 them."""
 
 from __future__ import annotations

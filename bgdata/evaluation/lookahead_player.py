@@ -182,7 +182,7 @@ class LookaheadPlayer:
     def best_play(
         self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> RankedPlay:
-        """The best legal play of a roll: the first of `rank_plays`, with the same errors."""
+        """The best legal play of a roll: the first of `rank_plays`. Raises the same exceptions."""
         return self.rank_plays(position, roll, stakes, rules)[0]
 
     def decide_cube(

@@ -58,7 +58,7 @@ def batch_plays(boards: Boards, rolls: NDArray[np.integer]) -> tuple[NDArray[np.
 
 
 def play_counts(boards: Boards, rolls: NDArray[np.integer]) -> NDArray[np.int64]:
-    """int64[n]: the number of boards that `batch_plays` gives for each row. Raises the same errors."""
+    """int64[n]: the number of boards that `batch_plays` gives for each row. Raises the same exceptions."""
     counts = np.empty(len(check_legal_boards(boards)), np.int64)
     fill_play_counts(boards, check_rolls(rolls, len(boards)), counts)
     return counts

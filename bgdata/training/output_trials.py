@@ -83,7 +83,7 @@ def train_trials(networks: TurnNetworks, rate: float, seed: int, first: int, cou
 
 
 def trial_chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[trial, side, 5]: chances of player 0 at the starting position, on roll (side 0) and not."""
+    """float32[trial, side, 5]: chances of player 0 at the starting position, on roll (side 0) and off roll (side 1)."""
     found = np.empty((len(Trial), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found

@@ -75,7 +75,7 @@ def train_arms(networks: TurnNetworks, rate: float, seed: int, first: int, count
 
 
 def chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[arm, side, 5]: chances of player 0 at the starting position, on roll (side 0) and not."""
+    """float32[arm, side, 5]: chances of player 0 at the starting position, on roll (side 0) and off roll (side 1)."""
     found = np.empty((len(Arm), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found
@@ -157,7 +157,7 @@ def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratc
 @kernel(borrows=True)
 def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards, scratch: TurnScratch) -> int:
     """Fill scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], which is for `side`, if
-    `on_roll` is on roll. Returns the number of inputs that are not 0."""
+    player `on_roll` is on roll. Returns the number of inputs that are not 0."""
     seen, inputs = scratch.seen, scratch.given.inputs
     if side == 0:
         for slot in range(len(seen)):

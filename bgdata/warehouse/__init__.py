@@ -31,8 +31,8 @@ Row = dict[str, Any]  # a value by the name of its column
 
 
 def open_whole(root: str | os.PathLike[str]) -> Warehouse:
-    """The warehouse in a folder, or at an address to read from, with all kinds that come with bgdata. Raises what
-    `places.open_place` raises."""
+    """The warehouse in a folder, or read-only at a remote address, with every kind that is installed. Raises UsageError
+    for an unknown scheme, MissingExtraError if an extra is missing, and DownloadError if the place cannot be opened."""
     from bgdata.kinds import all_kinds
 
     if isinstance(root, str) and "://" in root:
@@ -208,8 +208,8 @@ class RemoteWarehouse(Warehouse):
 
     @property
     def root(self) -> Path:  # type: ignore[override]
-        """The folder of what was fetched, with the manifests of all versions that are there now. Raises what
-        `transfer.listing` raises."""
+        """The folder of what was fetched, with the manifests of all versions that are there now. Raises the same
+        exceptions as `transfer.listing`."""
         assert self.mirror.contents
         return self.mirror.folder
 

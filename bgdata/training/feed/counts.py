@@ -30,7 +30,7 @@ _HASH_BYTES = 32
 
 
 def block_counts(rows: LabelledRows, guard: Guard | None, block_rows: int) -> Counts:
-    """The counts of a version in blocks of this size. Raises what reading raises."""
+    """The counts of a version in blocks of this size. Raises the same exceptions as reading its arrays."""
     if len(rows) < KEPT_ROWS:
         return count_blocks(rows, guard, block_rows)
     shape, path = (-(-len(rows) // block_rows), len(SPLITS), GUARDED + 1), counts_file(rows, guard, block_rows)

@@ -112,7 +112,7 @@ class TurnInputComputation(CurveComputation[TurnInputParameters]):
 
 def start_figures(at_start: Array, per_game: Array) -> Array:
     """float64[network, figure]: from float32[network, side, 5] chances of player 0 at the starting position on
-    roll and not, the mean chances of the player on roll, how far the two sides differ, and figures per game."""
+    roll and off roll, the mean chances of the player on roll, how far the two sides differ, and figures per game."""
     on_roll, off_roll = at_start.astype(np.float64).swapaxes(0, 1)
     other_side = turned_chances(off_roll)  # chances of player 0 on roll, from the network for the opponent's turn
     difference = on_roll[:, :1] - other_side[:, :1]
