@@ -154,7 +154,7 @@ class TwoSidedTable(MappedTable):
         self._bytes = probed.reshape(-1).data.cast("B")
 
     def _set_scale(self, dtype: np.dtype[Any]) -> None:
-        """Sets the size and scale of the stored values."""
+        """Set the size and scale of the stored values."""
         self.limit = equity_limit(self.checkers)
         self.is_rounded = dtype == np.uint16  # 16-bit codes rather than float32 equities
         self._count = layout_count(self.points, self.checkers)

@@ -105,7 +105,7 @@ def start_values(layouts: Layouts, *, gammons: bool) -> Bounds:
 
 @kernel(borrows=True)
 def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, opponent: int, row_size: int) -> None:
-    """Fills rows[hit * BASES + point] and sets[hit * BASES + point] for a step that touches a point after hits on some
+    """Fill rows[hit * BASES + point] and sets[hit * BASES + point] for a step that touches a point after hits on some
     blots: the start of the next row of cube values, and the offset in `left` (see `fill_left`). -1 marks an impossible
     step. NOWHERE gets the offsets of infinite values."""
     for hit in range(SETS):
@@ -121,7 +121,7 @@ def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, 
 
 @kernel(borrows=True)
 def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
-    """Fills traces[level - 1, die - 1, blot] with points of `Steps.own` as bits: a checker on one of them shows that
+    """Fill traces[level - 1, die - 1, blot] with points of `Steps.own` as bits: a checker on one of them shows that
     the blot may have been hit, by a double that has `level` steps left or, at the first level, by another die. The last
     entry is the union over blots."""
     for level in range(1, 4):
@@ -151,7 +151,7 @@ def fill_entries(
     left: Array, size: int, level: int, place: int, die: int, inside: int, others: int, rows: Array, sets: Array,
     steps: Steps, cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills the entries of `left` (see `fill_left`) for a level, place and die, for all sets of blots that contain
+    """Fill the entries of `left` (see `fill_left`) for a level, place and die, for all sets of blots that contain
     `inside` and any of `others`. Inlined, since a call takes longer than the work."""
     step, first = (place * 6 + die) * MAX_CHECKERS, (level - 1) * SETS * size
     entry = first + ((place & (steps.ring - 1)) * 6 + die) * lanes
@@ -171,7 +171,7 @@ def fill_left(
     left: Array, size: int, begin: int, end: int, traces: Array, rows: Array, sets: Array, opponent: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills left[level - 1, hit, place % ring, die - 1, lane], flat, for places begin to end; `size` is the length of
+    """Fill left[level - 1, hit, place % ring, die - 1, lane], flat, for places begin to end; `size` is the length of
     one level and hit. An entry is the worth to the side that plays with 1 to 3 steps of a die left and a set of the
     opponent's blots hit; infinite if it cannot take all of them."""
     blots, made = steps.blots[opponent], steps.seen[opponent] & ~steps.blots[opponent]
@@ -195,7 +195,7 @@ def add_rolls(
     totals: Array, rolls: Array, left: Array, size: int, sets: Array, opponent: int, place: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills totals[lane] with the sum over 36 rolls of the lowest worth after a play of a place.
+    """Fill totals[lane] with the sum over 36 rolls of the lowest worth after a play of a place.
     rolls[die, other, lane] and then [die, lane] are scratch."""
     totals[:] = 0
     last = 2 * SETS * size  # last level of `left`
@@ -230,7 +230,7 @@ def add_single(
     totals: Array, weight: float, rolls: Array, left: Array, item: int, opponent: int, place: int, steps: Steps,
     cube_values: Array, slack: Array, unit: float, lanes: int,
 ) -> None:  # fmt: skip
-    """Adds weight x the worth of one step, left[item + lane], to totals[lane], or the worth of no step if none is
+    """Add weight x the worth of one step, left[item + lane], to totals[lane], or the worth of no step if none is
     possible. Overwrites the first rolls[lane], which are not needed afterwards."""
     if left[item] < np.inf:
         add_lower(totals, weight, left, item, item, lanes)
@@ -246,7 +246,7 @@ def add_single(
 
 @kernel(borrows=True)
 def fill_values(values: Array, totals: Array, has_bounds: bool) -> None:
-    """Fills values[lane], the value of a pair to the player on roll, from sums of the lowest cube values of 36 rolls.
+    """Fill values[lane], the value of a pair to the player on roll, from sums of the lowest cube values of 36 rolls.
     With bounds (lower lanes, then upper ones), each bound follows from the other side's opposite bound."""
     lanes, shift = len(totals), len(totals) // 2 if has_bounds else 0
     for lane in range(lanes):
@@ -255,7 +255,7 @@ def fill_values(values: Array, totals: Array, has_bounds: bool) -> None:
 
 @kernel(borrows=True)
 def fill_cube_values(cube_values: Array, values: Array, half: int) -> None:
-    """Fills cube_values[lane], by the columns of the side that played to a pair, from values[lane] by `COLUMNS`, for
+    """Fill cube_values[lane], by the columns of the side that played to a pair, from values[lane] by `COLUMNS`, for
     each group of `half` lanes."""
     for first in range(0, len(values), half):
         opponent_owned = values[first + 3]
@@ -274,7 +274,7 @@ def solve_opponents(
     begin: int, end: int, first: int, last: int, steps: Steps, cube_values: Array, slack: Array, unit: float,
     lanes: int, lefts: Array, values: Array,
 ) -> None:  # fmt: skip
-    """Fills values[opponent - first, place, lane] of the opponents first to last, for shares begin to end. Each share
+    """Fill values[opponent - first, place, lane] of the opponents first to last, for shares begin to end. Each share
     has its own scratch lefts[share]. Impossible pairs are not changed."""
     count = len(steps.pips)
     size = steps.ring * 6 * lanes
@@ -305,7 +305,7 @@ def solve_opponents(
 def keep_cube_values(
     begin: int, end: int, first: int, steps: Steps, values: Array, cube_values: Array, lanes: int, moves: Array
 ) -> None:
-    """Fills cube_values[place, opponent, lane] of places begin to end from values[opponent - first, place, lane], and
+    """Fill cube_values[place, opponent, lane] of places begin to end from values[opponent - first, place, lane], and
     moves[place] with the largest change of a worth."""
     count = len(steps.pips)
     found = np.zeros(lanes, np.float32)  # lanes beyond the last column stay 0
@@ -325,7 +325,7 @@ def keep_slack(
     begin: int, end: int, first: int, steps: Steps, values: Array, cube_values: Array, lanes: int, moves: Array,
     slack: Array, unit: float,
 ) -> None:  # fmt: skip
-    """Like `keep_cube_values` for bounds: fills slack[place, opponent, bound, lane], and moves[place] with the largest
+    """Like `keep_cube_values` for bounds: fill slack[place, opponent, bound, lane], and moves[place] with the largest
     growth of a bound in units, infinite if it stopped being a bound."""
     count = len(steps.pips)
     found = np.zeros(2 * lanes, np.float32)
@@ -367,7 +367,7 @@ def layers_of(steps: Steps) -> Iterator[tuple[int, int]]:
 
 
 def solve_round(bounds: Bounds) -> float:
-    """Solves all pairs again. Returns the largest change of a worth, or the largest growth of a bound in units."""
+    """Solve all pairs again. Returns the largest change of a worth, or the largest growth of a bound in units."""
     steps, most, count, lefts = bounds.steps, 0.0, len(bounds.layouts), scratch_of(bounds)
     for first, last in layers_of(steps):
         values, moves = values_of(bounds, lefts, first, last), np.zeros(count)
@@ -381,7 +381,7 @@ def solve_round(bounds: Bounds) -> float:
 
 
 def extrapolate(bounds: Bounds, before: NDArray[np.float32], ratio: float) -> None:
-    """Extrapolates the cube values of unfinished games to their limit if each round changes them by `ratio` of the
+    """Extrapolate the cube values of unfinished games to their limit if each round changes them by `ratio` of the
     previous change. `before` are the cube values before the last round, and are overwritten."""
     pairs = slice(bounds.lanes, None)  # without the first, which is not a pair
     rest = np.subtract(bounds.cube_values[pairs], before[pairs], out=before[pairs])
@@ -390,7 +390,7 @@ def extrapolate(bounds: Bounds, before: NDArray[np.float32], ratio: float) -> No
 
 
 def widen(bounds: Bounds) -> None:
-    """Gives the cube values of unfinished games bounds of `START_SLACK` units."""
+    """Give the cube values of unfinished games bounds of `START_SLACK` units."""
     count = len(bounds.layouts)
     bounds.slack[...] = START_SLACK
     bounds.slack.reshape(count, count, -1)[:, 0] = 0
@@ -400,7 +400,7 @@ def widen(bounds: Bounds) -> None:
 def keep_equities(
     begin: int, end: int, first: int, steps: Steps, values: Array, columns: Array, equities: Array
 ) -> None:
-    """Fills equities[on roll, opponent, column], sides by layout, of places begin to end on roll from
+    """Fill equities[on roll, opponent, column], sides by layout, of places begin to end on roll from
     values[opponent - first, place, lane]."""
     for place in range(max(1, begin), end):
         for n in range(len(values)):
@@ -413,7 +413,7 @@ def keep_equities(
 def fill_equities(
     bounds: Bounds, equities: NDArray[np.float32], columns: Sequence[int], lost: NDArray[np.int8]
 ) -> None:
-    """Fills equities[on roll, opponent, column], sides by layout, with the values of the given columns.
+    """Fill equities[on roll, opponent, column], sides by layout, with the values of the given columns.
 
     They are NaN where two sides share a point or neither has checkers. Where one side has borne off it has won the
     points that the other one has lost.

@@ -78,7 +78,7 @@ def make_store_lowest_bounds(lanes: int) -> Any:
         _context: Any, target: Any, _at: Any, cube_values: Any, slack: Any, _unit: Any, after: Any, point: Any,
         _step: Any, bases: Any, _first: Any,
     ) -> Any:  # fmt: skip
-        """Fills 2 x lanes from target[at] on, for four items (see `items_after`). The first lanes are the lowest of
+        """Fill 2 x lanes from target[at] on, for four items (see `items_after`). The first lanes are the lowest of
         cube_values[item + lane] - unit x slack[2 x item + lane], the others of cube_values[item + lane] + unit x
         slack[2 x item + lanes + lane]. slack is uint8."""
 
@@ -140,8 +140,8 @@ def fill_worth(
     target: Array, at: int, cube_values: Array, slack: Array, unit: float, steps: Any, step: int, bases: Array,
     first: int, lanes: int,
 ) -> None:  # fmt: skip
-    """Fills target[at + lane] with the lowest cube_values[item + lane] after four steps; bases[first + point] are
-    offsets of rows of cube values; 4 or 8 lanes. With slack, fills 4 or 8 lower bounds and then as many upper
+    """Fill target[at + lane] with the lowest cube_values[item + lane] after four steps; bases[first + point] are
+    offsets of rows of cube values; 4 or 8 lanes. With slack, fill 4 or 8 lower bounds and then as many upper
     bounds."""
     if len(slack) == 0:
         if lanes == 4:
@@ -158,7 +158,7 @@ def fill_worth(
 def fill_die(
     target: Array, at: int, source: Array, offset: int, steps: Any, step: int, bases: Array, first: int, lanes: int
 ) -> None:
-    """Fills target[at + lane] with the lowest source[offset + item + lane] after four steps. bases[first + point] are
+    """Fill target[at + lane] with the lowest source[offset + item + lane] after four steps. bases[first + point] are
     offsets of arrays [place % steps.ring, die, lane], and `offset` selects the die; 4, 8 or 16 lanes."""
     if lanes == 4:
         _die_of_4(target, at, source, offset, steps.near, steps.point, step, bases, first)
@@ -183,7 +183,7 @@ def fill_dice(
 
 @kernel(borrows=True)
 def add_lower(totals: Array, weight: float, source: Array, item: int, other: int, lanes: int) -> None:
-    """Adds weight x the lower of source[item + lane] and source[other + lane] to float64 totals[lane]."""
+    """Add weight x the lower of source[item + lane] and source[other + lane] to float64 totals[lane]."""
     if lanes == 4:
         _add_4(totals, weight, source, item, other)
     elif lanes == 8:

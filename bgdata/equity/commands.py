@@ -241,7 +241,7 @@ def post_crawford_lines(met: MatchEquity, length: int) -> list[str]:
 
 
 def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
-    """Writes a table as an XML file that gnubg loads; returns a line about the file. Raises the errors of
+    """Write a table as an XML file that gnubg loads; returns a line about the file. Raises the errors of
     `find_met_or_file`, UsageError for a table without post-Crawford chances, and StorageError."""
     met = find_met_or_file(warehouse, name)
     own, other = met.cells[1, 1:, 1], 1 - met.cells[1, 1, 1:]
@@ -261,7 +261,7 @@ MAX_NUMBERED = 15  # most points to go for which cells show numbers
 
 
 def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, path: Path) -> None:
-    """Draws a heat map of the chances of winning the match in percent, or of their differences from another table.
+    """Draw a heat map of the chances of winning the match in percent, or of their differences from another table.
 
     The row of the trailer after the Crawford game is below it. Raises StorageError.
     """

@@ -201,14 +201,14 @@ _NO_DOUBLES = {"double_take": NOT_ALLOWED, "double_beaver": NOT_ALLOWED, "double
 
 
 def check_scores(met: MatchEquity, score: MatchScore, cube_value: int) -> None:
-    """Raises InvalidScoreError unless the table has all scores that a game may lead to. Kernels do not check this."""
+    """Raise InvalidScoreError unless the table has all scores that a game may lead to. Kernels do not check this."""
     while cube_value < max(score.away, score.opponent_away):
         met.game(score, cube_value)
         cube_value *= 2
 
 
 def check_rules(stakes: Stakes, rules: CubeRules) -> None:
-    """Raises InvalidParameterError for a match without a match equity table, or for money rules in a match."""
+    """Raise InvalidParameterError for a match without a match equity table, or for money rules in a match."""
     if isinstance(stakes.score, Money):
         return
     if rules.has_beavers:

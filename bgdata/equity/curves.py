@@ -262,7 +262,7 @@ def fill_janowski(
     situations: NDArray[np.float64], owner: int, own_index: float, opponent_index: float, is_jacoby: bool,
     equities: NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Fills equities[row] from situations[row, 0:3]: winning chance, mean points of a win and of a loss."""
+    """Fill equities[row] from situations[row, 0:3]: winning chance, mean points of a win and of a loss."""
     for row in range(len(situations)):
         win, mean_win, mean_loss = situations[row, 0], situations[row, 1], situations[row, 2]
         curve = janowski_curve(mean_win, mean_loss, owner, own_index, opponent_index, is_jacoby)

@@ -194,7 +194,7 @@ def money_points_of(
 def fill_money_equities(
     strategy: Strategy, chances: Array, owner: int, is_jacoby: bool, has_beavers: bool, equities: Array
 ) -> None:
-    """Fills equities[row] with the worth of chances[row, 0:5] if both sides choose their best actions."""
+    """Fill equities[row] with the worth of chances[row, 0:5] if both sides choose their best actions."""
     for row in range(len(chances)):
         equities[row] = best_equity(money_equities(strategy, chances[row], owner, is_jacoby, has_beavers))
 

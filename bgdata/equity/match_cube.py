@@ -229,6 +229,6 @@ def fill_match_equities(
     strategy: Strategy, cells: Cells, game: MatchGame, cube_value: int, owner: int, chances: NDArray[np.floating],
     equities: Cells,
 ) -> None:  # fmt: skip
-    """Fills equities[row] with the mwc of chances[row, 0:5] if both sides choose their best actions."""
+    """Fill equities[row] with the mwc of chances[row, 0:5] if both sides choose their best actions."""
     for row in range(len(chances)):
         equities[row] = best_equity(match_equities(strategy, cells, game, cube_value, owner, chances[row]))

@@ -204,7 +204,7 @@ def decided_cells(length: int) -> NDArray[np.float64]:
 
 
 def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64], other: NDArray[np.float64]) -> None:
-    """Raises InvalidParameterError unless the values are chances and the sizes match."""
+    """Raise InvalidParameterError unless the values are chances and the sizes match."""
     if before.ndim != 2 or before.shape[0] != before.shape[1] or not 1 <= len(before) <= MAX_AWAY:
         raise InvalidParameterError(
             f"expected a square table of 1 to {MAX_AWAY} points to go, got {name} of {'x'.join(map(str, before.shape))}"
@@ -229,7 +229,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def check_gammon_rate(rate: float) -> None:
-    """Raises InvalidParameterError unless the rate is from 0 to 1."""
+    """Raise InvalidParameterError unless the rate is from 0 to 1."""
     if not 0 <= rate <= 1:
         raise InvalidParameterError(f"expected a gammon rate from 0 to 1, got {rate}")
 

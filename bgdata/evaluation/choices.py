@@ -126,7 +126,7 @@ def fill_chosen(
     turn: int,
     chosen: Boards,
 ) -> None:
-    """Fills chosen[row, slot], for the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for the
+    """Fill chosen[row, slot], for the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for the
     rows begin:end."""
     after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     scratch = choice_scratch(chooser)

@@ -123,7 +123,7 @@ def level_count(stakes: CubeStakes) -> int:
 def fill_static(
     tables: BearoffArrays, stakes: CubeStakes, board: Boards, chances: Chances, is_over: bool, values: Values
 ) -> bool:
-    """Fills values[level, owner code] for board[slot] from chances[0:5] by the model, or in money play from an exact
+    """Fill values[level, owner code] for board[slot] from chances[0:5] by the model, or in money play from an exact
     table; returns whether they are final, so that looking ahead would not improve them."""
     is_exact = not is_over and stakes.unit == MONEY and bearoff_source(tables, board) == _EXACT
     for level in range(values.shape[0]):
@@ -143,7 +143,7 @@ def fill_static(
 
 @kernel(borrows=True)
 def fill_decided(stakes: CubeStakes, values: Values) -> None:
-    """Replaces values[level, owner code] by those after the best cube actions of the player on roll and the
+    """Replace values[level, owner code] by those after the best cube actions of the player on roll and the
     opponent."""
     if stakes.unit == CUBELESS or (stakes.unit == MATCH and stakes.game.is_crawford):
         return
@@ -171,7 +171,7 @@ def fill_play_ahead(
     tree: CubeTree,
     chosen: Boards,
 ) -> None:
-    """Fills chosen[slot] with the best play of dice (die, other_die) from board[slot] at a ply of 1 or more, the choice
+    """Fill chosen[slot] with the best play of dice (die, other_die) from board[slot] at a ply of 1 or more, the choice
     of `lookahead.rank_all` by cubeful values; of equal plays the statically best. The opponent sees `stakes`."""
     sight = Sight(networks, tables, likely)
     n, rows = fill_play_values(networks, tables, stakes, board, dice, tree), tree.rows
@@ -191,7 +191,7 @@ def fill_play_ahead(
 def fill_play_values(
     networks: Networks, tables: BearoffArrays, stakes: CubeStakes, board: Boards, dice: tuple[int, int], tree: CubeTree
 ) -> int:
-    """Fills tree.after, tree.play_values, tree.equities and tree.rows with the static values of all plays of dice from
+    """Fill tree.after, tree.play_values, tree.equities and tree.rows with the static values of all plays of dice from
     board[slot]; returns their number."""
     evaluation, plays = tree.rolls.evaluation, tree.rolls.after
     n = fill_plays(board, max(dice[0], dice[1]), min(dice[0], dice[1]), plays, tree.rolls.notes)
@@ -206,7 +206,7 @@ def fill_play_values(
 
 @kernel(borrows=True)
 def normalized_to_game(stakes: CubeStakes, value: float) -> float:
-    """Normalizes a value to this game: -1 is a lost single game and 1 a won one."""
+    """Normalize a value to this game: -1 is a lost single game and 1 a won one."""
     lose, win = single_games(stakes)
     return 2.0 * (value - lose) / (win - lose) - 1.0
 
@@ -243,7 +243,7 @@ def worth_ahead(sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree:
 def fill_values_ahead(
     sight: Sight, stakes: CubeStakes, ply: int, board: Boards, tree: CubeTree, values: Values
 ) -> None:
-    """Fills values[level, owner code] for board[slot], whose static values are not final: depth first, without
+    """Fill values[level, owner code] for board[slot], whose static values are not final: depth first, without
     recursion."""
     enter(sight, stakes, board, 0, ply, tree, values)
     depth = 0
@@ -278,8 +278,8 @@ def stakes_at_depth(stakes: CubeStakes, depth: int) -> CubeStakes:
 def enter(
     sight: Sight, stakes: CubeStakes, board: Boards, depth: int, ply: int, tree: CubeTree, values: Values
 ) -> None:
-    """Fills tree.replies[depth, roll, slot] from board[slot] and resets the finished rolls; at the last depth also
-    fills tree.totals[depth, level, owner code] for all rolls. values[level, owner code] is scratch."""
+    """Fill tree.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth also
+    fill tree.totals[depth, level, owner code] for all rolls. values[level, owner code] is scratch."""
     rolls, theirs = tree.rolls, stakes_at_depth(stakes, depth + 1)
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls, theirs)
     tree.totals[depth] = 0.0
@@ -295,7 +295,7 @@ def enter(
 
 @kernel(borrows=True)
 def add_reply(stakes: CubeStakes, depth: int, tree: CubeTree, values: Values) -> None:
-    """Adds the value of the next roll, after which the opponent has these values, to tree.totals[depth, level, owner
+    """Add the value of the next roll, after which the opponent has these values, to tree.totals[depth, level, owner
     code]; counts the roll as finished."""
     theirs, chance = stakes_at_depth(stakes, depth + 1), CHANCES[tree.places[depth]]
     fill_decided(theirs, values)
@@ -416,7 +416,7 @@ def fill_static_values(
     values: Values,
     is_final: NDArray[np.bool_],
 ) -> None:
-    """Fills values[row, level, owner code] and is_final[row] from boards[row, slot], chances[row, 0:5] and
+    """Fill values[row, level, owner code] and is_final[row] from boards[row, slot], chances[row, 0:5] and
     sources[row], for the rows begin:end."""
     for row in range(begin, end):
         is_over = sources[row] == _SOURCE_OVER
@@ -432,6 +432,6 @@ def after_decisions(stakes: CubeStakes, values: Values) -> Values:
 
 @kernel()
 def fill_all_decided(begin: int, end: int, stakes: CubeStakes, values: Values) -> None:
-    """Applies `fill_decided` to values[row, level, owner code], for the rows begin:end."""
+    """Apply `fill_decided` to values[row, level, owner code], for the rows begin:end."""
     for row in range(begin, end):
         fill_decided(stakes, values[row])

@@ -65,7 +65,7 @@ class Ranked(NamedTuple):
         return np.where(self.plies == plies, self.values, np.float32(-np.inf))
 
     def fill_losses(self) -> None:
-        """Fills losses[k] of the plays at the deepest ply of their decision; the others keep theirs."""
+        """Fill losses[k] of the plays at the deepest ply of their decision; the others keep theirs."""
         values = self._equities_at(largest_of(self.plies, self.offsets))
         np.subtract(largest_of(values, self.offsets), values, out=self.losses, where=values > -np.inf)
 

@@ -182,7 +182,7 @@ class LookaheadPlayer:
     def best_play(
         self, position: PositionLike, roll: RollLike, stakes: Stakes | None = None, rules: CubeRules = DEFAULT_RULES
     ) -> RankedPlay:
-        """The best legal play of a roll: the first of `rank_plays`, with the same errors."""
+        """The best legal play of a roll: the first of `rank_plays`. Raises the same exceptions."""
         return self.rank_plays(position, roll, stakes, rules)[0]
 
     def decide_cube(
@@ -285,7 +285,7 @@ class LookaheadPlayer:
 
 
 def threads_for(boards: Boards) -> AbstractContextManager[None]:
-    """Uses one thread for a single position: on busy cores, threads would wait for each other much longer than they
+    """Use one thread for a single position: on busy cores, threads would wait for each other much longer than they
     compute."""
     return threads(1 if len(boards) == 1 else None)
 

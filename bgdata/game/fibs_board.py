@@ -66,7 +66,7 @@ class FibsBoard:
 
 
 def parse_fibs_board(text: str) -> FibsBoard:
-    """Parses a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later, by
+    """Parse a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later, by
     `position`, `roll` and `cube`."""
     fields = text.strip().removeprefix(PREFIX).split(":")
     if not text.strip().startswith(PREFIX) or len(text) > MAX_LETTERS:

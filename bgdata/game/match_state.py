@@ -155,7 +155,7 @@ class MatchState:
         return Offer.BEAVER if decider == self.on_roll else Offer.RACCOON
 
     def _check_offers(self) -> None:
-        """Raises InvalidScoreError unless doubles and resignations fit the game and `to_decide` is the side that must
+        """Raise InvalidScoreError unless doubles and resignations fit the game and `to_decide` is the side that must
         answer."""
         offer = self.offer
         if offer != Offer.NONE and self.roll is not None:

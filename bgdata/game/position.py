@@ -195,7 +195,7 @@ class Position:
 
 
 def set_text_reader(reader: Callable[[str], Position]) -> None:
-    """Sets the function that parses `Position(text)`. `identifiers` calls it, since it imports this module."""
+    """Set the function that parses `Position(text)`. `identifiers` calls it, since it imports this module."""
     _reads_text[:] = [reader]
 
 

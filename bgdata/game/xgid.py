@@ -84,7 +84,7 @@ class Xgid:
 
 
 def parse_xgid(text: str) -> Xgid:
-    """Parses the position and match of an XGID; "XGID=" is optional, in either case.
+    """Parse the position and match of an XGID; "XGID=" is optional, in either case.
 
     Dice `D`, `B` and `R` are an offered double, beaver and raccoon. The turn is the side that doubled first, and the
     cube is the one before the last offer. Raises InvalidPositionError, which names the field, character or rule.

@@ -1,4 +1,4 @@
-"""Acts of a game, their judgements, and the sums of a player's luck and losses. Light to import: `judging` computes.
+"""Acts of a game, their judgements, and the sums of a player's luck and losses. Cheap to import: `judging` computes.
 
 All values are mwc, or points in money play, of the player who acts. `start` is the worth before an act if both sides
 continue as the analyst would, `end` the worth after it. For every act

@@ -81,7 +81,7 @@ class Record:
             self.is_open = False
 
     def go_on(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
-        """Continue a game from this state. Drops turns that the other side did not receive; a game that began elsewhere
+        """Continue a game from this state. Drop turns that the other side did not receive; a game that began elsewhere
         is recorded without its beginning."""
         begun = [State(0, START), State(1, START)]
         known: list[State | None] = [*self._states]

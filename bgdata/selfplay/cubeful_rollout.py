@@ -195,7 +195,7 @@ def fill_cubeful_blocks(
     first: int,
     blocks: Values,
 ) -> None:
-    """Fills blocks[row, block, 0] with the mean value, for the player on roll, of the 36 trials of block first + block
+    """Fill blocks[row, block, 0] with the mean value, for the player on roll, of the 36 trials of block first + block
     of an item, and blocks[row, block, 1] with the mean of its luck in them, from boards[row, slot] and starts[row,
     (cube value, owner, whether it may double, fields of a `MatchGame`)]. begin:end are pairs of row and block, in
     order."""

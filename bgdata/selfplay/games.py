@@ -256,7 +256,7 @@ def fill_games(
     dice: Dice,
     after_play: Boards,
 ) -> None:
-    """Fills outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot], dice[row,
+    """Fill outcomes[row], begins[row], turns[row] and, as far as there is room, boards[row, turn, slot], dice[row,
     turn, 0:2] and after_play[row, turn, slot] with game numbers[row] of a seed, for rows begin:end. In pairs, games 2k
     and 2k + 1 have the dice of k, and the players take turns to begin; else the higher first die begins."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
@@ -292,7 +292,7 @@ def play_game(
     scratch: GameScratch,
     record: Turns,
 ) -> tuple[int, int]:
-    """Fills the record with the turns of a game from board[slot], which is overwritten. `side` begins: 0 for the player
+    """Fill the record with the turns of a game from board[slot], which is overwritten. `side` begins: 0 for the player
     named first, 1 for the other one. With `is_opening` its first roll is not a double. Returns (points to the player
     named first, turns). A game is cut after `most_turns`, for 0 points."""
     outcome, turn = 0, 0
@@ -318,8 +318,8 @@ def play_game(
 def choose_play(
     chooser: Chooser, board: Boards, n: int, game: int, turn: int, after: Boards, scratch: Scratch, record: Turns
 ) -> int:
-    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Fills chances and sources of the record
-    if there is room; then even a forced play is evaluated."""
+    """The row of after[0:n, slot] that a player chooses: see `choices.choose`. Also fill chances and sources of the
+    record if there is room; then even a forced play is evaluated."""
     if len(record.sources) == 0:
         return choose(chooser, board, after, n, game, turn, scratch)
     best, source = choose_by_chances(chooser.networks, chooser.tables, after, n, scratch)
@@ -348,7 +348,7 @@ def fill_values(
     dice: Dice,
     values: NDArray[np.float32],
 ) -> None:
-    """Fills values[0, turn] with the static equity of boards[turn, slot], and `with_luck` values[1, turn] with the luck
+    """Fill values[0, turn] with the static equity of boards[turn, slot], and `with_luck` values[1, turn] with the luck
     of dice[turn, 0:2], for games begin:end. A game has the turns offsets[row]:offsets[row + 1]."""
     networks, tables = estimator.networks, estimator.tables
     scratch = new_roll_scratch(networks)
@@ -407,7 +407,7 @@ def checked_choices(
 
 @kernel()
 def fill_rolls(seed: int, games: NDArray[np.int64], turn: int, rolls: NDArray[np.int8]) -> None:
-    """Fills rolls[row, 0:2] with the dice of a turn of games[row]."""
+    """Fill rolls[row, 0:2] with the dice of a turn of games[row]."""
     for row in range(len(games)):
         rolls[row, 0], rolls[row, 1] = dice_at(random_stream(seed, games[row] // 2), turn)
 

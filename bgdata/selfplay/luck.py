@@ -148,7 +148,7 @@ def fill_turn_values(
     after_play: Boards,
     values: Values,
 ) -> None:
-    """Fills values[0, turn] with the mean over all rolls from boards[turn, slot], values[1, turn] with the value after
+    """Fill values[0, turn] with the mean over all rolls from boards[turn, slot], values[1, turn] with the value after
     the best play of dice[turn, 0:2], and values[2, turn] with the value of after_play[turn, slot], for turns
     begin:end."""
     scratch = new_roll_scratch(networks)

@@ -49,7 +49,7 @@ class FoundRule(NamedTuple):
 
 @kernel()
 def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array, weights: Array, sums: Array) -> None:
-    """Fills sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision];
+    """Fill sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision];
     on_roll[pair] and opponent[pair] are rows of counts[row]."""
     sums[:] = 0
     for pair in range(len(on_roll)):

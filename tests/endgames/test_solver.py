@@ -22,7 +22,7 @@ def values() -> Bounds:
 
 
 def solve(bounds: Bounds, rounds: int) -> float:
-    """Runs some rounds; returns the largest change in the last one."""
+    """Run some rounds; returns the largest change in the last one."""
     return [solver.solve_round(bounds) for _ in range(rounds)][-1]
 
 

@@ -430,7 +430,7 @@ WRONG = {
 
 
 @each(("where", "said"), WRONG.items())
-def test_invalid_addresses_say_what_was_expected(client: TestClient, where: str, said: str) -> None:
+def test_invalid_addresses_name_the_expectation(client: TestClient, where: str, said: str) -> None:
     assert said in read(client, where, 400).text
     path, mark, query = where.partition("?")
     assert said in client.get(f"{path}.json{mark}{query}").json()["error"]

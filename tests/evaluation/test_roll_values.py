@@ -325,7 +325,7 @@ def test_local_volatility_equals_enumeration(checkers: list[int]) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_all_checkers_on_the_bar_is_no_win(count: int) -> None:
+def test_all_checkers_on_the_bar_is_not_a_win(count: int) -> None:
     check_by_plain_enumeration(Position([0, *[0] * 18, *[-2] * 6, count]))
 
 

@@ -47,7 +47,7 @@ def split_rows(offsets: NDArray[np.int64], after_play: Boards) -> list[list[tupl
 
 
 def check_against_twin(positions: Boards, dice: NDArray[np.int8]) -> int:
-    """Compares every row; returns the number of rows."""
+    """Compare every row; returns the number of rows."""
     found = split_rows(*batch_plays(positions, dice))
     for board, roll, plays in zip(positions.tolist(), dice.tolist(), found, strict=True):
         assert len(set(plays)) == len(plays), (board, roll)

@@ -80,7 +80,7 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
 
 
 def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -> Iterator[pa.RecordBatch]:
-    """Yields rows of the pairs that share no point, neither side empty, from arrays [on roll, opponent, column]."""
+    """Yield rows of the pairs that share no point, neither side empty, from arrays [on roll, opponent, column]."""
     layouts = all_layouts(checkers)
     wanted = solver.are_unfinished(layouts)
     step = max(1, GROUP_ROWS // len(layouts))
@@ -113,7 +113,7 @@ class Successors:
 
 
 def check_pairs(recheck: Recheck[EndgameParameters], columns: Sequence[str]) -> Array:
-    """Recomputes random pairs of a version from the positions that their legal plays lead to, and compares. Returns the
+    """Recompute random pairs of a version from the positions that their legal plays lead to, and compare. Returns the
     pairs int64[n, 2].
 
     The bound allows for doubling, which counts an error of the table twice, and for the error of the row itself. Raises

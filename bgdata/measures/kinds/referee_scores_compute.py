@@ -232,7 +232,7 @@ def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
 
 @kernel(parallel=True)
 def fill_exact_equities(tables: BearoffArrays, boards: Boards, equities: NDArray[np.float64]) -> None:
-    """Fills equities[row] from the exact table that covers boards[row]; either side may have borne off."""
+    """Fill equities[row] from the exact table that covers boards[row]; either side may have borne off."""
     for row in prange(len(boards)):
         equities[row] = exact_equity(tables, exact_cell(tables, boards[row]))
 

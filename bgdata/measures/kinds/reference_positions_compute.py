@@ -368,7 +368,7 @@ def fill_games(
     counts: NDArray[np.int64],
     boards: Boards,
 ) -> None:
-    """Fills boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row]; rows begin:end."""
+    """Fill boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row]; rows begin:end."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     board, counter = np.empty(26, np.int8), np.empty(1, np.int64)
     for row in range(begin, end):
@@ -387,7 +387,7 @@ def fill_games(
 
 @kernel(borrows=True)
 def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Changes board[slot]: moves one or two checkers, from a point or the bar, to points without checkers of the other
+    """Change board[slot]: moves one or two checkers, from a point or the bar, to points without checkers of the other
     side. No checker moves to the bar, or is borne off."""
     for _ in range(1 + draw(stream, counter, 2)):
         sign = 1 if draw(stream, counter, 2) == 0 else -1

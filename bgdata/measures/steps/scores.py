@@ -220,7 +220,7 @@ def series_parameters(
 
 
 def full_name(name: str) -> str:
-    """The name of a player in stored scores; for `network` the full name of that network."""
+    """The name under which a player's scores are stored; `network` becomes the name of the default network."""
     return network_name(name) if name.partition("/")[0] == NETWORK else name
 
 

@@ -159,7 +159,7 @@ def first_roll_of(text: str) -> str:
 
 
 def check_numbers(parameters: OpeningParameters) -> None:
-    """Raises InvalidParameterError for numbers out of range."""
+    """Raise InvalidParameterError for numbers out of range."""
     distances = (parameters.within, parameters.margin, parameters.sensible, parameters.reply_within)
     if not all(0 <= each < inf for each in distances):
         raise InvalidParameterError(

@@ -161,8 +161,8 @@ def rescored_labels(
 
 
 def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict[str, float]:
-    """How much of the variance of labels, in points of cubeless equity squared, rescoring removed: from float64[n]
-    outcomes, the chances, and the turns until a table covers the game, -1 for never."""
+    """Statistics of the variance that rescoring removes from labels, in squared points of cubeless equity. Takes the
+    float64[n] outcomes, the chances after rescoring, and the turns until a table covers the game (-1 for never)."""
     after = cubeless_equities(chances).astype(np.float64)
     squares, is_covered = (after - before) ** 2, turns_later == 0
     found = {
@@ -213,7 +213,7 @@ def fill_labels(
     chances: Array,
     solved: Array,
 ) -> None:
-    """Fills points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
+    """Fill points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
     boards[turn, slot], from last to first."""
     for game in prange(len(outcomes)):
         begin, end = offsets[game], offsets[game + 1]
