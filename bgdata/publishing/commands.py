@@ -9,6 +9,7 @@ import click
 from bgdata.cli.completion import complete_scopes
 from bgdata.cli.options import format_option
 from bgdata.cli.output import show_rows
+from bgdata.errors import needing
 from bgdata.publishing import TITLE, publish
 from bgdata.publishing.contents import Contents
 from bgdata.rows import COUNT, Column, Row, table_lines
@@ -22,9 +23,12 @@ from bgdata.warehouse.commands.transfer import count_text
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("kind", nargs=-1, shell_complete=complete_scopes)
 @click.option("--title", default=TITLE, show_default=True, metavar="TEXT", help="Name of the dataset on its card.")
+@click.option("--explorer", "with_explorer", is_flag=True, help="Add the pages of `bgdata serve --static` about them.")
 @format_option
 @click.pass_obj
-def publish_command(warehouse: Warehouse, folder: Path, kind: tuple[str, ...], title: str, form: str) -> None:
+def publish_command(
+    warehouse: Warehouse, folder: Path, kind: tuple[str, ...], title: str, with_explorer: bool, form: str
+) -> None:
     """Publish tables as one folder for hubs and colleagues.
 
     DIR is a dataset of Hugging Face: README.md says what the tables are, how they were made and what proves them, and
@@ -40,8 +44,12 @@ def publish_command(warehouse: Warehouse, folder: Path, kind: tuple[str, ...], t
       bgdata publish backgammon
       bgdata publish bearoffs bearoff_two_sided/6x6 bearoff_one_sided
     """
+    explorer = None
+    if with_explorer:
+        with needing("web", "for the site"):
+            from bgdata.web.static_site import write_static as explorer
     with progress_bars() as progress:
-        contents = publish(warehouse, folder, kind, title=title, progress=progress)
+        contents = publish(warehouse, folder, kind, title=title, explorer=explorer, progress=progress)
     rows = table_rows(contents)
     columns = (
         Column("config"),

@@ -8,7 +8,7 @@ versions/<kind>/<variant>/<version>/              the manifest, and arrays that 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -124,6 +124,15 @@ class Contents:
     def to_bytes(self) -> bytes:
         """The file that lists the contents."""
         return canonical_json({"format": FORMAT, **asdict(self)}, indent=2)
+
+
+def visible_files(folder: Path) -> Iterator[str]:
+    """The names of all files in a published folder, sorted; hidden ones at its top, such as those of git, are left
+    out."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and not name.parts[0].startswith("."):
+            yield name.as_posix()
 
 
 def read_contents(folder: Path) -> Contents:
