@@ -280,7 +280,7 @@ def output_when_stopped(inside: Callable[[], None], capsys: pytest.CaptureFixtur
     return capsys.readouterr().err
 
 
-def test_line_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_names_the_kept_work(capsys: pytest.CaptureFixture[str]) -> None:
     def nothing() -> None:
         raise KeyboardInterrupt
 
@@ -331,7 +331,7 @@ def test_free_memory_is_limited_by_control_groups(tmp_path: Path) -> None:
     groups = tmp_path / "groups"
     inner = groups / "outer" / "inner"
     inner.mkdir(parents=True)
-    assert free_memory(groups, own) > 1_000_000  # of the machine, without limits of groups
+    assert free_memory(groups, own) > 1_000_000  # memory of the machine, if no group has a limit
     for group, most, used in ((inner, "max", 900_000), (inner.parent, "1000000", 700_000)):
         (group / "memory.max").write_text(f"{most}\n")
         (group / "memory.current").write_text(f"{used}\n")

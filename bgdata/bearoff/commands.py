@@ -89,7 +89,7 @@ def error_lines(table: Table, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def draw_errors(table: Table, rows: Sequence[Row], path: Path) -> None:
-    """Draws the mean and the mean absolute difference by pips of both sides. Raises StorageError."""
+    """Draw the mean and the mean absolute difference by pips of both sides. Raises StorageError."""
     chosen = [row for row in rows if row["grouping"] == "pips"]
     most = max(row["on_roll_group"] for row in chosen)
     with new_figure(9.4, 4.2) as figure:

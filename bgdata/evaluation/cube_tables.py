@@ -18,7 +18,7 @@ from bgdata.bearoff.match_table import (
     reachable_states,
     start_states,
 )
-from bgdata.bearoff.match_two_sided import MOST_CELLS, Layout, SolvedRace, highest, solve_position
+from bgdata.bearoff.match_two_sided import MAX_CELLS, Layout, SolvedRace, highest, solve_position
 from bgdata.bearoff.remote import open_pairs
 from bgdata.bearoff.tables import Equities, TwoSidedTable
 from bgdata.endgames.tables import EndgameTable
@@ -30,7 +30,7 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 
-KEPT_CELLS = 2 * MOST_CELLS  # cells of cached races: 256 MB
+KEPT_CELLS = 2 * MAX_CELLS  # cells of cached races: 256 MB
 SAME_MWC = 1e-9  # tolerance of mwc for the same match equity table: tables of one name may be rebuilt or files
 
 
@@ -65,7 +65,7 @@ class MoneyBearoff(_TableCube):
         met: MatchEquity | None = None,  # noqa: ARG002
     ) -> CubeEquities | None:
         """Points per unit cube. None for a match, for a position outside the table, and for a centered cube under the
-        Jacoby rule while a gammon is possible, as the table lacks these equities."""
+        Jacoby rule while a gammon is possible, because the table lacks these equities."""
         owner = stakes.cube.owner
         if not isinstance(stakes.score, Money):
             return None
@@ -151,7 +151,7 @@ class SolvedRaces:
 
     accuracy = "exact, solved for this position"
 
-    def __init__(self, most_cells: int = MOST_CELLS) -> None:
+    def __init__(self, most_cells: int = MAX_CELLS) -> None:
         self.most_cells = most_cells
         self.kept: list[_Solved] = []  # most recent first
 
@@ -187,7 +187,7 @@ class SolvedRaces:
 
 
 class _Solved(NamedTuple):
-    """A race solved for stakes, seen by side 0."""
+    """A race solved for stakes, from side 0's point of view."""
 
     race: SolvedRace
     stakes: Stakes

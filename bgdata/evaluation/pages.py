@@ -13,7 +13,7 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from bgdata.bearoff.match_two_sided import MOST_CELLS
+from bgdata.bearoff.match_two_sided import MAX_CELLS
 from bgdata.equity.cube import CubeRules, Method
 from bgdata.equity.doubling import best_equity
 from bgdata.equity.pages import met_of, names_of
@@ -294,7 +294,7 @@ qualify row_number() over (partition by variant order by dataset, game) <= {FIRS
 
 
 def where(site: Site, request: Request) -> Page:
-    """Occurrences of a position, seen by the player on roll, in every table that has positions, with links to the first
+    """Occurrences of a position, for the player on roll, in every table that has positions, with links to the first
     games and rows."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]
@@ -345,7 +345,7 @@ def cube_map(site: Site, request: Request) -> Page:
     rules, rows = CubeRules(met=met), []
     with site.player(asked.ply) as shared:
         tables = [table for table in shared.cubes if not isinstance(table, SolvedRaces)]
-        solved = SolvedRaces(2 * MOST_CELLS // length**2)
+        solved = SolvedRaces(2 * MAX_CELLS // length**2)
         player = LookaheadPlayer(shared.evaluator, shared.ply, shared.filters, [*tables, solved])
         if player.evaluate(asked.position).source is AnswerSource.OVER:
             raise UsageError("expected a game in progress, got one that is over")

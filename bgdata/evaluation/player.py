@@ -172,7 +172,7 @@ class PubEval:
 
 @kernel(parallel=True)
 def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after_play: Boards, chosen: Boards) -> None:
-    """Fills chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], chosen by (seed, first + row)."""
+    """Fill chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], chosen by (seed, first + row)."""
     for row in prange(len(chosen)):
         count = np.uint64(offsets[row + 1] - offsets[row])
         number: Any = random_bits(random_stream(seed, first + row), 0) >> np.uint64(33)
@@ -200,7 +200,7 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
     if name not in PLAYERS:
         from importlib.metadata import entry_points
 
-        for added in entry_points(group=GROUP, name=name):  # of another package
+        for added in entry_points(group=GROUP, name=name):  # players from another package
             if is_callable(added.value):
                 return LookaheadPlayer(CallableEvaluator(added.value, name), ply)
         known = [*PLAYERS, *([NETWORK] if warehouse is not None else []), f"NAME{ONNX}", f"NAME{UBGI}"]

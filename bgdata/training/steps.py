@@ -1,4 +1,4 @@
-"""Recipes from names of networks and labels, and steps from games to a scored network. Each step builds one version, or
+"""Recipes from network and label names, and steps from games to a scored network. Each step builds one version, or
 finds it already built."""
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class TrainingPlan:
     name: str
     start: str = NETWORK
     games: int = 10_000
-    seed: int = 1  # of the games
+    seed: int = 1  # seed of the games
     epochs: int = SupervisedParameters.epochs
     learning_rate: float = SupervisedParameters.learning_rate
     hidden: str = ""  # units of the contact network; empty for those of the start

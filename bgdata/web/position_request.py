@@ -11,7 +11,7 @@ from bgdata.evaluation.rows import chosen_stakes, is_cubeful
 from bgdata.game.classes import check_has_checkers
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
-from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes
+from bgdata.game.match import MAX_CUBE, CubeOwner, Money, Stakes
 from bgdata.game.match_state import MatchState
 from bgdata.game.plays import Play, Verdict, judge_play
 from bgdata.game.position import Position
@@ -138,7 +138,7 @@ class PositionRequest:
 
     def _opponents(self, position: Position, undo: str | None = None) -> str:
         """The address of a position with this one's opponent on roll. Without `undo` an existing history is kept, but
-        none is begun, as a turn is not an edit."""
+        none is begun, because a turn is not an edit."""
         stakes = self.stakes.flip() if self.stakes else None
         before = (self.undo_after if self.earlier else "") if undo is None else undo
         return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})
@@ -189,7 +189,7 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
     return {
         "away": given.get("away", "").strip() or None,
         "crawford": flag(given, "crawford") or False,
-        "cube_value": whole(given, "cube", 0, least=1, most=MOST_CUBE) or None,
+        "cube_value": whole(given, "cube", 0, least=1, most=MAX_CUBE) or None,
         "owner": owner,
         "met": given.get("met", "").strip(),
         "jacoby": flag(given, "jacoby"),

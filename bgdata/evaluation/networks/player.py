@@ -223,7 +223,7 @@ class NetworkPlayer:
         version: str = "",
     ) -> None:
         self.networks, self.tables, self.label = networks, tables, label
-        self.table_names: tuple[str, ...] = ()  # of tables from a warehouse
+        self.table_names: tuple[str, ...] = ()  # names of tables from a warehouse
         self.accuracy: Mapping[AnswerSource, str] = {} if accuracy is None else accuracy
         self._version = version
 
@@ -274,7 +274,7 @@ class NetworkPlayer:
 def version_by(folders: Iterable[Path]) -> str:
     """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
 
-    Every revision counts as 1, that of the first recorded players, as later revisions may only differ in Parquet.
+    Every revision counts as 1, that of the first recorded players, because later revisions may only differ in Parquet.
     """
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]
@@ -393,7 +393,7 @@ def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: i
     one of the package; or an ONNX file, for which exact tables only answer cube decisions.
 
     Reads only what is needed, and copies nothing. Raises MissingWarehouseError, MissingTableError for a missing
-    network, CorruptFileError, UsageError for a ply outside 0 to MOST_PLY, and the errors of `OnnxEvaluator`.
+    network, CorruptFileError, UsageError for a ply outside 0 to MAX_PLY, and the errors of `OnnxEvaluator`.
     """
     warehouse.require()
     bearoff = open_bearoff(warehouse, with_endgames=True)

@@ -59,7 +59,7 @@ def output_trials(warehouse: Warehouse, /, plot: Path | None, force: bool, form:
     "backgammon" (all five), "weighted" (outputs learn in proportion to the chance of their condition before the play),
     "weighted after" (after it), "zeroed" (a gammon that the rules exclude is 0 and not learned), and "chances" (the
     five chances without conditions). The command prints means of the last half of training: points against PubEval,
-    how games of self-play end, and chances of the player with the dice at the start. The table is `output_trials`. A
+    how games of self-play end, and chances of the player on roll at the start. The table is `output_trials`. A
     stopped command, run again, resumes from its last checkpoint; the result is the same on any number of threads.
 
     \b

@@ -95,7 +95,7 @@ def test_players_are_in_given_order_or_best_first() -> None:
     assert blitz.split() == ["blitz", "1", "0.0000", "0.5000"]  # missing rollouts and errors are blank
 
 
-def test_missing_reference_scores_are_an_error(warehouse: Warehouse, memory_path: Path) -> None:
+def test_missing_reference_scores_are_refused(warehouse: Warehouse, memory_path: Path) -> None:
     message = error_of(run(memory_path / "none", "compare", "network"), 1)
     assert message == f"expected reference positions in {memory_path / 'none'}, found none; try: bgdata reference"
     assert not (memory_path / "none").exists()
@@ -226,7 +226,7 @@ def test_invalid_arguments_are_refused(small_root: Path, arguments: tuple[str, .
     assert error_of(run(small_root, "compare", *arguments), code).startswith(message)
 
 
-def test_missing_benchmark_scores_are_an_error(warehouse: Warehouse, memory_path: Path) -> None:
+def test_missing_benchmark_scores_are_refused(warehouse: Warehouse, memory_path: Path) -> None:
     message = error_of(run(memory_path / "none", "compare", "--benchmarks"), 1)
     assert message.startswith(f"expected a benchmark in {memory_path / 'none'}, found none; try: ")
     shutil.rmtree(warehouse.root / "benchmark_scores")

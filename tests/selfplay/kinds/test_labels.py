@@ -235,7 +235,7 @@ def answers(boards: Boards) -> Chances:
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Replaces every installed program."""
+    """Replace every installed program."""
     found = Program()
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda *_, **__: found)
     return found
@@ -325,7 +325,7 @@ def test_bgsage_agrees_with_gnubg() -> None:
     assert (found.sources == AnswerSource.PROGRAM).all()
 
 
-LAYOUTS = 815  # of 15 checkers on three points, without the empty one
+LAYOUTS = 815  # layouts of up to 15 checkers on three points, without the empty one
 
 
 def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:
