@@ -53,13 +53,13 @@ def ladder(
 ) -> None:
     """Rate PLAYERS by the games of all pairings.
 
-    A rating is points per game, of matches wins minus losses, against the network that comes with bgdata, which is rated
-    0. Everybody plays everybody: each sequence of dice twice with the sides swapped, and the luck of every roll, as
-    that network measures it, is subtracted. PLAYERS such as network/NAME, gnubg:1 (at 1-ply), mine.onnx or mine.ubgi
-    are added to those that the ladder has; at first that is everybody who is here.
+    A rating is points per game, of matches wins minus losses, against the network that comes with bgdata, which is
+    rated 0. All players play each other: each sequence of dice twice with the sides swapped, and the luck of every
+    roll, as that network measures it, is subtracted. PLAYERS such as network/NAME, gnubg:1 (at 1-ply), mine.onnx or
+    mine.ubgi are added to those that the ladder has; a new ladder begins with all installed players.
 
     With a cube, players choose plays by cubeless equity, and turn the cube by Janowski's model and their own chances;
-    who does not evaluate positions is left out. Games are kept in the tables `game_scores` and `cubeful_scores`: a
+    players that do not evaluate positions are left out. Games are kept in the tables `game_scores` and `cubeful_scores`: a
     stopped command, run again, goes on, and a new player costs only its own games. The tables are `ladder` and
     `ladder_pairings`.
 
