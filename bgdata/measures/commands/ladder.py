@@ -59,9 +59,9 @@ def ladder(
     mine.ubgi are added to those that the ladder has; a new ladder begins with all installed players.
 
     With a cube, players choose plays by cubeless equity, and turn the cube by Janowski's model and their own chances;
-    players that do not evaluate positions are left out. Games are kept in the tables `game_scores` and `cubeful_scores`: a
-    stopped command, run again, goes on, and a new player costs only its own games. The tables are `ladder` and
-    `ladder_pairings`.
+    players that do not evaluate positions are left out. Games are kept in the tables `game_scores` and
+    `cubeful_scores`: a stopped command, run again, goes on, and a new player costs only its own games. The tables are
+    `ladder` and `ladder_pairings`.
 
     \b
       bgdata ladder
