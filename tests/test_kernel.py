@@ -31,7 +31,7 @@ from bgdata.kernel_cache import (
     module_cache,
 )
 from bgdata.vectors import splat, unpack, vector_at
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 PACKAGE = Path(kernel.__file__).parent
 
@@ -321,11 +321,11 @@ def test_changed_kernel_changes_the_fingerprint(package: Path) -> None:
     }
     before = fingerprint()
     assert before == kernel_fingerprint()
-    with Together() as together:
+    with Subtests() as subtests:
         for path in kernel_sources():
             content = path.read_bytes()
             path.write_bytes(content + b"\n")
-            with together.case(path.relative_to(package)):
+            with subtests.test(path.relative_to(package)):
                 assert fingerprint() != before
             path.write_bytes(content)
     for source in ("cli.py", "bearoff/index.py", "studies/claims/definitions/A1.toml", "errors.py", "no_kernel.py"):

@@ -22,7 +22,7 @@ from bgdata.process import first_clause, forget, free_memory, keep, keeping, kee
 from bgdata.warehouse import Warehouse
 from tests.pipelines.conftest import environment
 from tests.store.processes import bgdata_command
-from tests.together import each
+from tests.subtests import each
 
 NOTHING = "error: interrupted; nothing was kept"
 HANGS_SECONDS = 300

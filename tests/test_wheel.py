@@ -22,7 +22,7 @@ from packaging.utils import canonicalize_name
 from bgdata.bearoff.kinds.bearoff_two_sided import DATASET
 from bgdata.kinds import SQL
 from bgdata.version import DISTRIBUTION
-from tests.together import Together
+from tests.subtests import Subtests
 
 ROOT = Path(__file__).parents[1]
 BEAROFF = "CgAAEAEAAAAAAA"
@@ -129,9 +129,9 @@ def test_only_declared_packages_are_available(wheel: Path, programs: Path, tmp_p
 
 
 def test_flows_name_the_missing_extra(programs: Path, tmp_path: Path) -> None:
-    with Together() as together:
+    with Subtests() as subtests:
         for path in FLOWS:
-            with together.case(path.stem):
+            with subtests.test(path.stem):
                 _, said = run_with_errors(tmp_path, programs / "python", "-m", f"bgdata.pipelines.{path.stem}", code=1)
                 install_it = f'{programs / "python"} -m pip install "{DISTRIBUTION}[flows]"'
                 assert said == f"error: expected prefect to run a flow, found none; try: {install_it}\n"

@@ -16,7 +16,7 @@ from tests.command_line import POSITION, error_of, position_id, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.kept import own
 from tests.store import processes
-from tests.together import each
+from tests.subtests import each
 
 
 def test_version(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from bgdata.cli.defaults import own_folder
 from bgdata.cli.grammar import LONGEST, WAREHOUSE, every_command, shorten
 from bgdata.process import BROKEN_PIPE
 from tests.command_line import error_of, run, succeeds
-from tests.together import each
+from tests.subtests import each
 
 FIRST_LINE = 62  # characters that fit into the list of commands on 80 columns
 WIDEST = 120  # characters of a line of help in the source

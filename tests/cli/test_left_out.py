@@ -21,7 +21,7 @@ from bgdata.game.match_state import MatchState, Side, format_gnubg_id
 from bgdata.game.position import Position
 from tests.command_line import position_id, run
 from tests.said import CHANGES, CONTACT, MATCH, MONEY, ROLL
-from tests.together import each
+from tests.subtests import each
 
 RACE = position_id([0, 1, 0, 0, 1], [0, 2, 1])
 SHORT = ("--trials", "72", "--seed", "5")

@@ -42,7 +42,7 @@ from bgdata.kernel import threads
 from tests.random_games import random_game_positions
 from tests.reference.bearoff import equities, layouts
 from tests.reference.bearoff_chances import combined_chances, covered_by
-from tests.together import each
+from tests.subtests import each
 
 NONE, EXACT, COMBINED = BearoffSource.NONE, BearoffSource.EXACT, BearoffSource.COMBINED
 ROUNDING = 3e-7  # rounding of stored and summed chances

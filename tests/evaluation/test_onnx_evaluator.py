@@ -39,7 +39,7 @@ from bgdata.game.position import START
 from bgdata.kernel import threads
 from tests.evaluation.sample_networks import random_networks
 from tests.formats.onnx.boards import all_boards
-from tests.together import each
+from tests.subtests import each
 
 REASON = "the extra onnx is not installed"
 pytestmark = pytest.mark.skipif(not (find_spec("onnx") and find_spec("onnxruntime")), reason=REASON)

@@ -23,7 +23,7 @@ from bgdata.web.answer import percent, signed_text
 from bgdata.web.position_request import PositionRequest
 from tests.command_line import POSITION, position_id, run, succeeds
 from tests.said import CHANGES, CONTACT
-from tests.together import each
+from tests.subtests import each
 from tests.web.reading import PageReader, inner_links, read
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bgdata.errors import UsageError
 from bgdata.formats.lines import LineCounts, is_utf8
 from bgdata.formats.mat import format_mat, parse_mat
 from bgdata.formats.matches import BY_HAND, Flaw, Game, Match, Note, RecordedMove, Turn, TurnKind
-from tests.together import each
+from tests.subtests import each
 
 # gnubg's export of a match against itself, seed 4711; $ marks the end of a line with trailing blanks
 EXAMPLE = """\

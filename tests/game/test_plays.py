@@ -12,7 +12,7 @@ from bgdata.game.plays import CheckerMove, Play, broken_rule, judge_play, legal_
 from bgdata.game.position import START, Position
 from tests.game.strategies import positions
 from tests.reference.plays import boards_after
-from tests.together import each
+from tests.subtests import each
 
 rolls = st.sampled_from(ROLLS)
 # distinct positions after each roll from the start, in the order of ROLLS; gnubg agrees (test_plays_gnubg)

@@ -28,7 +28,7 @@ from bgdata.protocols.session import Record
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.protocols.fibs_server import OPPONENT, OWN_INFO, PASSWORD, USER, FibsServer
 from tests.random_games import random_game_positions
-from tests.together import each
+from tests.subtests import each
 
 PATIENCE = 60.0
 pytestmark = pytest.mark.slow  # plays whole matches

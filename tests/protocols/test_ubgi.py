@@ -33,7 +33,7 @@ from bgdata.protocols.decisions import Decisions
 from bgdata.protocols.ubgi import KEYS, UbgiEngine, format_moves
 from tests.evaluation.sample_evaluators import Scrambled
 from tests.said import CHANGES, CONTACT
-from tests.together import each
+from tests.subtests import each
 
 PAGE = Path(__file__).parents[2] / "docs/how_to/speak_ubgi.md"
 

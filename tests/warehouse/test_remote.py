@@ -21,7 +21,7 @@ from bgdata.store.progress import Silence
 from bgdata.store.transfer import Transfer
 from bgdata.warehouse import RemoteWarehouse, Warehouse
 from tests.command_line import POSITION, error_of, position_id, run, succeeds
-from tests.together import Together
+from tests.subtests import Subtests
 
 LARGE = TwoSidedParameters(4, 5)
 
@@ -90,9 +90,9 @@ SAME = [
 
 
 def test_answers_are_the_same(root: Path, address: str) -> None:
-    with Together() as together:
+    with Subtests() as subtests:
         for words in SAME:
-            with together.case(" ".join(words)):
+            with subtests.test(" ".join(words)):
                 assert succeeds_at(address, *words) == succeeds(root, *words)
     assert {words[0] for words in SAME} == set(READING) - {"completion"}
 

@@ -29,7 +29,7 @@ from bgdata.web.app import create_app
 from bgdata.web.query_process import QueryProcess
 from bgdata.web.site import Limits, Site
 from tests.command_line import succeeds
-from tests.together import each
+from tests.subtests import each
 from tests.web.reading import open_client, read
 
 if TYPE_CHECKING:

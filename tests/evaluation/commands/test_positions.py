@@ -33,7 +33,7 @@ from bgdata.game.match_state import MatchState
 from bgdata.game.position import START, Position
 from tests.command_line import POSITION, error_of, position_id, run, succeeds
 from tests.evaluation.network_versions import random_networks, write_network
-from tests.together import each
+from tests.subtests import each
 
 START_ID, KEY = "4HPwATDgc/ABMA", "OAHDPAABDAOAHDPAABDA"
 XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:{}:0:0:{}:0:10"  # roll, rules

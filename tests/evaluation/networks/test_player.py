@@ -58,7 +58,7 @@ from tests.evaluation.network_versions import HIDDEN, random_networks, write_net
 from tests.evaluation.sample_networks import random_networks as sample_networks
 from tests.kept import own
 from tests.random_games import random_game_positions
-from tests.together import each
+from tests.subtests import each
 
 
 @cache

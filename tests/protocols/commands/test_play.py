@@ -30,7 +30,7 @@ from tests.conftest import SharedFolder, build_for_player
 from tests.protocols.test_external import Wild
 from tests.protocols.test_fibs import Whims
 from tests.protocols.test_session import check_replay
-from tests.together import each
+from tests.subtests import each
 
 SEED = 3  # the program begins
 MONEY, MET = Money(is_jacoby=False), "published-12"

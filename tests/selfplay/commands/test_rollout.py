@@ -34,8 +34,8 @@ from bgdata.store.progress import TerminalBars
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, position_id, run, succeeds
 from tests.store.processes import bgdata_command
+from tests.subtests import each
 from tests.test_process import started
-from tests.together import each
 
 START_ID = "4HPwATDgc/ABMA"
 BEAROFF_ID = "CgAAEAEAAAAAAA"

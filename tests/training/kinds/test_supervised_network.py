@@ -44,7 +44,7 @@ from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.imports.killer import Killer
 from tests.rechecking import check_sample, inputs_of
-from tests.together import each
+from tests.subtests import each
 
 TINY = DATASET.smallest
 _BAD_NAME = "expected a variant named by small letters, digits and single -"

@@ -20,7 +20,7 @@ from bgdata.store.progress import progress_bars
 from bgdata.warehouse.commands import build
 from bgdata.warehouse.commands.build import COMPUTED, SIZED, sizes_of
 from tests.command_line import error_of, run, succeeds
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 

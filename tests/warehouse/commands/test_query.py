@@ -21,7 +21,7 @@ from bgdata.warehouse.commands.query import FILLED_BY, filling
 from tests.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 
