@@ -18,9 +18,9 @@ def test_every_failure_is_named() -> None:
             assert name == "two", f"{name} is another"
     with pytest.raises(pytest.fail.Exception) as failed:
         subtests.report()
-    said = str(failed.value)
-    assert said.startswith("3 of 4 cases failed")
-    assert all(f"\n{name}: " in said and f"{name} is another" in said for name in ("one", "three", "four"))
+    message = str(failed.value)
+    assert message.startswith("3 of 4 cases failed")
+    assert all(f"\n{name}: " in message and f"{name} is another" in message for name in ("one", "three", "four"))
 
 
 def test_empty_cases_fail() -> None:

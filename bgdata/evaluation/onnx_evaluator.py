@@ -123,8 +123,8 @@ def check_form(path: Path, session: Any) -> InputSet | None:
     wanted = ("int8", 26) if input_set is None else ("float", input_count(input_set))
     if (len(inputs), len(outputs)) != (1, 1) or not inputs[0].fits(*wanted) or not outputs[0].fits("float", 5):
         text = " -> ".join(", ".join(map(str, forms)) for forms in (inputs, outputs))
-        said = f" with {INPUTS}={label}" if label else ""
-        raise UsageError(f"expected an ONNX file {_FORM}, got {path}: {cite(text + said, 160)}")
+        option = f" with {INPUTS}={label}" if label else ""
+        raise UsageError(f"expected an ONNX file {_FORM}, got {path}: {cite(text + option, 160)}")
     return input_set
 
 

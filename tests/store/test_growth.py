@@ -196,11 +196,11 @@ def test_query_sees_files_changed_in_place(many: Warehouse, counted: Counter[str
 def forge(warehouse: Warehouse) -> bytes:
     """The index with other rows of a variant, without a valid code."""
     code, _, body = (warehouse.root / survey.INDEX_NAME).read_bytes().partition(b"\n")
-    said = json.loads(body)
-    for versions in (variant[4] for variant in said[3].values()):
+    seal = json.loads(body)
+    for versions in (variant[4] for variant in seal[3].values()):
         for version in versions.values():
             version[1] = 666
-    return code + b"\n" + json.dumps(said, separators=(",", ":")).encode()
+    return code + b"\n" + json.dumps(seal, separators=(",", ":")).encode()
 
 
 def sealed_by_another(warehouse: Warehouse) -> bytes:

@@ -214,11 +214,11 @@ LARGE = {  # too much memory before the first row; too large rows
 }
 
 
-@pytest.mark.parametrize(("query", "said"), LARGE.items())
+@pytest.mark.parametrize(("query", "message"), LARGE.items())
 @pytest.mark.parametrize("form", ["rows", "parquet"])
-def test_too_large_answers_are_refused(small: TestClient, query: str, said: str, form: str) -> None:
+def test_too_large_answers_are_refused(small: TestClient, query: str, message: str, form: str) -> None:
     """The process stays within its memory limit."""
-    assert error_for(small, query, form).startswith(said)
+    assert error_for(small, query, form).startswith(message)
 
 
 def test_query_that_fails_late_has_its_error(client: TestClient) -> None:

@@ -99,7 +99,7 @@ def check_player(table: Table, wanted: ScoresParameters) -> None:
     found = recipe["player"], recipe.get("ply", 0), recipe["version"]
     # without tables a network reports another version
     if found != (player, ply, version) and not (found[:2] == (player, ply) and recipe.get("tables") == 0):
-        whose, theirs = (f"{name} ({plies}-ply) {said}" for name, plies, said in ((player, ply, version), found))
+        whose, theirs = (f"{name} ({plies}-ply) {version}" for name, plies, version in ((player, ply, version), found))
         raise InvalidParameterError(f"expected results of {whose}, got {table.name} of {theirs}")
 
 

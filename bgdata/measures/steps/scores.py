@@ -182,9 +182,9 @@ def other_recipes(
     except MissingTableError as error:
         left_out.append(f"error rates: {error}")
     try:
-        said = as_evaluator(name, open_named_player(name, ply, warehouse)).version
+        own_version = as_evaluator(name, open_named_player(name, ply, warehouse)).version
         for entry in available_references(warehouse):
-            yield REFERENCE_SCORES.name, ReferenceScoreParameters.on(entry, name, ply, said)
+            yield REFERENCE_SCORES.name, ReferenceScoreParameters.on(entry, name, ply, own_version)
     except (UsageError, MissingTableError) as error:
         left_out.append(f"values by theme: {error}")
     try:
@@ -193,8 +193,8 @@ def other_recipes(
         left_out.append(f"bearoffs: {error}")
         return
     for tables in (True, False) if name.partition("/")[0] == NETWORK else (True,):
-        said = open_named_player(name, ply, warehouse, tables=tables).version
-        yield REFEREE.name, RefereeParameters(name, ply, said, tables, *size, amount.decisions, SEEDS["decisions"])
+        judged = open_named_player(name, ply, warehouse, tables=tables).version
+        yield REFEREE.name, RefereeParameters(name, ply, judged, tables, *size, amount.decisions, SEEDS["decisions"])
 
 
 def series_parameters(

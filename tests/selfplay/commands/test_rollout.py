@@ -389,6 +389,6 @@ def test_interrupted_process_keeps_finished_trials(player_root: Path, cache: Pat
     command = bgdata_command("--warehouse", player_root, "rollout", *arguments)
     with started(command, tmp_path, cwd=tmp_path, env=environ | {"BGDATA_CHECKPOINT_SECONDS": "0"}) as run_:
         run_.wait_until(lambda: [*cache.glob("*/*.npz")])
-        (said,) = run_.stop(signal.SIGINT)
-    assert re.fullmatch(r"error: interrupted; [\d,]+ trials of this rollout are kept, the same .*", said)
+        (message,) = run_.stop(signal.SIGINT)
+    assert re.fullmatch(r"error: interrupted; [\d,]+ trials of this rollout are kept, the same .*", message)
     assert {path.name for path in tmp_path.iterdir()} == {"cache", "errors"}
