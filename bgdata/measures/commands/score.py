@@ -32,7 +32,8 @@ from bgdata.rows import COUNT, LOSS, Column, Quantity, Row, table_lines
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
-ERRORS = """
+ERRORS =
+"""
 select player, ply, player_version, has_tables, reference, reference_version, split, theme, quantity, positions, rmse,
        rmse_standard_error, mae, mae_standard_error, bias, bias_standard_error, judge_rmse, source_version
 from reference_errors
@@ -252,7 +253,7 @@ def group_rows(rows: Sequence[Row], name: str) -> dict[str, dict[str, Row]]:
 
 
 def player_columns(players: Iterable[str]) -> list[Column]:
-    """A column for each player, with room for a figure and its standard error."""
+    """A column for each player, wide enough for a figure and its standard error."""
     return [Column(player, heading=player, width=19, is_right=True) for player in players]
 
 

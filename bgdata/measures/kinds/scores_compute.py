@@ -67,8 +67,8 @@ class ScoresComputation(Computation[ScoresParameters]):
 
 
 def score_arrays(context: Context[ScoresParameters]) -> dict[str, Array]:
-    """Every declared array, from the measures of all sources. Raises InvalidParameterError for a source about another
-    player, or two sources of one measure; MissingTableError for a missing version."""
+    """Every declared array, filled from the measures of all sources. Raises InvalidParameterError for a source about
+    another player, or two sources of one measure; MissingTableError for a missing version."""
     found: dict[tuple[str, str], Measure] = {}
     for place in context.parameters.sources:
         table = context.inputs.get(role_of(place)) or context.warehouse.open_reference(place)

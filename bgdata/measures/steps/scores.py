@@ -1,4 +1,4 @@
-"""How good a player is: the versions that measure it, and their figures as rows of `scores` and as text."""
+"""The versions that measure how good a player is, and their figures as rows of `scores` and as text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ PUBEVAL = ("pubeval", 0)
 SHIPPED = (NETWORK, 0)
 OUR_PLAYERS = {NETWORK, *PLAYERS}  # a ply may follow after a colon
 SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # defaults of these commands, so that versions are shared
-VALUES = """
+VALUES =
+"""
 select replace(quantity, 'cubeless_', '') || '_' || figure as measure,
        concat_ws(' ', reference, nullif(theme, 'all')) as against, player as player_name, ply, player_version,
        value, value_error, case when quantity = 'cubeless_equity' then 'points' else 'chance' end as unit,
@@ -226,7 +227,7 @@ def full_name(name: str) -> str:
 
 def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]:
     """(points, checkers) of the two-sided table of this name, or of the largest table without a name. Raises UsageError
-    for a name that is not a size, and MissingTableError, whose message says the purpose."""
+    for a name that is not a size, and MissingTableError, whose message states the purpose."""
     size = SIZE.fullmatch(name)
     if name and not size:
         raise UsageError(f"expected a size such as 6x9, got {cite(name)}")
@@ -244,9 +245,8 @@ def table_size(warehouse: Warehouse, name: str, purpose: str) -> tuple[int, int]
 def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = ()) -> list[Row]:
     """All figures about the player of a version of `scores`, with the columns of that table and in its order.
 
-    They are the figures of the version; RMSE, MAE and bias of its values on the test split of reference positions; and
-    its error rates minus those of each of `rivals` on the same decisions.
-    """
+    They are the figures of the version; RMSE, MAE and bias of the player's values on the test split of reference
+    positions; and the player's error rates minus those of each of `rivals` on the same decisions."""
     own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has only the newest version
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)
     values = warehouse.rows(VALUES, {"sources": list(map(str, recipe.sources)), "split": PUBLISHED})
