@@ -110,7 +110,7 @@ PUBEVAL = "pubeval"
 class NetworkScore(NamedTuple):
     """A figure of a network at 0-ply, with its standard error and sample size."""
 
-    measure: str  # points_per_game, or error_rate in thousandths of a point a decision
+    measure: str  # points_per_game, or error_rate in thousandths of a point per decision
     against: str  # pubeval, or the benchmark KIND/VARIANT
     value: float
     value_error: float
