@@ -42,9 +42,9 @@ MAX_LINES = 10_000  # lines that an engine may print before its answer
 
 
 class UbgiPlayer(ProgramPlayer):
-    """The engine of a file NAME.ubgi, which looks `ply` rolls ahead if that is 1 or more. Its process starts with the
-    first question, and ends with this process. Raises MissingFileError, and UnknownPlayerError for a file without a
-    command."""
+    """The engine of a file NAME.ubgi, which looks `ply` rolls ahead if that is 1 or more. The engine's process starts
+    with the first question, and ends with this process. Raises MissingFileError, and UnknownPlayerError for a file
+    without a command."""
 
     def __init__(self, path: str, ply: int = 0) -> None:
         try:
@@ -150,7 +150,7 @@ class _Engine:
         return self._exchange(lines, lambda told: told.removeprefix(word).strip() if told.split()[0] == word else None)
 
     def _handshake(self, line: str) -> str | None:
-        """Keep what the engine says of itself; returns the last line of the handshake, None for the others."""
+        """Keep what the engine says about itself; returns the last line of the handshake, None for the others."""
         if line.startswith("id "):
             self.identity.append(line.removeprefix("id "))
         if line.startswith("proto "):

@@ -32,8 +32,7 @@ from bgdata.rows import COUNT, LOSS, Column, Quantity, Row, table_lines
 from bgdata.store.progress import progress_bars
 from bgdata.warehouse import Warehouse
 
-ERRORS =
-"""
+ERRORS = """
 select player, ply, player_version, has_tables, reference, reference_version, split, theme, quantity, positions, rmse,
        rmse_standard_error, mae, mae_standard_error, bias, bias_standard_error, judge_rmse, source_version
 from reference_errors

@@ -47,8 +47,7 @@ PUBEVAL = ("pubeval", 0)
 SHIPPED = (NETWORK, 0)
 OUR_PLAYERS = {NETWORK, *PLAYERS}  # a ply may follow after a colon
 SEEDS = {"games": 2, "self-play": 1, "decisions": 1}  # defaults of these commands, so that versions are shared
-VALUES =
-"""
+VALUES = """
 select replace(quantity, 'cubeless_', '') || '_' || figure as measure,
        concat_ws(' ', reference, nullif(theme, 'all')) as against, player as player_name, ply, player_version,
        value, value_error, case when quantity = 'cubeless_equity' then 'points' else 'chance' end as unit,

@@ -30,16 +30,14 @@ from bgdata.store.progress import Progress
 from bgdata.store.table import Table
 from bgdata.warehouse import Row, Warehouse
 
-RATES =
-"""
+RATES = """
 select player, ply, player_version, benchmark, benchmark_version, decisions, error_rate, standard_error,
        unlisted_share, best_share
 from benchmark_summary
 where benchmark || '/' || benchmark_version in (select unnest($sets)) and decisions > 0
 order by all
 """
-DIFFERENCES =
-"""
+DIFFERENCES = """
 select player, ply, benchmark, other_player, other_ply, same_choices, difference,
        standard_error as difference_standard_error, rollout_standard_error
 from benchmark_differences
