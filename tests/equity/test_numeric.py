@@ -29,7 +29,7 @@ Sides = NDArray[np.float64]
 def step_back_in_time(
     sides: Sides, turned: Sides | None, passed: float, dropped: float, doubles: bool, is_doubled: bool
 ) -> Sides:
-    """Steps back in time as in the source. In each step the position drifts, then either side may double. In money play
+    """Step back in time as in the source. In each step the position drifts, then either side may double. In money play
     (`turned` is None) a double leads to twice the current equities."""
     now = sides.copy()
     for _ in range(20_000):
