@@ -18,6 +18,7 @@ SECTIONS = {  # name of the command: (module, first line of the help)
         "verify": ("warehouse.commands.verify", "Prove the warehouse: hashes, values, checks, samples."),
         "diff": ("warehouse.commands.compare", "Compare two tables, or the warehouse with its lock."),
         "export": ("warehouse.commands.export", "Write tables in other programs' formats."),
+        "publish": ("publishing.commands", "Publish tables as one folder for hubs and colleagues."),
     },
     "positions": {
         "show": ("evaluation.commands.positions", "Draw a POSITION and name it in every format."),
