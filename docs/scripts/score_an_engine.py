@@ -22,8 +22,15 @@ def losses(plays, equities):
     return loss[order][np.unique(decision[order], return_index=True)[1]]
 
 
+def decisions(pack):
+    """The name of each set of decisions, and its rolled-out plays."""
+    paths = sorted(Path(pack).glob("data/rollout_decisions_benchmark_plays-*/test-*.parquet"))
+    if not paths:
+        sys.exit(f"expected a folder of `bgdata publish DIR --pack`, got {pack}")
+    return [(path.parent.name.split("-", 1)[1], pq.read_table(path)) for path in paths]
+
+
 if __name__ == "__main__":
-    for path in sorted(Path(sys.argv[1]).glob("data/rollout_decisions_benchmark_plays-*/test-*.parquet")):
-        found = 1000 * losses(pq.read_table(path), equities)
-        error = found.std(ddof=1) / len(found) ** 0.5
-        print(f"{path.parent.name.split('-', 1)[1]}: {found.mean():.1f} +/- {error:.1f}")
+    for name, plays in decisions(sys.argv[1]):
+        found = 1000 * losses(plays, equities)
+        print(f"{name}: loses {found.mean():.1f} +/- {found.std(ddof=1) / len(found) ** 0.5:.1f} a decision")

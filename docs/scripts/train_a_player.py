@@ -10,9 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
+from score_an_engine import decisions, losses
 from score_an_engine import equities as race
-from score_an_engine import losses
 
 CHANCES = ["win", "win_gammon", "win_backgammon", "lose_gammon", "lose_backgammon"]
 POINTS = np.array([2, 1, 1, -1, -1], np.float32)  # equity = POINTS @ chances - 1
@@ -135,10 +134,9 @@ def main(pack, epochs=8, games=200):
     boards, chances = read(pack, "test")
     error = player(boards) - (chances @ POINTS - 1)
     print(f"test positions: equity within {np.sqrt((error**2).mean()):.4f} points (root mean square)")
-    for path in sorted(Path(pack).glob("data/rollout_decisions_benchmark_plays-*/test-*.parquet")):
-        rows = pq.read_table(path)
+    for name, rows in decisions(pack):
         found = [1000 * losses(rows, each).mean() for each in (player, race)]
-        print(f"{path.parent.name.split('-', 1)[1]}: {found[0]:.1f}, the racer {found[1]:.1f} thousandths of a point lost a decision")
+        print(f"{name}: loses {found[0]:.1f} a decision, the racer {found[1]:.1f}")
     points = np.array([play_game(player, race, rng) for _ in range(games)])
     print(f"{points.mean():+.2f} +/- {points.std(ddof=1) / games**0.5:.2f} points a game against the racer")
 
