@@ -31,7 +31,7 @@ pickled: Any = serialize.dumps
 runtime: Any = nrt.rtsys
 FORMAT = 3  # version of the files of compiled kernels
 OURS = "_ZN6bgdata"  # prefix of the symbols of kernels
-LARGE_BYTES = 64 << 10  # of machine code; larger kernels are called, not copied, as a call costs them little
+LARGE_BYTES = 64 << 10  # size of machine code; larger kernels are called, not copied, because a call costs them little
 _PACKAGE = Path(__file__).parent
 # top-level imports, whose names kernels of the module can use: `from a.b import c, d` or `import a.b`
 _IMPORT = re.compile(

@@ -67,7 +67,7 @@ FOLDERS = {  # folders of the package, by kind
     "openings": openings.PUBLISHED,
     "reference_positions": reference_positions.PUBLISHED,
 }
-MOST_BYTES = 5_000_000  # of all files in a folder: a network has up to 4 MB
+MAX_BYTES = 5_000_000  # size of all files in a folder: a network has up to 4 MB
 NAMING = ("README.md", "docs", "bgdata", "sql", "tests", ":!docs/research", ":!bgdata/**/*.json")
 """What names the network that plays as `network`, for git; pages of research tell how it came about."""
 
@@ -191,8 +191,8 @@ def check_versions(warehouse: Warehouse, versions: list[Table], folder: Path) ->
                 f"expected {table.name} to have the recipe of this code, found another; build it anew"
             )
     size = sum(entry.bytes for table in versions for entry in table.manifest.files)
-    if size > MOST_BYTES:
-        raise CheckFailedError(f"expected at most {MOST_BYTES:,} bytes, found {size:,} in {versions[0].name}")
+    if size > MAX_BYTES:
+        raise CheckFailedError(f"expected at most {MAX_BYTES:,} bytes, found {size:,} in {versions[0].name}")
     added = []
     for table in versions:
         if is_shipped(table, folder):

@@ -532,7 +532,7 @@ def test_two_threads_in_parallel_kernels() -> None:
     assert layer != "workqueue"
 
 
-LANES = 8  # of the vectors of a sample instruction
+LANES = 8  # lanes in the vectors of a sample instruction
 
 
 @intrinsic

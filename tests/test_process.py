@@ -331,7 +331,7 @@ def test_free_memory_is_limited_by_control_groups(tmp_path: Path) -> None:
     groups = tmp_path / "groups"
     inner = groups / "outer" / "inner"
     inner.mkdir(parents=True)
-    assert free_memory(groups, own) > 1_000_000  # of the machine, without limits of groups
+    assert free_memory(groups, own) > 1_000_000  # memory of the machine, if no group has a limit
     for group, most, used in ((inner, "max", 900_000), (inner.parent, "1000000", 700_000)):
         (group / "memory.max").write_text(f"{most}\n")
         (group / "memory.current").write_text(f"{used}\n")

@@ -67,7 +67,7 @@ def test_unsuitable_versions_are_refused(
         assert not (tmp_path / "networks").exists()
 
     with monkeypatch.context() as patch:
-        patch.setattr(shipping, "MOST_BYTES", 1000)
+        patch.setattr(shipping, "MAX_BYTES", 1000)
         refused(r"expected at most 1,000 bytes, found [\d,]+ in network/tiny/")
     with monkeypatch.context() as patch:
         patch.setattr(type(DATASET), "revision", 2)
@@ -248,7 +248,7 @@ def test_recipes_that_follow_the_default_network(monkeypatch: pytest.MonkeyPatch
 class House(NamedTuple):
     """A separate package and lock, with two small studies of the network `tiny`, and a page that names them."""
 
-    root: Path  # of the warehouse of the studies
+    root: Path  # folder of the warehouse with the studies
     lock: Path
     package: Path
     page: Path

@@ -70,7 +70,7 @@ def pip_layers(pips: NDArray[np.int16]) -> tuple[NDArray[np.int32], NDArray[np.i
 
 
 _BLOCK = 16  # layouts per task
-_MOST_RESULTS = 8192  # scratch: results of three moves times six or more points, before removing duplicates
+_MAX_RESULTS = 8192  # scratch: results of three moves times six or more points, before removing duplicates
 
 
 class Plays(NamedTuple):
@@ -165,8 +165,8 @@ def fill_plays(layouts: Array, start: Array, counts: Array, results: Array) -> N
     results[start[index * 21 + roll]:]. Rolls are in the order of `Plays`."""
     for block in prange((layouts.shape[0] + _BLOCK - 1) // _BLOCK):
         drops = np.empty(layouts.shape[1] + 1, np.int64)
-        scratch = np.empty((3, _MOST_RESULTS), np.int32)
-        found = np.empty(_MOST_RESULTS, np.int32)
+        scratch = np.empty((3, _MAX_RESULTS), np.int32)
+        found = np.empty(_MAX_RESULTS, np.int32)
         for index in range(block * _BLOCK, min(layouts.shape[0], (block + 1) * _BLOCK)):
             place = index * ROLL_COUNT
             for double in range(2):
@@ -194,8 +194,8 @@ def all_plays(points: int, checkers: int = MAX_CHECKERS) -> Plays:
 def roll_results(index: int, layouts: NDArray[np.int8]) -> list[NDArray[np.int32]]:
     """Distinct results, ascending, of each of the 21 rolls from one position. `layouts` are all layouts."""
     drops = np.empty(layouts.shape[1] + 1, np.int64)
-    scratch = np.empty((3, _MOST_RESULTS), np.int32)
-    found = np.empty(_MOST_RESULTS, np.int32)
+    scratch = np.empty((3, _MAX_RESULTS), np.int32)
+    found = np.empty(_MAX_RESULTS, np.int32)
     rolls = [(high, low) for high in range(2, 7) for low in range(1, high)] + [(die, die) for die in range(1, 7)]
     return [found[: fill_roll_results(index, *roll, layouts, drops, scratch, found)].copy() for roll in rolls]
 

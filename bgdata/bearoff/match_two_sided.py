@@ -32,15 +32,16 @@ from bgdata.bearoff.match_table import NOBODY, WIN_CHANCE, CubeState, MatchCube,
 from bgdata.bearoff.tables import fit_layout
 from bgdata.kernel import Array, kernel, prange
 
-LANES = 8  # of one column side by side, followed by the next column: one cache line each
+LANES = 8  # values of a column that are side by side, followed by the next column: one cache line each
 ON_ROLL = 32  # players on roll per task
 OPPONENTS = 128  # opponents per task
 
 # limits for a single position
-MOST_LAYOUTS = 20_000  # layouts of a side before unreachable ones are removed: 6 points and 12 checkers
-MOST_CELLS = 16_000_000  # cells to solve: about a second, and 128 MB
-MOST_CHECKERS = 14  # with 15 a gammon can be lost
-CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])  # of the rolls in the order of `Plays`
+MAX_LAYOUTS = 20_000  # layouts of a side before unreachable ones are removed: 6 points and 12 checkers
+MAX_CELLS = 16_000_000  # cells to solve: about a second, and 128 MB
+MAX_CHECKERS = 14  # with 15 a gammon can be lost
+# chances of the rolls in the order of `Plays`
+CHANCES = np.repeat([2 / 36, 1 / 36], [NON_DOUBLES, ROLL_COUNT - NON_DOUBLES])
 
 
 class MatchPairs(NamedTuple):
@@ -271,19 +272,17 @@ class SolvedRace:
         return 1.0 - float(CHANCES @ np.minimum.reduceat(theirs, starts[:-1] - starts[0]))
 
 
-def solve_position(
-    on_roll: Layout, opponent: Layout, states: States, most_cells: int = MOST_CELLS
-) -> SolvedRace | None:
+def solve_position(on_roll: Layout, opponent: Layout, states: States, most_cells: int = MAX_CELLS) -> SolvedRace | None:
     """Solves all pairs that two layouts lead to. Returns None if a gammon can be lost, or for more than
     `most_cells`."""
     layouts = [on_roll, opponent]
     points = max(6, *(highest(layout) for layout in layouts))
     checkers = max(sum(layout) for layout in layouts)
-    if not 0 < min(map(sum, layouts)) <= checkers <= MOST_CHECKERS or points > MAX_POINTS:
+    if not 0 < min(map(sum, layouts)) <= checkers <= MAX_CHECKERS or points > MAX_POINTS:
         return None
     every = layout_count(points, checkers)
     most = min(every, sum(map(count_below, layouts)))
-    if every > MOST_LAYOUTS or most**2 * len(states.take) > most_cells:
+    if every > MAX_LAYOUTS or most**2 * len(states.take) > most_cells:
         return None
     slots, slot_of = slots_of(points, checkers)
     first = slot_of[[index_of(layout, points) for layout in layouts]]

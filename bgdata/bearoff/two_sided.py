@@ -45,7 +45,7 @@ ALL = (0, 1, 2, 3)  # columns solved together; (0,) and (1, 2, 3) can be solved 
 STEPS = 32767.5  # code = round((equity / limit + 1) * STEPS): with limit 1 the scale of gnubg's files
 REACH = 24  # most pips of a roll
 BATCH = 3  # totals solved at once: a roll is at least three pips, except with few pips left
-LEAST_PAIRS = 10_000  # fewest pairs per thread: about a millisecond
+MIN_PAIRS = 10_000  # fewest pairs per thread: about a millisecond
 CALL_PAIRS = 1 << 23  # pairs solved in one call and returned together
 
 WON, LOST = 32767, -32768  # gnubg's integers: equity * 32767.5 - 0.5, so that changing sides is a bitwise not
@@ -79,7 +79,7 @@ class Window(NamedTuple):
     places: NDArray[np.int64]  # [slots] place in `cells` of each slot on roll, in row 0
     is_full: NDArray[np.bool_]  # [slots] whether all 15 checkers are on the board, where that counts
     cells: NDArray[Any]  # [tiles * slots * columns * TILE] float32, or int16 for gnubg's arithmetic
-    memory: mmap.mmap  # of the cells
+    memory: mmap.mmap  # memory of the cells
     settled: int  # from this pip count on, any roll loses at least BATCH pips
 
     @property
@@ -237,7 +237,7 @@ def solve_batch(window: Window, totals: range, wanted: NDArray[np.bool_] | None 
         in_threads(
             solve_tasks, len(tasks), tasks, window.slots.play_start, window.slots.results, weights, window.places,
             is_wanted, len(window.slots.order), len(window.columns), window.cells, solved.values, integer,
-            least=-(-len(tasks) * len(window.columns) * LEAST_PAIRS // len(solved.values)),
+            least=-(-len(tasks) * len(window.columns) * MIN_PAIRS // len(solved.values)),
         )  # fmt: skip
         yield solved
 

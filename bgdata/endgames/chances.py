@@ -19,7 +19,7 @@ from bgdata.kernel import Array, in_threads, kernel
 
 CHANCES = 5  # win, win gammon, win backgammon, lose gammon, lose backgammon
 CLOSED = 5e-6  # bounds this close are final
-LEAST_PAIRS = 2000  # fewest pairs per thread
+MIN_PAIRS = 2000  # fewest pairs per thread
 OTHER_SIDE = np.array([0, 3, 4, 1, 2])  # index of the same chance for the side that just played
 
 
@@ -140,7 +140,7 @@ def solve_chances_of_total(bounds: ChanceBounds, total: int) -> float:
     # first pair of each opponent, and the number of pairs
     places = np.concatenate([[0], np.cumsum(sizes[layer[opponents]])])
     count = int(places[-1])
-    least = max(1, LEAST_PAIRS * len(opponents) // max(1, count))
+    least = max(1, MIN_PAIRS * len(opponents) // max(1, count))
     values, widths = np.empty((count, 2, CHANCES), np.float32), np.zeros(len(opponents))
     shared = opponents, total, layouts.pips, layouts.order, layouts.start, bounds.is_open, places
     in_threads(add_chances, len(opponents), *shared, bounds.chosen, bounds.values, values, least=least)

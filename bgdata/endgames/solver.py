@@ -39,16 +39,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.endgames.layouts import BAR, MOST_CHECKERS, NO_SHIFT, Layouts, own_points
+from bgdata.endgames.layouts import BAR, MAX_CHECKERS, NO_SHIFT, Layouts, own_points
 from bgdata.endgames.plays import BLOCK, NO_STEP, NOWHERE, Steps, all_steps
 from bgdata.endgames.vectors import add_lower, fill_dice, fill_die, fill_worth
 from bgdata.kernel import Array, in_threads, kernel, thread_count
 
 COLUMNS = ("cubeless", "owned", "centered", "opponent_owned", "centered_jacoby")
 JACOBY = 4
-LEAST_PAIRS = 16_000  # fewest pairs per thread when storing them
-START_SLACK, MOST_SLACK = 60, 255  # units: bounds start at START_SLACK, and above MOST_SLACK are not bounds
-SETS = 1 << MOST_CHECKERS  # number of sets of an opponent's hit blots
+MIN_PAIRS = 16_000  # fewest pairs per thread when storing them
+START_SLACK, MAX_SLACK = 60, 255  # units: bounds start at START_SLACK, and above MAX_SLACK are not bounds
+SETS = 1 << MAX_CHECKERS  # number of sets of an opponent's hit blots
 HITS = np.array([bin(hit).count("1") for hit in range(SETS)])  # blots in each set
 BASES = NOWHERE + 1  # entries of a set, by point
 
@@ -111,7 +111,7 @@ def fill_bases(rows: Array, sets: Array, size: int, nowhere: int, steps: Steps, 
     for hit in range(SETS):
         for point in range(NO_STEP + 1):
             then = -1 if point == NO_STEP or steps.seen[opponent] >> point & 1 else hit
-            for blot in range(MOST_CHECKERS):
+            for blot in range(MAX_CHECKERS):
                 if steps.shifts[opponent, blot] == point:
                     then = hit | 1 << blot
             rows[hit * BASES + point] = steps.hit[opponent, then] * row_size if then >= 0 else -1
@@ -127,21 +127,21 @@ def fill_traces(traces: Array, steps: Steps, opponent: int) -> None:
     for level in range(1, 4):
         for die in range(1, 7):
             any_trace = 0
-            for blot in range(MOST_CHECKERS):
+            for blot in range(MAX_CHECKERS):
                 point, trace = int(steps.shifts[opponent, blot]), 0
                 for step in range(4 - level if point + die <= BAR else 1):
                     trace |= 1 << max(point - step * die, 0)
                 is_hit = point != NO_SHIFT and (level == 1 or point + die <= BAR)
                 traces[level - 1, die - 1, blot] = trace if is_hit else 0
                 any_trace |= traces[level - 1, die - 1, blot]
-            traces[level - 1, die - 1, MOST_CHECKERS] = any_trace
+            traces[level - 1, die - 1, MAX_CHECKERS] = any_trace
 
 
 @kernel(borrows=True)
 def blots_among(points: int, traces: Array) -> int:
     """The set of blots with a trace among some points."""
     found = 0
-    for blot in range(MOST_CHECKERS):
+    for blot in range(MAX_CHECKERS):
         found |= int(points & traces[blot] != 0) << blot
     return found
 
@@ -153,12 +153,12 @@ def fill_entries(
 ) -> None:  # fmt: skip
     """Fills the entries of `left` (see `fill_left`) for a level, place and die, for all sets of blots that contain
     `inside` and any of `others`. Inlined, since a call takes longer than the work."""
-    step, first = (place * 6 + die) * MOST_CHECKERS, (level - 1) * SETS * size
+    step, first = (place * 6 + die) * MAX_CHECKERS, (level - 1) * SETS * size
     entry = first + ((place & (steps.ring - 1)) * 6 + die) * lanes
     more = others
     while more >= 0:
         hit = inside | more
-        if level == 1 and HITS[hit] < MOST_CHECKERS:  # each hit took a step
+        if level == 1 and HITS[hit] < MAX_CHECKERS:  # each hit took a step
             fill_worth(left, entry + hit * size, worths, slack, unit, steps, step, rows, hit * BASES, lanes)
         elif HITS[hit] <= 4 - level:
             before = first - SETS * size + die * lanes
@@ -183,7 +183,7 @@ def fill_left(
             # all were hit, unless both sides share a point
             inside = blots_among(own & blots, traces[2, 0]) if own & blots else 0
             for die in range(6):
-                is_any = own & traces[level - 1, die, MOST_CHECKERS]
+                is_any = own & traces[level - 1, die, MAX_CHECKERS]
                 others = blots_among(own, traces[level - 1, die]) & ~inside if is_any else 0
                 fill_entries(
                     left, size, level, place, die, inside, others, rows, sets, steps, worths, slack, unit, lanes
@@ -200,7 +200,7 @@ def add_rolls(
     totals[:] = 0
     last = 2 * SETS * size  # last level of `left`
     for die in range(6):
-        step = (place * 6 + die) * MOST_CHECKERS
+        step = (place * 6 + die) * MAX_CHECKERS
         fill_dice(rolls, die * 6 * lanes, left, 0, steps, step, sets, 0, lanes)
         fill_die(rolls, (36 + die) * lanes, left, last + die * lanes, steps, step, sets, 0, lanes)
     for die in range(6):
@@ -280,7 +280,7 @@ def solve_opponents(
     size = steps.ring * 6 * lanes
     nowhere, row_size = 3 * SETS * size, count * (lanes if len(slack) == 0 else lanes // 2)
     rolls, totals = np.empty(42 * lanes, np.float32), np.empty(lanes)
-    traces = np.empty((3, 6, MOST_CHECKERS + 1), np.int64)
+    traces = np.empty((3, 6, MAX_CHECKERS + 1), np.int64)
     rows, sets = np.empty(SETS * BASES, np.int64), np.empty(SETS * BASES, np.int64)
     for share in range(begin, end):
         left = lefts[share]
@@ -335,8 +335,8 @@ def keep_slack(
                 off_by = found[lane] - worths[pair * lanes + lane % lanes]
                 units = max(np.ceil((off_by if lane >= lanes else -off_by) / unit), 0.0)
                 item = pair * 2 * lanes + lane
-                moves[place] = max(moves[place], units - slack[item] if units <= MOST_SLACK else np.inf)
-                slack[item] = np.uint8(min(units, MOST_SLACK))
+                moves[place] = max(moves[place], units - slack[item] if units <= MAX_SLACK else np.inf)
+                slack[item] = np.uint8(min(units, MAX_SLACK))
 
 
 def scratch_of(bounds: Bounds) -> NDArray[np.float32]:
@@ -370,7 +370,7 @@ def solve_round(bounds: Bounds) -> float:
         keep, more = (keep_slack, (bounds.slack, bounds.unit)) if len(bounds.slack) else (keep_worths, ())
         in_threads(
             keep, count, first, steps, values, bounds.worths, bounds.lanes, moves, *more,
-            least=1 + LEAST_PAIRS // (last - first),
+            least=1 + MIN_PAIRS // (last - first),
         )  # fmt: skip
         most = max(most, float(moves.max()))
     return most
@@ -422,5 +422,5 @@ def fill_equities(
         values = values_of(bounds, lefts, first, last)
         in_threads(
             keep_equities, len(steps.pips), first, steps, values, chosen, equities,
-            least=1 + LEAST_PAIRS // (last - first),
+            least=1 + MIN_PAIRS // (last - first),
         )  # fmt: skip

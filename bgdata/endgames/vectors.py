@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from bgdata.endgames.layouts import MOST_CHECKERS
+from bgdata.endgames.layouts import MAX_CHECKERS
 from bgdata.endgames.plays import NOWHERE
 from bgdata.kernel import Array, kernel
 from bgdata.vectors import splat, unpack, vector_at
@@ -37,7 +37,7 @@ def items_after(builder: Any, given: list[Any], offset: Any, stride: int) -> lis
     after, point, step, bases, first = given
     nowhere = builder.load(builder.gep(bases.data, [builder.add(first, _INDEX(NOWHERE))]))
     found = []
-    for n in range(MOST_CHECKERS):
+    for n in range(MAX_CHECKERS):
         item = builder.add(step, _INDEX(n))
         met = builder.zext(builder.load(builder.gep(point.data, [item])), _INDEX)
         base = builder.load(builder.gep(bases.data, [builder.add(first, met)]))

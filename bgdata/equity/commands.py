@@ -150,7 +150,7 @@ def compare(warehouse: Warehouse, met: str, other: str, length: int | None, form
       bgdata met compare diverse-19-1ply-25 published-12 --length 6
     """
     one, two = find_met_or_file(warehouse, met), find_met_or_file(warehouse, other)
-    shown = min(length or MOST_SHOWN, one.length, two.length)
+    shown = min(length or MAX_SHOWN, one.length, two.length)
     own, others = (table.cells[:, 1 : shown + 1, 1 : shown + 1] for table in (one, two))
     lines = (
         f"{one.name} less {two.name}, in percentage points, to {shown}-away\n",
@@ -186,7 +186,7 @@ def plot(warehouse: Warehouse, met: str, minus: str, length: int | None, output:
 
 
 SIDES = 1e-9  # chances of both sides that differ by less are equal
-MOST_SHOWN = 15  # default points to go of a comparison
+MAX_SHOWN = 15  # default points to go of a comparison
 
 
 def difference_lines(differences: NDArray[np.float64]) -> Iterator[str]:
@@ -257,7 +257,7 @@ def export_met(warehouse: Warehouse, name: str, output: Path) -> str:
 
 DARK = 0.4  # text is white on colors darker than this
 SMALL = 7  # text size in cells, in points
-MOST_NUMBERED = 15  # most points to go for which cells show numbers
+MAX_NUMBERED = 15  # most points to go for which cells show numbers
 
 
 def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, path: Path) -> None:
@@ -280,7 +280,7 @@ def draw_met(met: MatchEquity, other: MatchEquity | None, length: int | None, pa
             axes.set_xticks(range(most), range(1, most + 1))
             axes.tick_params(length=0, labelsize=8)
             axes.grid(visible=False)
-            for (row, column), value in np.ndenumerate(values) if most <= MOST_NUMBERED else ():
+            for (row, column), value in np.ndenumerate(values) if most <= MAX_NUMBERED else ():
                 if np.isfinite(value):
                     red, green, blue, _ = image.to_rgba(np.array(value))
                     colour = "black" if 0.3 * red + 0.6 * green + 0.1 * blue > DARK else "white"

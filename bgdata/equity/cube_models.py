@@ -11,7 +11,7 @@ from bgdata.errors import InvalidParameterError
 class CubeModel(NamedTuple):
     """A model of the cube. Kernels use its index in CUBE_MODELS."""
 
-    name: str  # of the option --model, and of the method of a decision
+    name: str  # name in the option --model, and in the method of a decision
     setting: str  # meaning of its number
     prefix: str  # before the number in recipes: jump:0.08
     knows_matches: bool = True  # supports match scores

@@ -68,7 +68,7 @@ CENTERED, ON_ROLL, OPPONENT = 0, 1, 2
 OWNER_CODES = {CubeOwner.CENTERED: CENTERED, CubeOwner.ON_ROLL: ON_ROLL, CubeOwner.OPPONENT: OPPONENT}
 NEVER = 2.0  # a winning chance that is never reached
 DEFAULT_VOLATILITY = 0.113  # implies a cube life index of 0.7 if wins and losses are worth 1.25 points
-MOST_VOLATILITY = 0.25  # above it, equities can fall with the winning chance if mean points are far apart
+MAX_VOLATILITY = 0.25  # above it, equities can fall with the winning chance if mean points are far apart
 
 
 class Curve(NamedTuple):

@@ -84,9 +84,9 @@ def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None 
     InvalidParameterError."""
     local = volatility if local_volatility is None else local_volatility
     for given in (volatility, local):
-        if not 0 <= given <= curves.MOST_VOLATILITY:
+        if not 0 <= given <= curves.MAX_VOLATILITY:
             raise InvalidParameterError(
-                f"expected a jump volatility from 0 to {curves.MOST_VOLATILITY:g}, got {given:g}"
+                f"expected a jump volatility from 0 to {curves.MAX_VOLATILITY:g}, got {given:g}"
             )
     return Strategy(JUMP, volatility=float(volatility), local_volatility=float(local))
 

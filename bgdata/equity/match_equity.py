@@ -22,10 +22,11 @@ from bgdata.game.integers import plain_integers
 from bgdata.game.match import MatchScore
 from bgdata.store.versions import Versions
 
-MOST_AWAY = 64  # most points to go of a table, as in gnubg
+MAX_AWAY = 64  # most points to go of a table, as in gnubg
 SHOWN = 15  # points to go that a notebook shows
 KINDS = ("match_equity", "met_xml")  # built and imported; the first table with a name is used
-TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}  # of `row_arrays`
+# types of `row_arrays`
+TYPES = {"met": "u2", "is_post_crawford": "u1", "away": "u1", "opponent_away": "u1", "mwc": "f8"}
 Arrays = Mapping[str, NDArray[Any]]
 SYMMETRY_TOLERANCE = 1e-9  # tolerance for the chances of both sides of a symmetric table to sum to 1
 
@@ -204,10 +205,9 @@ def decided_cells(length: int) -> NDArray[np.float64]:
 
 def check_table(name: str, before: NDArray[np.float64], own: NDArray[np.float64], other: NDArray[np.float64]) -> None:
     """Raises InvalidParameterError unless the values are chances and the sizes match."""
-    if before.ndim != 2 or before.shape[0] != before.shape[1] or not 1 <= len(before) <= MOST_AWAY:
+    if before.ndim != 2 or before.shape[0] != before.shape[1] or not 1 <= len(before) <= MAX_AWAY:
         raise InvalidParameterError(
-            f"expected a square table of 1 to {MOST_AWAY} points to go, "
-            f"got {name} of {'x'.join(map(str, before.shape))}"
+            f"expected a square table of 1 to {MAX_AWAY} points to go, got {name} of {'x'.join(map(str, before.shape))}"
         )
     for row in (own, other):
         if row.ndim != 1 or not 1 <= len(row) <= len(before):

@@ -57,7 +57,7 @@ from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import class_of, outcome_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, check_boards, flip_into
-from bgdata.game.play_kernels import MOST_PLAYS
+from bgdata.game.play_kernels import MAX_PLAYS
 from bgdata.kernel import in_threads, kernel
 
 CUBELESS, MONEY, MATCH = 0, 1, 2  # units
@@ -73,7 +73,7 @@ class CubeStakes(NamedTuple):
     unit: int  # CUBELESS: cubeless equity for any cube; MONEY: points per unit cube; MATCH: mwc
     strategy: Strategy
     is_jacoby: bool  # in money play
-    cells: Cells  # of a match equity table; unused in money play
+    cells: Cells  # cells of a match equity table; unused in money play
     game: MatchGame  # used only in a match
     cube_value: int
     owner: int  # a code of `equity.curves`
@@ -120,7 +120,7 @@ def turned_owner(owner: int) -> int:
 
 
 NETWORK_CLASSES = ("race", "crashed", "contact")  # the class of position of each network, in this order everywhere
-LEAST = 256  # boards per thread: packing the weights of a network takes as long as 50 evaluations
+MIN_BOARDS = 256  # boards per thread: packing the weights of a network takes as long as 50 evaluations
 _NOT_SETTLED = -1  # not an `AnswerSource` number
 _FIRST_NETWORK, _SOURCE_OVER = int(AnswerSource.RACE_NETWORK), int(AnswerSource.OVER)
 _OVER, _RACE, _CRASHED = int(PositionClass.OVER), int(PositionClass.RACE), int(PositionClass.CRASHED)
@@ -146,9 +146,9 @@ class Scratch(NamedTuple):
     hidden: Units  # [lane, unit]
     later: Sums  # [lane, unit]
     outputs: Chances  # [lane, 5]
-    found: Chances  # [MOST_PLAYS, 5] of the OPPONENT after each play
-    sources: NDArray[np.int8]  # [MOST_PLAYS] their `AnswerSource` numbers
-    every: NDArray[np.int64]  # [MOST_PLAYS] 0, 1, 2, ...
+    found: Chances  # [MAX_PLAYS, 5] of the OPPONENT after each play
+    sources: NDArray[np.int8]  # [MAX_PLAYS] their `AnswerSource` numbers
+    every: NDArray[np.int64]  # [MAX_PLAYS] 0, 1, 2, ...
     chances: Chances  # [2, 5] of the best play and of another one
 
 
@@ -177,9 +177,9 @@ def new_scratch(networks: Networks) -> Scratch:
         np.zeros((LANES, most), np.int16),
         np.zeros((LANES, most), np.int32),
         np.empty((LANES, 5), np.float32),
-        np.empty((MOST_PLAYS, 5), np.float32),
-        np.empty(MOST_PLAYS, np.int8),
-        np.arange(MOST_PLAYS),
+        np.empty((MAX_PLAYS, 5), np.float32),
+        np.empty(MAX_PLAYS, np.int8),
+        np.arange(MAX_PLAYS),
         np.empty((2, 5), np.float32),
     )
 
@@ -198,7 +198,7 @@ def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Ev
     """
     found = Evaluations(np.empty((len(check_boards(boards)), 5), np.float32), np.empty(len(boards), np.int8))
     arrays = np.ascontiguousarray(boards), found.chances, found.sources
-    in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=LEAST)
+    in_threads(fill_evaluations, len(boards), networks, tables, *arrays, least=MIN_BOARDS)
     return found
 
 

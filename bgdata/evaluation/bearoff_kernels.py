@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bgdata.bearoff.index import MAX_CHECKERS
 from bgdata.bearoff.layouts import BINOMIAL
-from bgdata.endgames.layouts import MOST_CHECKERS
+from bgdata.endgames.layouts import MAX_CHECKERS as MAX_ENDGAME_CHECKERS
 from bgdata.endgames.layouts import POINTS as ANYWHERE
 from bgdata.evaluation.chances import Chances
 from bgdata.game.classes import PASSED_PIPS, PositionClass
@@ -260,7 +260,7 @@ def endgame_indexes(board: Boards) -> tuple[int, int, int, int]:
         if point < ANYWHERE:
             ours += max(int(board[point]), 0)
             theirs += max(-int(board[ANYWHERE - point]), 0)
-        if max(ours, theirs) > MOST_CHECKERS:
+        if max(ours, theirs) > MAX_ENDGAME_CHECKERS:
             return ours, theirs, 0, 0
         index += BINOMIAL[ours + column - 1, column]
         other += BINOMIAL[theirs + column - 1, column]

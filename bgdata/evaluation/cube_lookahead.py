@@ -44,7 +44,7 @@ from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_boards, flip_into
 from bgdata.game.match import MatchScore, Money, Stakes
-from bgdata.game.play_kernels import MOST_PLAYS, batch_plays, fill_plays
+from bgdata.game.play_kernels import MAX_PLAYS, batch_plays, fill_plays
 from bgdata.game.rolls import CHANCES, DICE
 from bgdata.kernel import in_threads, kernel
 
@@ -63,10 +63,10 @@ class CubeTree(NamedTuple):
     """Scratch of one thread. Depth is the number of rolls from the root position."""
 
     rolls: RollScratch
-    after: Boards  # [MOST_PLAYS, 26] after the plays of the root's roll, the OPPONENT on roll
-    worths: Values  # [MOST_PLAYS] of the opponent, as equity of this game
-    equities: Values  # [MOST_PLAYS] static cubeless equities of the opponent
-    rows: NDArray[np.int64]  # [MOST_PLAYS] the remaining plays, best first
+    after: Boards  # [MAX_PLAYS, 26] after the plays of the root's roll, the OPPONENT on roll
+    worths: Values  # [MAX_PLAYS] of the opponent, as equity of this game
+    equities: Values  # [MAX_PLAYS] static cubeless equities of the opponent
+    rows: NDArray[np.int64]  # [MAX_PLAYS] the remaining plays, best first
     replies: Boards  # [depth, 21, 26] after the best play of each roll, the opponent on roll
     places: NDArray[np.int64]  # [depth] number of finished rolls
     totals: Values  # [depth, level, owner code] mean over those rolls
@@ -80,10 +80,10 @@ def new_cube_tree(networks: Networks, ply: int) -> CubeTree:
     """Scratch for one thread and lookahead to `ply`."""
     return CubeTree(
         new_roll_scratch(networks),
-        np.empty((MOST_PLAYS, 26), np.int8),
-        np.empty(MOST_PLAYS, np.float64),
-        np.empty(MOST_PLAYS, np.float64),
-        np.empty(MOST_PLAYS, np.int64),
+        np.empty((MAX_PLAYS, 26), np.int8),
+        np.empty(MAX_PLAYS, np.float64),
+        np.empty(MAX_PLAYS, np.float64),
+        np.empty(MAX_PLAYS, np.int64),
         np.empty((ply, len(CHANCES), 26), np.int8),
         np.empty(ply, np.int64),
         np.empty((ply, _LEVELS, OWNERS), np.float64),

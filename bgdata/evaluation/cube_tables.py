@@ -18,7 +18,7 @@ from bgdata.bearoff.match_table import (
     reachable_states,
     start_states,
 )
-from bgdata.bearoff.match_two_sided import MOST_CELLS, Layout, SolvedRace, highest, solve_position
+from bgdata.bearoff.match_two_sided import MAX_CELLS, Layout, SolvedRace, highest, solve_position
 from bgdata.bearoff.remote import open_pairs
 from bgdata.bearoff.tables import Equities, TwoSidedTable
 from bgdata.endgames.tables import EndgameTable
@@ -30,7 +30,7 @@ from bgdata.game.match import CubeOwner, MatchScore, Money, Stakes
 from bgdata.game.position import Position
 from bgdata.store.table import Table
 
-KEPT_CELLS = 2 * MOST_CELLS  # cells of cached races: 256 MB
+KEPT_CELLS = 2 * MAX_CELLS  # cells of cached races: 256 MB
 SAME_MWC = 1e-9  # tolerance of mwc for the same match equity table: tables of one name may be rebuilt or files
 
 
@@ -151,7 +151,7 @@ class SolvedRaces:
 
     accuracy = "exact, solved for this position"
 
-    def __init__(self, most_cells: int = MOST_CELLS) -> None:
+    def __init__(self, most_cells: int = MAX_CELLS) -> None:
         self.most_cells = most_cells
         self.kept: list[_Solved] = []  # most recent first
 

@@ -22,10 +22,10 @@ from bgdata.game.play_kernels import batch_plays
 from bgdata.game.rolls import DICE
 
 REVISION = 2  # raised when an answer may change
-MOST_PLY = 3
+MAX_PLY = 3
 LIKELY = 18  # plays of a roll that networks evaluate: those with the highest PubEval scores
 BATCH = 128  # positions at a time: bounds the memory
-MOST_ANSWERS = 1 << 16  # of a cache: some 20 MB
+MAX_ANSWERS = 1 << 16  # positions in a cache: some 20 MB
 
 Number = TypeVar("Number", bound=np.generic)
 Look = Callable[[Boards, int], Evaluations]  # evaluations of legal int8[n, 26] boards at a ply
@@ -40,7 +40,7 @@ class PlayFilter(NamedTuple):
     window: float
 
 
-# of the static evaluations for ply 1, of ply 1 for ply 2, ...
+# filters of the static evaluations for ply 1, of ply 1 for ply 2, ...
 FILTERS = (PlayFilter(8, 0.16), PlayFilter(4, 0.08), PlayFilter(2, 0.04))
 
 
@@ -98,7 +98,7 @@ class EvaluationCache:
     An evaluator's answer depends only on the board, to the last bit, so a cached answer equals a new one.
     """
 
-    def __init__(self, evaluator: Evaluator, most: int = MOST_ANSWERS) -> None:
+    def __init__(self, evaluator: Evaluator, most: int = MAX_ANSWERS) -> None:
         self.evaluator, self.most = evaluator, most
         self._answers: dict[bytes, tuple[NDArray[np.float32], int]] = {}
 

@@ -26,7 +26,7 @@ from bgdata.evaluation.bearoff_kernels import NO_TABLES
 from bgdata.evaluation.chances import AnswerSource, Evaluations, Evaluator, cubeless_equities, turned_chances
 from bgdata.evaluation.lookahead import (
     FILTERS,
-    MOST_PLY,
+    MAX_PLY,
     REVISION,
     EvaluationCache,
     PlayFilter,
@@ -82,7 +82,7 @@ class LookaheadPlayer:
     pickle only has the settings and the paths of mapped files.
 
     The first table of `cubes` that covers a position answers cube decisions. Raises UsageError for a ply outside 0 to
-    MOST_PLY, and for a player that only chooses plays.
+    MAX_PLY, and for a player that only chooses plays.
     """
 
     def __init__(
@@ -294,9 +294,9 @@ def checked_ply(ply: int) -> int:
     """The ply as a Python int. Raises UsageError."""
     with suppress(TypeError):
         (number,) = plain_integers([ply])
-        if 0 <= number <= MOST_PLY:
+        if 0 <= number <= MAX_PLY:
             return number
-    raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply!r}")
+    raise UsageError(f"expected a ply from 0 to {MAX_PLY}, got {ply!r}")
 
 
 def decision_rules(stakes: Stakes, rules: CubeRules) -> tuple[Stakes, CubeRules]:

@@ -13,7 +13,7 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from bgdata.bearoff.match_two_sided import MOST_CELLS
+from bgdata.bearoff.match_two_sided import MAX_CELLS
 from bgdata.equity.cube import CubeRules, Method
 from bgdata.equity.doubling import best_equity
 from bgdata.equity.pages import met_of, names_of
@@ -345,7 +345,7 @@ def cube_map(site: Site, request: Request) -> Page:
     rules, rows = CubeRules(met=met), []
     with site.player(asked.ply) as shared:
         tables = [table for table in shared.cubes if not isinstance(table, SolvedRaces)]
-        solved = SolvedRaces(2 * MOST_CELLS // length**2)
+        solved = SolvedRaces(2 * MAX_CELLS // length**2)
         player = LookaheadPlayer(shared.evaluator, shared.ply, shared.filters, [*tables, solved])
         if player.evaluate(asked.position).source is AnswerSource.OVER:
             raise UsageError("expected a game in progress, got one that is over")

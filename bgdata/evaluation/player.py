@@ -200,7 +200,7 @@ def open_named_player(name: str, ply: int = 0, warehouse: Versions | None = None
     if name not in PLAYERS:
         from importlib.metadata import entry_points
 
-        for added in entry_points(group=GROUP, name=name):  # of another package
+        for added in entry_points(group=GROUP, name=name):  # players from another package
             if is_callable(added.value):
                 return LookaheadPlayer(CallableEvaluator(added.value, name), ply)
         known = [*PLAYERS, *([NETWORK] if warehouse is not None else []), f"NAME{ONNX}", f"NAME{UBGI}"]

@@ -33,16 +33,16 @@ from bgdata.game.board_kernels import class_of, game_outcomes, outcome_of
 from bgdata.game.classes import PositionClass, check_in_progress
 from bgdata.game.codec import Boards, flip_into
 from bgdata.game.dice import ROLLS
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.play_kernels import MAX_NOTES, MAX_PLAYS, Notes, fill_plays
 from bgdata.game.position import Position
 from bgdata.game.position_hash import Hashes, board_hash
 from bgdata.game.rolls import CHANCES, DICE, WAYS
 from bgdata.kernel import in_threads, kernel
 
 OF_LUCK = 8  # likely plays for the luck of rolls in games
-BUCKETS = 4096  # of the hash table of positions that several rolls reach
+BUCKETS = 4096  # buckets in the hash table of positions that several rolls reach
 FULL = 2048  # positions after which the table is no longer searched
-MOST_LIKELY = 21  # maximum of likely plays in a recipe
+MAX_LIKELY = 21  # maximum of likely plays in a recipe
 _LOWEST, _HIGHEST, _RACE = -(1 << 62), 1 << 62, int(PositionClass.RACE)
 # by high * 6 + low - 7: the index in ROLLS
 _PLACES = np.zeros(36, np.int64)
@@ -70,8 +70,8 @@ class Sight(NamedTuple):
 
 def likely_plays(most: int = LIKELY) -> LikelyPlays:
     """Selects the `most` likely plays of a roll, 0: all. Raises UsageError for a number out of range."""
-    if not 0 <= most <= MOST_LIKELY:
-        raise UsageError(f"expected 1 to {MOST_LIKELY} likely plays of a roll, or 0 for all, got {most}")
+    if not 0 <= most <= MAX_LIKELY:
+        raise UsageError(f"expected 1 to {MAX_LIKELY} likely plays of a roll, or 0 for all, got {most}")
     return LikelyPlays(most, published_tables())
 
 
@@ -79,16 +79,16 @@ class RollScratch(NamedTuple):
     """Scratch of one thread, and the results for one position."""
 
     evaluation: Scratch
-    after: Boards  # [MOST_PLAYS, 26] plays of one roll
+    after: Boards  # [MAX_PLAYS, 26] plays of one roll
     notes: Notes
-    scores: NDArray[np.int64]  # [MOST_PLAYS] of PubEval
-    picked: NDArray[np.int64]  # [MOST_PLAYS] likely plays of one roll
-    plays: Boards  # [21 * MOST_PLAYS, 26] positions to evaluate, each once
-    hashes: Hashes  # [21 * MOST_PLAYS] hashes of `plays`
-    chances: Chances  # [21 * MOST_PLAYS, 5] of the OPPONENT after each
-    sources: NDArray[np.int8]  # [21 * MOST_PLAYS]
+    scores: NDArray[np.int64]  # [MAX_PLAYS] of PubEval
+    picked: NDArray[np.int64]  # [MAX_PLAYS] likely plays of one roll
+    plays: Boards  # [21 * MAX_PLAYS, 26] positions to evaluate, each once
+    hashes: Hashes  # [21 * MAX_PLAYS] hashes of `plays`
+    chances: Chances  # [21 * MAX_PLAYS, 5] of the OPPONENT after each
+    sources: NDArray[np.int8]  # [21 * MAX_PLAYS]
     buckets: NDArray[np.int16]  # [BUCKETS] by hash: row of a position plus 1, or 0
-    rows: NDArray[np.int64]  # [22 * MOST_PLAYS] of each roll's likely plays; then all plays of the played roll
+    rows: NDArray[np.int64]  # [22 * MAX_PLAYS] of each roll's likely plays; then all plays of the played roll
     ends: NDArray[np.int64]  # [22] end of each roll in `rows`
     best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
     values: Chances  # [21, 5] chances of that player after it
@@ -100,27 +100,27 @@ class RollScratch(NamedTuple):
 class Found(NamedTuple):
     """The arrays of `RollScratch` that `row_of` needs. It is called often, and every array argument takes time."""
 
-    plays: Boards  # [21 * MOST_PLAYS, 26]
-    hashes: Hashes  # [21 * MOST_PLAYS]
+    plays: Boards  # [21 * MAX_PLAYS, 26]
+    hashes: Hashes  # [21 * MAX_PLAYS]
     buckets: NDArray[np.int16]  # [BUCKETS]
 
 
 @kernel()
 def new_roll_scratch(networks: Networks) -> RollScratch:
     """Scratch for one thread."""
-    most = len(DICE) * MOST_PLAYS
+    most = len(DICE) * MAX_PLAYS
     return RollScratch(
         new_scratch(networks),
-        np.empty((MOST_PLAYS, 26), np.int8),
-        np.empty(MOST_NOTES, np.int64),
-        np.empty(MOST_PLAYS, np.int64),
-        np.empty(MOST_PLAYS, np.int64),
+        np.empty((MAX_PLAYS, 26), np.int8),
+        np.empty(MAX_NOTES, np.int64),
+        np.empty(MAX_PLAYS, np.int64),
+        np.empty(MAX_PLAYS, np.int64),
         np.empty((most, 26), np.int8),
         np.empty(most, np.uint64),
         np.empty((most, 5), np.float32),
         np.empty(most, np.int8),
         np.empty(BUCKETS, np.int16),
-        np.empty(most + MOST_PLAYS, np.int64),
+        np.empty(most + MAX_PLAYS, np.int64),
         np.empty(len(DICE) + 1, np.int64),
         np.empty((len(DICE), 26), np.int8),
         np.empty((len(DICE), 5), np.float32),
@@ -183,7 +183,7 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
     for bucket in range(BUCKETS):
         scratch.buckets[bucket] = 0
     kind, can_finish, n, end, of_played = int(class_of(board) <= _RACE), is_nearly_off(board), 0, 0, 0
-    after, all_rows = scratch.after, scratch.rows[len(DICE) * MOST_PLAYS :]
+    after, all_rows = scratch.after, scratch.rows[len(DICE) * MAX_PLAYS :]
     found = Found(scratch.plays, scratch.hashes, scratch.buckets)
     for roll in range(len(DICE)):
         count = fill_plays(board, DICE[roll, 0], DICE[roll, 1], after, scratch.notes)

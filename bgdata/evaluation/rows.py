@@ -200,7 +200,7 @@ def cube_row(position: Position, decision: CubeDecision, stakes: Stakes, evaluat
         else {"away": score.away, "opponent_away": score.opponent_away, "is_crawford": score.is_crawford}
     )
     names = ("no_double", "double_take", "double_beaver", "double_pass", "unit", "method", "accuracy", "why_not")
-    own = ("source", "ply", "accuracy")  # of the chances
+    own = ("source", "ply", "accuracy")  # columns about the chances
     return {
         "position_id": position.id,
         **played_for,

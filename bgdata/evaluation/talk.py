@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from bgdata.errors import ExternalProgramError, InvalidMessageError, cite
 
-MOST_BYTES = 4096  # of a line
+MAX_BYTES = 4096  # longest line
 _CHUNK = 1 << 16
 _UNBLOCKED = 512  # bytes that a writable descriptor accepts without blocking
 
@@ -20,7 +20,7 @@ class Talk:
     `name` is the other side, for error messages.
     """
 
-    def __init__(self, reading: int, writing: int, name: str, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, reading: int, writing: int, name: str, most_bytes: int = MAX_BYTES) -> None:
         self._reading, self._writing, self.name, self._most_bytes = reading, writing, name, most_bytes
         self._unread = bytearray()
         self._is_ended = False

@@ -38,7 +38,7 @@ from bgdata.game.position import Position
 
 PATIENCE, PATIENCE_SECONDS = "patience", 600.0  # for one line of an engine, by default
 PROTOCOLS = ("0.1", "0.2")  # supported versions; an engine that names none has the first
-MOST_LINES = 10_000  # of an engine before its answer
+MAX_LINES = 10_000  # lines that an engine may print before its answer
 
 
 class UbgiPlayer(ProgramPlayer):
@@ -166,7 +166,7 @@ class _Engine:
         self.is_gone = True  # until it has answered, as the next lines are unpredictable
         for line in lines:
             self._talk.write_line(line, self._patience_seconds)
-        for said in filter(None, itertools.islice(iter(self._read, None), MOST_LINES)):
+        for said in filter(None, itertools.islice(iter(self._read, None), MAX_LINES)):
             if said.split()[0] in ("error", "sorry"):
                 raise EngineRefusedError(f"{self._talk.name} answered {cite(said)}")
             if (answer := found(said)) is not None:

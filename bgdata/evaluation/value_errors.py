@@ -14,7 +14,7 @@ class ErrorSummary(NamedTuple):
 
     positions: int
     rmse: float  # against the judge, including the judge's own errors
-    rmse_standard_error: float  # of sampling positions; NaN if all are from one game
+    rmse_standard_error: float  # error from sampling positions; NaN if all are from one game
     mae: float
     bias: float  # mean of the player's values minus the judge's
     judge_rmse: float  # root of the judge's mean squared standard error

@@ -34,7 +34,7 @@ _FLIPPED = {
 }
 
 
-MOST_CUBE = 1 << 30  # far above any cube in play
+MAX_CUBE = 1 << 30  # far above any cube in play
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Cube:
             raise InvalidScoreError(f"expected a whole number as cube value, got {self.value!r}") from None
         if self.value < 1 or self.value & (self.value - 1):
             raise InvalidScoreError(f"expected a power of two as cube value, got {self.value}")
-        if self.value > MOST_CUBE:
-            raise InvalidScoreError(f"expected a cube of at most {MOST_CUBE:,}, got {self.value:,}")
+        if self.value > MAX_CUBE:
+            raise InvalidScoreError(f"expected a cube of at most {MAX_CUBE:,}, got {self.value:,}")
         if self.owner not in tuple(CubeOwner):
             raise InvalidScoreError(f"expected a cube owner in {{{', '.join(CubeOwner)}}}, got {self.owner!r}")
         if self.value == 1 and self.owner != CubeOwner.CENTERED:

@@ -25,10 +25,10 @@ from bgdata.errors import InvalidRollError
 from bgdata.game.codec import Boards, check_boards, check_legal_boards
 from bgdata.kernel import kernel, prange
 
-MOST_PLAYS = 3060  # 15 checkers share 4 moves in at most binom(18, 4) ways
-MOST_NOTES = 1 + 15 + 120 + 680 + MOST_PLAYS  # sequences of 0 to 4 moves of a double
+MAX_PLAYS = 3060  # 15 checkers share 4 moves in at most binom(18, 4) ways
+MAX_NOTES = 1 + 15 + 120 + 680 + MAX_PLAYS  # sequences of 0 to 4 moves of a double
 
-MOST_MOVES = 4  # checker moves in a play
+MAX_MOVES = 4  # checker moves in a play
 NO_MOVE = -1
 
 Notes = NDArray[np.int64]
@@ -80,7 +80,7 @@ def fill_play_counts(boards: Boards, dice: NDArray[np.int8], counts: NDArray[np.
     """Fills counts[row] with the number of plays of boards[row, slot] and the roll dice[row, 0:2]."""
     block = 64  # rows that share one scratch array
     for part in prange((len(boards) + block - 1) // block):
-        notes = np.empty(MOST_NOTES, np.int64)
+        notes = np.empty(MAX_NOTES, np.int64)
         nowhere = np.empty((0, _SLOTS), np.int8)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
             counts[row] = fill_plays(boards[row], dice[row, 0], dice[row, 1], nowhere, notes)
@@ -91,7 +91,7 @@ def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64
     """Fills after_play[offsets[row]:offsets[row + 1], slot] with the plays of boards[row, slot] and dice[row, 0:2]."""
     block = 64
     for part in prange((len(boards) + block - 1) // block):
-        notes = np.empty(MOST_NOTES, np.int64)
+        notes = np.empty(MAX_NOTES, np.int64)
         for row in range(part * block, min(len(boards), (part + 1) * block)):
             fill_plays(boards[row], dice[row, 0], dice[row, 1], after_play[offsets[row] : offsets[row + 1]], notes)
 
@@ -100,8 +100,8 @@ def fill_batch(boards: Boards, dice: NDArray[np.int8], offsets: NDArray[np.int64
 def fill_plays(board: Boards, die: int, other_die: int, after: Boards, notes: Notes) -> int:
     """Fills after[0:n, slot] with every distinct board after playing a roll from board[slot] and returns n, at least 1:
     the board itself if no checker can move or the game is over. Boards beyond the end of `after` are only counted;
-    MOST_PLAYS rows are always enough. They are seen by the player who moved, in the order of `plays.legal_plays`.
-    notes[0:MOST_NOTES] is scratch. The board must be legal; the dice may be in any order."""
+    MAX_PLAYS rows are always enough. They are seen by the player who moved, in the order of `plays.legal_plays`.
+    notes[0:MAX_NOTES] is scratch. The board must be legal; the dice may be in any order."""
     ours, landings, is_over = point_sets(board)
     n = 0
     if not is_over:
@@ -334,7 +334,7 @@ def checker_moves_of(boards: Boards, rolls: NDArray[np.integer], after_play: Boa
     and it hits on the way only if the play hits there. A row has no moves if the roll does not connect its boards.
     Legality is not checked.
     """
-    moves = np.full((len(check_boards(boards)), MOST_MOVES, 3), NO_MOVE, np.int8)
+    moves = np.full((len(check_boards(boards)), MAX_MOVES, 3), NO_MOVE, np.int8)
     fill_moves(boards, check_rolls(rolls, len(boards)), check_boards(after_play), moves)
     return moves
 
@@ -438,7 +438,7 @@ def find_double_moves(board: Boards, die: int, after: Boards, now: Boards, moves
         now[slot] = board[slot]
     n = 0
     for start in range(_BAR, 0, -1):
-        while now[start] > max(int(after[start]), 0) and n < MOST_MOVES:
+        while now[start] > max(int(after[start]), 0) and n < MAX_MOVES:
             end = max(start - die, 0)
             is_hit = end > 0 and now[end] == -1
             note_move(moves, n, start, end, is_hit)

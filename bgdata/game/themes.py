@@ -79,7 +79,7 @@ class Theme(IntEnum):
         return self.name.lower().replace("_", "-")
 
 
-NO_THEME = -1  # of a finished game
+NO_THEME = -1  # theme of a finished game
 _START = np.array(START_BOARD, np.int8)
 _OVER, _RACE_CLASS, _CRASHED_CLASS = (
     int(each) for each in (PositionClass.OVER, PositionClass.RACE, PositionClass.CRASHED)

@@ -17,7 +17,7 @@ from typing import TypeVar
 from bgdata.errors import InvalidPositionError, InvalidScoreError, cite
 from bgdata.game.board import BAR, OPPONENT_BAR
 from bgdata.game.dice import parse_roll
-from bgdata.game.match import MOST_CUBE
+from bgdata.game.match import MAX_CUBE
 from bgdata.game.match_state import GameState, MatchState, Offer, Side
 from bgdata.game.position import Position
 
@@ -37,7 +37,7 @@ _OWNER_CODES: dict[Side | None, str] = {None: "0", Side.BOTTOM: "1", Side.TOP: "
 _SIDE_CODES = {Side.BOTTOM: "1", Side.TOP: "-1"}
 _OFFER_CODES = {Offer.NONE: "00", Offer.DOUBLE: "D", Offer.BEAVER: "B", Offer.RACCOON: "R"}
 
-_MAX_LOG2 = MOST_CUBE.bit_length() - 1  # of cubes
+_MAX_LOG2 = MAX_CUBE.bit_length() - 1  # logarithm of the largest cube
 
 T = TypeVar("T")
 

@@ -101,7 +101,7 @@ class RollJudgement:
     """A roll and its play; worths of the player who rolled."""
 
     before: float  # mean over all rolls
-    rolled: float  # of this roll, after the play that is best at 0-ply
+    rolled: float  # value of this roll, after the play that is best at 0-ply
     best: float  # after the best play found, which may be the one made
     after: float  # after the play made
     candidates: tuple[Candidate, ...]  # at the deepest ply, best first
@@ -118,7 +118,7 @@ class Judged:
     end: float
     drift: float
     roll: RollJudgement | None = None
-    cube: CubeWorths | None = None  # of the player ON ROLL, if it could double
+    cube: CubeWorths | None = None  # for the player ON ROLL, if it could double
     cube_loss: float = 0.0
     best_answer: ActKind | None = None  # to a double or beaver
     is_cube_decision: bool = False  # a double, an answer, or a roll where doubling was close or right

@@ -213,10 +213,10 @@ from games where dataset = $dataset and variant = $variant and match = $match or
 """
 IS_CUBEFUL = f"""select exists(from games where dataset = $dataset and variant = $variant and match_length > 1)
 or exists({OWN} and action in {CUBE_ACTIONS}) as is_cubeful"""
-WIDTH, HEIGHT = 660, 150  # of the graph
+WIDTH, HEIGHT = 660, 150  # size of the graph
 ERROR = STEPS[1][0]  # smallest loss of an error, in points: above that of a good decision
 WORST = 6  # errors that a page lists
-MOST_GAME = (1 << 31) - 1  # largest number of a game
+MAX_GAME = (1 << 31) - 1  # largest number of a game
 
 
 def corpus(site: Site, request: Request) -> Page:
@@ -225,7 +225,7 @@ def corpus(site: Site, request: Request) -> Page:
     order = request.query_params.get("order", "all")
     if order not in FILTERS:
         raise UsageError(f"expected an order of games: {', '.join(FILTERS)}, got {cite(order)}")
-    start = whole(request.query_params, "page", 1, least=1, most=MOST_GAME)
+    start = whole(request.query_params, "page", 1, least=1, most=MAX_GAME)
     given = corpus_of(found) | {"start": PAGE * (start - 1)}
     key = ("games", found.name, order, start)
     swing = SWING if order == "swing" else "null"
@@ -255,7 +255,7 @@ def corpus_of(found: Table) -> dict[str, Any]:
 def game(site: Site, request: Request) -> Page:
     """One game: its turns, a graph of equity and luck, and the position at one of them."""
     found = corpus_at(site, request)
-    number = whole(request.path_params, "number", 0, most=MOST_GAME)
+    number = whole(request.path_params, "number", 0, most=MAX_GAME)
     recorded, head, turns = game_of(site, found, number)
     place = min(whole(request.query_params, "turn", 0), max(0, len(turns) - 1))
     here = f"/game/{'/'.join(found.folder.parts[-3:-1])}/{number}"

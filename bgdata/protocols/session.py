@@ -131,7 +131,7 @@ class DecisionKind(StrEnum):
     TURN = "turn"  # whether to double before the roll
     ANSWER = "answer"  # to a double
     BEAVER = "beaver"  # whether to take a beaver
-    PLAY = "play"  # of the roll
+    PLAY = "play"  # play of the roll
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Moment:
     stakes: Stakes | None = None  # None without the cube
     kind: DecisionKind = DecisionKind.PLAY
     rolls: int = 0  # played before, in this game
-    acts: int = 0  # of this game in the record
+    acts: int = 0  # acts of this game in the record
 
     @property
     def side(self) -> int:
@@ -170,12 +170,12 @@ class Session:
     players: tuple[str, str]
     score: MatchScore | Money | None = None
     has_beavers: bool = False
-    points: tuple[int, int] = field(init=False, default=(0, 0))  # of each side
+    points: tuple[int, int] = field(init=False, default=(0, 0))  # points of each side
     is_left: bool = field(init=False, default=False)  # whether a side left
-    ending: Ending | None = field(init=False)  # of this game
+    ending: Ending | None = field(init=False)  # how this game ended
     record: Record = field(init=False)
     now: Moment = field(init=False)
-    decisions: list[Moment] = field(init=False)  # of this game, for `undo`
+    decisions: list[Moment] = field(init=False)  # decisions of this game, for `undo`
 
     def __post_init__(self) -> None:
         if isinstance(self.score, MatchScore) and self.score.away != self.score.opponent_away:
@@ -211,12 +211,12 @@ class Session:
     @property
     def may_beaver(self) -> bool:
         """Whether the side that answers a double may beaver."""
-        from bgdata.selfplay.cubeful_games import MOST_CUBE
+        from bgdata.selfplay.cubeful_games import MAX_CUBE
 
         stakes = self.now.stakes
         if stakes is None or not self.has_beavers or not isinstance(stakes.score, Money):
             return False
-        return 4 * stakes.cube.value <= MOST_CUBE
+        return 4 * stakes.cube.value <= MAX_CUBE
 
     @property
     def why_no_double(self) -> str:
@@ -324,7 +324,7 @@ def _stakes(now: Moment) -> Stakes:
 def _why_no_turn(stakes: Stakes) -> str:
     """The reason why the player on roll cannot double before a roll; empty if it can."""
     from bgdata.equity.cube import why_no_double
-    from bgdata.selfplay.cubeful_games import MOST_CUBE
+    from bgdata.selfplay.cubeful_games import MAX_CUBE
 
     value = stakes.cube.value
-    return why_no_double(stakes) or ("" if 2 * value <= MOST_CUBE else f"the cube shows {value}")
+    return why_no_double(stakes) or ("" if 2 * value <= MAX_CUBE else f"the cube shows {value}")

@@ -4,7 +4,7 @@ A side chooses its plays by cubeless money equity, whatever the cube and the sco
 the cube by its own model. In money play this value is exact where the two-sided table covers the position. Both sides
 look the same number of rolls ahead. At 0-ply the search for the best play also finds the chances before the opponent's
 roll. The opponent decides about the cube by these chances, so the cube costs almost no time. At higher plies they are
-found at that ply. There are no beavers, and the cube goes up to MOST_CUBE. There is no double before the first roll of
+found at that ply. There are no beavers, and the cube goes up to MAX_CUBE. There is no double before the first roll of
 a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bgdata.equity.curves import CENTERED, MOST_VOLATILITY, ON_ROLL, OPPONENT
+from bgdata.equity.curves import CENTERED, MAX_VOLATILITY, ON_ROLL, OPPONENT
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Action, CubeEquities, Strategy, best_action, best_equity
 from bgdata.equity.match_cube import Cells, MatchGame
 from bgdata.evaluation.answers import CUBELESS, MATCH, MONEY, CubeStakes, choose_by_chances, model_equities
@@ -53,7 +53,7 @@ from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_str
 from bgdata.game.rolls import WAYS
 from bgdata.kernel import kernel
 
-MOST_CUBE = 64  # the highest number on a cube
+MAX_CUBE = 64  # the highest number on a cube
 GAME_TURNS = 1 << 20  # turns of dice reserved for each game of a match
 PLAY, DOUBLE, TAKE, PASS = range(4)  # actions of turns
 PASSED = 0  # the end of a game by a pass; 1, 2 and 3 are single games, gammons and backgammons played to the end
@@ -72,7 +72,7 @@ class Terms(NamedTuple):
     # [player, (model of `doubling`, cube life index, volatility, whether by the score, whether volatility is local,
     # whether plays are cubeful)]
     sides: NDArray[np.float64]
-    cells: Cells  # of the match equity table of both sides; ignored in money play
+    cells: Cells  # cells of both sides' match equity table; ignored in money play
     length: int  # points that win the match, 0 for a money game
     is_jacoby: bool  # in money play
     with_luck: bool  # whether luck is measured
@@ -119,7 +119,7 @@ class Ending(NamedTuple):
     cube_value: int
     way: int  # PASSED, or 1, 2 or 3
     turns: int  # its rows in the book
-    luck: float  # of player 0, in points, or from -1 (lost) to 1 (won) in a match; 0 unless measured
+    luck: float  # luck of player 0, in points, or from -1 (lost) to 1 (won) in a match; 0 unless measured
 
 
 @kernel(borrows=True)
@@ -169,7 +169,7 @@ def cube_equities(terms: Terms, moment: Moment, player: int, chances: Chances, l
 @kernel(borrows=True)
 def doubles(terms: Terms, moment: Moment, chances: Chances, local: float) -> bool:
     """Whether the player on roll doubles, with this local volatility."""
-    if moment.owner == 1 - moment.on_roll or moment.cube_value >= MOST_CUBE:
+    if moment.owner == 1 - moment.on_roll or moment.cube_value >= MAX_CUBE:
         return False
     if terms.length > 0 and moment.game.is_crawford:
         return False
@@ -186,12 +186,12 @@ def doubles_here(
     side = terms.sides[moment.on_roll]
     if side[4] == 0.0:
         return doubles(terms, moment, chances, side[2])
-    if not doubles(terms, moment, chances, MOST_VOLATILITY):
+    if not doubles(terms, moment, chances, MAX_VOLATILITY):
         return False
     if doubles(terms, moment, chances, 0.0):
         return True
     local = local_volatility(chooser.networks, chooser.tables, _LIKELY, board, scratch)
-    return doubles(terms, moment, chances, min(local, MOST_VOLATILITY))
+    return doubles(terms, moment, chances, min(local, MAX_VOLATILITY))
 
 
 @kernel(borrows=True)

@@ -44,7 +44,7 @@ from bgdata.selfplay.cubeful_games import (
 from bgdata.selfplay.rollout import PLAIN, Limits, RolloutSettings, Values, numbers_of
 from bgdata.selfplay.rollout_kernels import (
     BLOCK,
-    MOST_TRIALS,
+    MAX_TRIALS,
     KernelSettings,
     fill_order,
     fill_statistics,
@@ -206,7 +206,7 @@ def fill_cubeful_blocks(
         row, column = place // blocks.shape[1], place % blocks.shape[1]
         block, given = first + column, starts[row]
         start = Moment(0, given[0], given[1], MatchGame(given[3], given[4], given[5] != 0))
-        fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), order)
+        fill_order(random_stream(stream, MAX_TRIALS + block // BLOCK), order)
         total, luck = 0.0, 0.0
         for trial in range(block * BLOCK, (block + 1) * BLOCK):
             for slot in range(26):

@@ -46,7 +46,7 @@ from bgdata.evaluation.roll_values import (
 from bgdata.game.board import CHECKERS, START_BOARD
 from bgdata.game.board_kernels import game_outcomes, outcome_of
 from bgdata.game.codec import Boards, check_legal_boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.play_kernels import MAX_NOTES, MAX_PLAYS, Notes, fill_plays
 from bgdata.game.random import dice_of, opening_dice_of, random_bits, random_stream
 from bgdata.kernel import in_threads, kernel, read_only
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from bgdata.evaluation.player import Player
 
 Dice = NDArray[np.int8]
-MOST_TURNS = 1 << 30  # more than any game has
+MAX_TURNS = 1 << 30  # more than any game has
 LOCKSTEP = 1 << 14  # games played side by side by players outside kernels: limits the memory
 ROOM = 96  # turns kept while a game is played; the few longer games are played twice
 START = read_only(np.array(START_BOARD, np.int8))
@@ -227,16 +227,16 @@ class Turns(NamedTuple):
 class GameScratch(NamedTuple):
     """Scratch of one thread for playing games."""
 
-    after: Boards  # [MOST_PLAYS, 26]
-    notes: Notes  # [MOST_NOTES]
-    first: Scratch  # of the player named first; next that of the other one
+    after: Boards  # [MAX_PLAYS, 26]
+    notes: Notes  # [MAX_NOTES]
+    first: Scratch  # scratch of the player named first
     second: Scratch
 
 
 @kernel()
 def new_game_scratch(first_chooser: Chooser, second_chooser: Chooser) -> GameScratch:
     """Scratch for one thread."""
-    after, notes = np.empty((MOST_PLAYS, 26), np.int8), np.empty(MOST_NOTES, np.int64)
+    after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     return GameScratch(after, notes, choice_scratch(first_chooser), choice_scratch(second_chooser))
 
 
@@ -268,7 +268,7 @@ def fill_games(
         begins[row] = side
         record = Turns(boards[row], dice[row], after_play[row], nothing.chances, nothing.sources)
         outcomes[row], turns[row] = play_game(
-            first_chooser, second_chooser, stream, game, side, board, True, MOST_TURNS, scratch, record
+            first_chooser, second_chooser, stream, game, side, board, True, MAX_TURNS, scratch, record
         )
 
 
@@ -418,7 +418,7 @@ class SeriesResult:
 
     games: int
     points_per_game: float
-    standard_error: float  # of points_per_game, in points; nan for fewer than two pairs of games
+    standard_error: float  # error of points_per_game, in points; nan for fewer than two pairs of games
     win_share: float  # share of games won, 0 to 1
     mean_turns: float  # rolls of a game, of both players
 

@@ -29,7 +29,7 @@ from bgdata.selfplay.games import LOCKSTEP, checked_choices
 from bgdata.selfplay.rollout_kernels import (
     BLOCK,
     LAST_TURN,
-    MOST_TRIALS,
+    MAX_TRIALS,
     SUPERBLOCK,
     KernelSettings,
     fill_blocks,
@@ -104,7 +104,7 @@ class RolloutSettings(NamedTuple):
 
 
 PLAIN = RolloutSettings()
-LEAST_ERROR, MOST_ERROR = 1e-50, 1e3  # limits of `until`, in points: the number of games grows with its square
+MIN_ERROR, MAX_ERROR = 1e-50, 1e3  # limits of `until`, in points: the number of games grows with its square
 
 
 class Limits(NamedTuple):
@@ -121,15 +121,15 @@ class Limits(NamedTuple):
 
     def check(self) -> None:
         """Raise UsageError unless these trials give a standard error and end."""
-        if self.trials > MOST_TRIALS:
-            raise UsageError(f"expected at most {MOST_TRIALS:,} trials, got {self.trials}")
+        if self.trials > MAX_TRIALS:
+            raise UsageError(f"expected at most {MAX_TRIALS:,} trials, got {self.trials}")
         if self.trials < 2 * BLOCK or self.trials % BLOCK:
             raise UsageError(f"expected a multiple of {BLOCK} trials, at least {2 * BLOCK}, got {self.trials}")
         if not self.until > 0:
             raise UsageError(f"expected a standard error above 0, got {self.until}")
-        if not (LEAST_ERROR <= self.until <= MOST_ERROR or self.until == math.inf):
-            raise UsageError(f"expected a standard error from {LEAST_ERROR:g} to {MOST_ERROR:g}, got {self.until}")
-        if self.most_trials % self.trials or not 0 <= self.most_trials <= MOST_TRIALS:
+        if not (MIN_ERROR <= self.until <= MAX_ERROR or self.until == math.inf):
+            raise UsageError(f"expected a standard error from {MIN_ERROR:g} to {MAX_ERROR:g}, got {self.until}")
+        if self.most_trials % self.trials or not 0 <= self.most_trials <= MAX_TRIALS:
             raise UsageError(f"expected most trials to be a multiple of {self.trials}, got {self.most_trials}")
 
 

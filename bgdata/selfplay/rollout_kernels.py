@@ -31,16 +31,17 @@ from bgdata.evaluation.roll_values import (
 from bgdata.game.board_kernels import class_of
 from bgdata.game.classes import PositionClass
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import MOST_PLAYS, fill_plays
+from bgdata.game.play_kernels import MAX_PLAYS, fill_plays
 from bgdata.game.random import high_below, random_bits, random_stream
 from bgdata.game.rolls import DICE
 from bgdata.kernel import kernel, prange
 
 BLOCK = 36  # trials
 SUPERBLOCK = BLOCK * BLOCK
-MOST_TRIALS = 1 << 40
+MAX_TRIALS = 1 << 40
 LAST_TURN = 1 << 30
-MOST_CANDIDATES, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)  # of plays that are looked into at 1-ply
+# limits of the plays that are looked into at 1-ply
+MAX_CANDIDATES, _WINDOW = FILTERS[0].keep, np.float32(FILTERS[0].window)
 _WORST: Any = np.float32(np.inf)  # higher than any equity of the opponent
 _OVER = int(PositionClass.OVER)
 Values = NDArray[np.float64]
@@ -82,8 +83,8 @@ class RolloutScratch(NamedTuple):
 
     first: FirstTurns
     tree: TreeScratch  # its `rolls` are also those of the current position
-    static: NDArray[np.float32]  # [MOST_PLAYS] equities of the OPPONENT after the plays of a roll
-    candidates: Boards  # [MOST_CANDIDATES, 26] after plays evaluated at 1-ply, the OPPONENT on roll
+    static: NDArray[np.float32]  # [MAX_PLAYS] equities of the OPPONENT after the plays of a roll
+    candidates: Boards  # [MAX_CANDIDATES, 26] after plays evaluated at 1-ply, the OPPONENT on roll
     board: Boards  # [26]
     turned: Chances  # [5]
     end: Values  # [5] chances at the end of a trial
@@ -129,8 +130,8 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
     return RolloutScratch(
         first,
         new_tree_scratch(networks, 1),
-        np.empty(MOST_PLAYS, np.float32),
-        np.empty((MOST_CANDIDATES, 26), np.int8),
+        np.empty(MAX_PLAYS, np.float32),
+        np.empty((MAX_CANDIDATES, 26), np.int8),
         np.empty(26, np.int8),
         np.empty(5, np.float32),
         np.empty(5, np.float64),
@@ -143,7 +144,7 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
 def fill_block(roller: Roller, board: Boards, item: int, block: int, scratch: RolloutScratch, means: Values) -> None:
     """Fills means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
     stream: Any = random_stream(roller.settings.seed, item)  # itself a seed of streams
-    fill_order(random_stream(stream, MOST_TRIALS + block // BLOCK), scratch.order)
+    fill_order(random_stream(stream, MAX_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
     for trial in range(block * BLOCK, (block + 1) * BLOCK):
         fill_trial(roller, board, random_stream(stream, trial), first_rolls(trial, scratch.order), scratch)
@@ -292,7 +293,7 @@ def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
     """Fills scratch.candidates[place, slot] with the plays of after[0:n, slot] that pass the filter of 1-ply, best
     first; returns how many. Overwrites their static equities."""
     static, lowest, count = scratch.static, _WORST, 0
-    for place in range(min(n, MOST_CANDIDATES)):
+    for place in range(min(n, MAX_CANDIDATES)):
         best = 0
         for row in range(1, n):
             if static[row] < static[best]:
@@ -364,7 +365,7 @@ def fill_rolls(
     for row in range(begin, end):
         stream: Any = random_stream(settings.seed, items[row])
         if turn < 2:
-            fill_order(random_stream(stream, MOST_TRIALS + trials[row] // SUPERBLOCK), scratch.order)
+            fill_order(random_stream(stream, MAX_TRIALS + trials[row] // SUPERBLOCK), scratch.order)
             first, second = first_rolls(trials[row], scratch.order)
             place = second if turn else first
         else:

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from bgdata.equity.cube_models import CUBE_MODELS
 from bgdata.equity.doubling import DEFAULT_STRATEGY, Strategy
 from bgdata.equity.match_cube import MatchGame
-from bgdata.equity.match_equity import MOST_AWAY, SYMMETRY_TOLERANCE, MatchEquity
+from bgdata.equity.match_equity import MAX_AWAY, SYMMETRY_TOLERANCE, MatchEquity
 from bgdata.errors import UsageError
 from bgdata.evaluation.chances import Chances, Evaluator
 from bgdata.evaluation.choices import Chooser, require_networks
-from bgdata.evaluation.lookahead import MOST_PLY
+from bgdata.evaluation.lookahead import MAX_PLY
 from bgdata.evaluation.player import Player, as_evaluator
 from bgdata.evaluation.roll_values import RollScratch, fill_roll_values, new_roll_scratch, roll_place
 from bgdata.game.board_kernels import game_outcomes
@@ -35,7 +35,7 @@ from bgdata.kernel import Array, in_threads, kernel
 from bgdata.selfplay.cubeful_games import (
     GAME_TURNS,
     LIKELY_FOR_LUCK,
-    MOST_CUBE,
+    MAX_CUBE,
     NOBODY,
     PASSED,
     Book,
@@ -85,8 +85,8 @@ class CubefulRules:
 
     def check(self, sides: tuple[CubeSide, CubeSide]) -> None:
         """Raise UsageError for impossible rules, or rules that do not fit the models."""
-        if not 0 <= self.length <= MOST_AWAY:
-            raise UsageError(f"expected a match length of 1 to {MOST_AWAY} points, or 0 for money, got {self.length}")
+        if not 0 <= self.length <= MAX_AWAY:
+            raise UsageError(f"expected a match length of 1 to {MAX_AWAY} points, or 0 for money, got {self.length}")
         if self.length and self.is_jacoby:
             raise UsageError(f"expected the jacoby rule in money play only, got it in a match to {self.length}")
         for model in (CUBE_MODELS[side.strategy.model] for side in sides):
@@ -156,7 +156,7 @@ def cubeful_results(
     times as long at 0-ply.
 
     Match m of a seed is always the same, on any number of threads and in any batch. Raises UsageError for a player
-    without networks, impossible rules, a ply beyond 0 to MOST_PLY, and numbers beyond 0 to 2^63 - 1.
+    without networks, impossible rules, a ply beyond 0 to MAX_PLY, and numbers beyond 0 to 2^63 - 1.
     """
     check_numbers(count, seed, first)
     terms = _terms(chooser, sides, rules, ply, with_luck=with_luck)
@@ -199,8 +199,8 @@ def _terms(
     if with_luck and rules.length:
         rules.check_met()
     require_networks(chooser, "to handle the cube")
-    if not 0 <= ply <= MOST_PLY:
-        raise UsageError(f"expected a ply from 0 to {MOST_PLY}, got {ply}")
+    if not 0 <= ply <= MAX_PLY:
+        raise UsageError(f"expected a ply from 0 to {MAX_PLY}, got {ply}")
     return terms_of(sides, rules, with_luck=with_luck, ply=ply)
 
 
@@ -318,7 +318,7 @@ class _Table:
 def _turn_cubes(table: _Table, judges: list[Evaluator]) -> Rows:
     """Turn the cubes that are doubled and taken. Returns bool[n]: whether a double was passed."""
     on_roll, owner = table.state[:, _ON_ROLL], table.state[:, _OWNER]
-    may = (table.state[:, _ROLLS] > 0) & (owner != 1 - on_roll) & (table.state[:, _CUBE] < MOST_CUBE)
+    may = (table.state[:, _ROLLS] > 0) & (owner != 1 - on_roll) & (table.state[:, _CUBE] < MAX_CUBE)
     rows = np.flatnonzero(may & ~table.is_crawford)
     doubled = rows[_decisions(table, judges, rows, on_roll[rows], is_answer=False)]
     is_taken = _decisions(table, judges, doubled, 1 - on_roll[doubled], is_answer=True)

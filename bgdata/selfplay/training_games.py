@@ -43,7 +43,7 @@ from bgdata.kernel import in_threads, kernel
 from bgdata.selfplay.games import check_numbers
 
 _START = np.array(START_BOARD, np.int8)
-LEAST_RANDOM, MOST_RANDOM = 2, 60  # random plays before a game
+MIN_RANDOM, MAX_RANDOM = 2, 60  # random plays before a game
 _SETUP_STREAM = 1 << 40  # first counter of set-ups, above those of any turn
 
 
@@ -73,7 +73,7 @@ _OPENING, _RANDOM_PLAYS, _BACK_GAME, _ACE_POINT, _CONTAINMENT, _BLITZ, *_OTHERS 
 _PRIMES, _HOLDING, _BEAR_IN, _CRASHED, _ = _OTHERS
 Counter = NDArray[np.int64]  # [1] the next counter of a stream
 GIVEN = len(Start)  # for games that begin at a given position, not by a rule of `Start`
-MOST_TURNS = 200  # of a game; longer games are cut, and their last return is the 1-ply chances
+MAX_TURNS = 200  # turns of a game; longer games are cut, and their last return is the 1-ply chances
 _RACE, _NONE, _ONE = int(PositionClass.RACE), np.float32(0), np.float32(1)
 NO_POSITIONS = np.empty((0, 26), np.int8)
 _OVERLOOKS, _CHOICES = 1 << 41, 1 << 42  # first counters of whether plays are overlooked, and of which
@@ -108,19 +108,19 @@ def training_games(
     A game ends when it is over or a bearoff table knows its chances, so networks never evaluate such positions. Only
     the `likely` plays of each roll are considered, or all for 0. A share of `overlooked` turns is played without half
     of the plays. Results depend on the seed alone, not on the number of threads. Raises UsageError for numbers beyond 0
-    to 2^63 - 1, more likely plays than MOST_LIKELY, or a missing position.
+    to 2^63 - 1, more likely plays than MAX_LIKELY, or a missing position.
     """
     n = len(starts)
     check_numbers(n, seed, first)
     if (starts == GIVEN).any() and len(positions) != n:
         raise UsageError(f"expected {n} positions where games begin, got {len(positions)}")
     counts = np.zeros(n, np.int64)
-    boards, chances = np.empty((n, MOST_TURNS, 26), np.int8), np.empty((n, 3, MOST_TURNS, 5), np.float32)
+    boards, chances = np.empty((n, MAX_TURNS, 26), np.int8), np.empty((n, 3, MAX_TURNS, 5), np.float32)
     settings = seed, first, round(overlooked * (1 << 20)), np.float32(td_lambda)
     pages = counts, boards, chances
     in_threads(fill_games, n, networks, tables, likely_plays(likely), starts, positions, *settings, *pages)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    is_turn = np.arange(MOST_TURNS) < counts[:, None]
+    is_turn = np.arange(MAX_TURNS) < counts[:, None]
     return TrainingGames(offsets, boards[is_turn], *(chances[:, kind][is_turn] for kind in range(3)))
 
 
@@ -144,7 +144,7 @@ def fill_games(
     """Fills counts[row], boards[row, turn, slot] and chances[row, kind, turn, 0:5] with game first + row of a seed, for
     rows begin:end. `overlooked` is in units of 2^-20."""
     scratch, counter, board = new_roll_scratch(networks), np.empty(1, np.int64), np.empty(26, np.int8)
-    is_best = np.empty(MOST_TURNS, np.bool_)
+    is_best = np.empty(MAX_TURNS, np.bool_)
     for row in range(begin, end):
         stream = random_stream(seed, first + row)
         if starts[row] == GIVEN:
@@ -175,7 +175,7 @@ def play_game(
     """Fills boards[turn, slot], chances[0:2, turn, 0:5] and is_best[turn], whether the best play was made, with the
     turns of a game from board[slot] on; returns their number."""
     turn = 0
-    while turn < MOST_TURNS and not is_solved(tables, board):
+    while turn < MAX_TURNS and not is_solved(tables, board):
         for slot in range(26):
             boards[turn, slot] = board[slot]
         fill_chances(networks, tables, board, scratch.evaluation, chances[0, turn])
@@ -259,8 +259,8 @@ def fill_turned_difference(difference: Chances, turned: Chances) -> None:
 @kernel(borrows=True)
 def fill_start(start: int, stream: np.uint64, board: Boards, counter: Counter, after: Boards, notes: Notes) -> None:
     """Fills board[slot] with the position, seen by the player on roll, where game `stream` begins by a kind of `Start`.
-    It depends on the stream alone, and is never a finished game. counter[0:1], after[0:MOST_PLAYS] and
-    notes[0:MOST_NOTES] are scratch."""
+    It depends on the stream alone, and is never a finished game. counter[0:1], after[0:MAX_PLAYS] and
+    notes[0:MAX_NOTES] are scratch."""
     counter[0] = _SETUP_STREAM
     if start == _RANDOM_PLAYS:
         fill_random_plays(stream, counter, board, after, notes)
@@ -288,11 +288,11 @@ def draw(stream: np.uint64, counter: Counter, count: int) -> int:
 
 @kernel(borrows=True)
 def fill_random_plays(stream: np.uint64, counter: Counter, board: Boards, after: Boards, notes: Notes) -> None:
-    """Fills board[slot] with the start position after LEAST_RANDOM to MOST_RANDOM random plays, fewer if a play would
+    """Fills board[slot] with the start position after MIN_RANDOM to MAX_RANDOM random plays, fewer if a play would
     end the game."""
     for slot in range(26):
         board[slot] = _START[slot]
-    plays = LEAST_RANDOM + draw(stream, counter, MOST_RANDOM - LEAST_RANDOM + 1)
+    plays = MIN_RANDOM + draw(stream, counter, MAX_RANDOM - MIN_RANDOM + 1)
     for play in range(plays):
         bits = random_bits(stream, counter[0])
         counter[0] += 1

@@ -184,7 +184,7 @@ class Parameters:
             return _from_text(declared, text)
         except InvalidParameterError:
             raise
-        except ValueError:  # of int and float
+        except ValueError:  # from int and float
             raise InvalidParameterError(f"expected {type_text(declared)} for {name}, got {cite(text)}") from None
 
 

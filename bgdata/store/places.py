@@ -41,7 +41,7 @@ from bgdata.store.storage import is_want_of_memory, make_folder, open_regular, s
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 LEVELS = ("kind", "variant", "version")  # levels of the folders of a warehouse
 CHUNK = 1 << 23  # bytes of a request while a whole file is fetched
-MOST_LETTERS = 200  # letters of a message of a library
+MAX_LETTERS = 200  # letters of a message of a library
 S3 = ("s3", "s3a")
 EXTRA, PURPOSE = "remote", "for a warehouse at an address"
 Advance = Callable[[int], None]  # called with the number of new bytes
@@ -269,7 +269,7 @@ class Store(OpenPlace):
             except MissingExtraError:
                 raise
             except ImportError as error:  # the error names the package
-                said = str(error)[:1].lower() + str(error)[1:MOST_LETTERS]
+                said = str(error)[:1].lower() + str(error)[1:MAX_LETTERS]
                 raise MissingExtraError(f"expected a package for addresses {scheme}://, found none; {said}") from error
             except ValueError as error:
                 known = "s3, http, https, file, and what fsspec has a package for"
@@ -340,7 +340,7 @@ class Store(OpenPlace):
         said = without_secrets(" ".join(str(error).split()))
         for word in self._secrets:
             said = said.replace(word, "...")
-        return said[:MOST_LETTERS]
+        return said[:MAX_LETTERS]
 
 
 def _tag(info: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ from bgdata.store.versions import Versions
 INDEX_NAME = ".catalog.index"
 KEY_BYTES = 32
 RECENT_NS = 2_000_000_000  # a folder that changed so shortly before reading may have changed again since
-_MOST_POINTER_BYTES = 1000
+_MAX_POINTER_BYTES = 1000
 
 
 class Version(NamedTuple):
@@ -153,7 +153,7 @@ def _files_in(folder: str) -> list[tuple[str, int, int, int]]:
 def _pointer(path: str) -> object:
     """The content of the file `current`."""
     with suppress(CorruptFileError, OSError), open_regular(Path(path)) as file:
-        return file.read(_MOST_POINTER_BYTES)
+        return file.read(_MAX_POINTER_BYTES)
     with suppress(OSError):
         return stat.S_IFMT(Path(path).lstat().st_mode)
     return None

@@ -47,7 +47,7 @@ from bgdata.store.job import tidy
 from bgdata.store.linked import discard, place_of, require_own, stage
 from bgdata.store.manifest import FILE_NAME as MANIFEST
 from bgdata.store.manifest import (
-    MOST_BYTES,
+    MAX_BYTES,
     FileEntry,
     Manifest,
     canonical_json,
@@ -199,7 +199,7 @@ def manifest_of(place: Place, name: str) -> tuple[bytes, Manifest]:
     """(bytes, manifest) of a version of a place. Raises ManifestFormatError for an invalid manifest, or one of another
     version."""
     where = place.where(f"{name}/{MANIFEST}")
-    data = place.part(f"{name}/{MANIFEST}", 0, MOST_BYTES).data
+    data = place.part(f"{name}/{MANIFEST}", 0, MAX_BYTES).data
     found = parse_manifest(data, where)
     other = f"{found.dataset}/{found.variant}/{found.version}"
     if other != name:

@@ -40,7 +40,7 @@ from bgdata.store.table import Table
 from bgdata.store.versions import Versions
 
 RECOMPUTED = "rows recomputed"
-MOST_PARTS = 50  # limit of parts of a version in which rows are recomputed
+MAX_PARTS = 50  # limit of parts of a version in which rows are recomputed
 
 
 class Status(StrEnum):
@@ -324,7 +324,7 @@ def check_recomputed(warehouse: Versions, table: Table, rows: int | None, seed: 
         said = ""
         parts = table.parts
         if len(parts) > 1:
-            parts = [parts[n] for n in np.sort(generator.permutation(len(parts))[:MOST_PARTS])]
+            parts = [parts[n] for n in np.sort(generator.permutation(len(parts))[:MAX_PARTS])]
         for part in parts:
             recheck = Recheck(parameters, inputs, warehouse, part, -(-count // len(parts)), generator, part=part.items)
             said = kind.computation.check_sample(recheck)

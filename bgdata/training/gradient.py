@@ -22,8 +22,8 @@ from bgdata.evaluation.networks.contact_inputs import Inputs
 from bgdata.evaluation.networks.inference import (
     ACTIVATION,
     LAYERS,
+    MAX_RECTIFIED,
     OUTPUTS,
-    RECTIFIED_MOST,
     SIZES,
     Activation,
     half_tangent,
@@ -34,7 +34,7 @@ from bgdata.game.codec import Boards
 from bgdata.kernel import kernel, prange
 from bgdata.training.networks import FloatNetworks, Floats, Integers
 
-_ONE, _HALF, _NONE, _MOST = np.float32(1), np.float32(0.5), np.float32(0), np.float32(RECTIFIED_MOST)
+_ONE, _HALF, _NONE, _MAX = np.float32(1), np.float32(0.5), np.float32(0), np.float32(MAX_RECTIFIED)
 _UNIT = np.float32(1 / 64)
 _RECTIFIED = int(Activation.RECTIFIED)
 
@@ -70,7 +70,7 @@ def activate(shape: Integers, layer: int, sums: Floats) -> None:
     """Replaces sums[unit] of a layer, numbered from 0, by the outputs of its units. Output units are logistic."""
     if shape[ACTIVATION] == _RECTIFIED and layer + 1 < shape[LAYERS]:
         for unit in range(len(sums)):
-            sums[unit] = min(max(sums[unit], _NONE), _MOST)
+            sums[unit] = min(max(sums[unit], _NONE), _MAX)
     else:
         for unit in range(len(sums)):
             sums[unit] = _HALF + _HALF * half_tangent(_HALF * sums[unit])
@@ -94,7 +94,7 @@ def backward(shape: Integers, weights: Floats, values: Floats, deltas: Floats, s
                 lower[item] += delta * row[item]
         for unit in range(below):
             if shape[ACTIVATION] == _RECTIFIED:
-                lower[unit] *= np.float32(_NONE < given[unit] < _MOST)
+                lower[unit] *= np.float32(_NONE < given[unit] < _MAX)
             else:
                 lower[unit] *= given[unit] * (_ONE - given[unit])
 

@@ -31,7 +31,7 @@ from bgdata.kernel import in_threads, kernel
 from bgdata.selfplay.games import START, Games, SeriesResult, dice_at, result_of
 from bgdata.training.gradient import Network, backward, step
 from bgdata.training.networks import Floats, Integers
-from bgdata.training.temporal_difference import MOST_TURNS, TEST_SEED
+from bgdata.training.temporal_difference import MAX_TURNS, TEST_SEED
 from bgdata.training.turn_networks import (
     Arm,
     TurnNetworks,
@@ -91,7 +91,7 @@ def trial_chances_at_start(networks: TurnNetworks) -> Chances:
 
 def results_against_pubeval(networks: TurnNetworks, first: int, count: int) -> list[SeriesResult]:
     """The result of each trial in the test games first, first + 1, ..., an even number of them: the network is player 0
-    and begins in even games, and has the same dice as player 1 in the next one. A game of MOST_TURNS is cut there, for
+    and begins in even games, and has the same dice as player 1 in the next one. A game of MAX_TURNS is cut there, for
     0 points."""
     outcomes, turns = np.empty((len(Trial), count), np.int8), np.empty((len(Trial), count), np.int32)
     in_threads(_fill_tested, len(Trial) * count, networks, published_tables(), TEST_SEED, first, outcomes, turns)
@@ -131,9 +131,9 @@ def train_trial_game(
     trial: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TrialScratch
 ) -> tuple[int, int]:
     """Updates weights and biases after each turn of a game; `side` begins, and board[slot], seen by it, is
-    overwritten. Returns (points to player 0, turns); a game of MOST_TURNS is cut there, for 0 points."""
+    overwritten. Returns (points to player 0, turns); a game of MAX_TURNS is cut there, for 0 points."""
     given, after = scratch.turn.given, scratch.turn.after
-    for turn in range(MOST_TURNS):
+    for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
         n = fill_plays(board, die, other_die, after, scratch.turn.notes)
         best = choose_and_fill_outputs(trial, network, side, n, scratch)
@@ -151,7 +151,7 @@ def train_trial_game(
             return (outcome if side == 0 else -outcome), turn + 1
         flip_into(after[best], board)
         side = 1 - side
-    return 0, MOST_TURNS
+    return 0, MAX_TURNS
 
 
 @kernel(borrows=True)
@@ -270,7 +270,7 @@ def play_against_pubeval(
     """Plays a game from board[slot], which is overwritten; player 0 begins, the network is `player`. Returns (points to
     the network, turns)."""
     side, after = 0, scratch.turn.after
-    for turn in range(MOST_TURNS):
+    for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
         n = fill_plays(board, die, other_die, after, scratch.turn.notes)
         if side == player:
@@ -282,4 +282,4 @@ def play_against_pubeval(
             return (outcome if side == player else -outcome), turn + 1
         flip_into(after[best], board)
         side = 1 - side
-    return 0, MOST_TURNS
+    return 0, MAX_TURNS

@@ -103,7 +103,7 @@ class TrainingPlan:
     name: str
     start: str = NETWORK
     games: int = 10_000
-    seed: int = 1  # of the games
+    seed: int = 1  # seed of the games
     epochs: int = SupervisedParameters.epochs
     learning_rate: float = SupervisedParameters.learning_rate
     hidden: str = ""  # units of the contact network; empty for those of the start

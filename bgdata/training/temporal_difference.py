@@ -40,9 +40,9 @@ from bgdata.training.gradient import learn
 from bgdata.training.networks import FloatNetworks, Integers, new_networks, rounded_networks
 from bgdata.training.recipes import TemporalDifferenceRecipe
 
-MOST_TURNS = 400  # untrained players may need thousands; a game cut here learns from its last value
+MAX_TURNS = 400  # untrained players may need thousands; a game cut here learns from its last value
 SAMPLE = 2000  # bearoff positions of the test
-TEST_SEED = 0  # of the games against PubEval
+TEST_SEED = 0  # seed of the games against PubEval
 NETWORKS = 3
 _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 
@@ -50,9 +50,9 @@ _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 class Record(NamedTuple):
     """A batch of games; row g, t is the position before turn t of game g, seen by the player on roll."""
 
-    boards: Boards  # [games, MOST_TURNS, 26]
-    chances: Chances  # [games, MOST_TURNS + 1, 5] by the player that chose the position; turn 0 is not filled
-    sources: NDArray[np.int8]  # [games, MOST_TURNS + 1] of the evaluation: a number of `evaluator.AnswerSource`
+    boards: Boards  # [games, MAX_TURNS, 26]
+    chances: Chances  # [games, MAX_TURNS + 1, 5] by the player that chose the position; turn 0 is not filled
+    sources: NDArray[np.int8]  # [games, MAX_TURNS + 1] of the evaluation: a number of `evaluator.AnswerSource`
     turns: NDArray[np.int32]  # [games]
     outcomes: NDArray[np.int8]  # [games] points to the player who rolls first, 0 for a cut game
 
@@ -60,9 +60,9 @@ class Record(NamedTuple):
 def new_record(games: int) -> Record:
     """An empty `Record` with room for this many games."""
     return Record(
-        np.zeros((games, MOST_TURNS, 26), np.int8),
-        np.zeros((games, MOST_TURNS + 1, 5), np.float32),
-        np.zeros((games, MOST_TURNS + 1), np.int8),
+        np.zeros((games, MAX_TURNS, 26), np.int8),
+        np.zeros((games, MAX_TURNS + 1, 5), np.float32),
+        np.zeros((games, MAX_TURNS + 1), np.int8),
         np.zeros(games, np.int32),
         np.zeros(games, np.int8),
     )
@@ -155,7 +155,7 @@ class Trainer:
         self.networks = networks or new_networks(recipe.input_sets(), recipe.layers(), recipe.seed)
         self.record: Record = new_record(recipe.round_games)
         self.tally = np.zeros(4, np.int64)  # games, gammons, backgammons, turns since the last row of the curve
-        self._targets: Chances = np.zeros((recipe.round_games, MOST_TURNS, 5), np.float32)
+        self._targets: Chances = np.zeros((recipe.round_games, MAX_TURNS, 5), np.float32)
 
     def play_round(self, number: int) -> None:
         """Play the games of a round with the present weights, and learn from them; `record` then has the games. Raises
@@ -189,9 +189,9 @@ class Trainer:
 
 
 def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: int) -> tuple[Integers, Integers]:
-    """(rows int64[n], ends int64[4]): rows of boards[game * MOST_TURNS + turn, slot] in a random order by the seed and
+    """(rows int64[n], ends int64[4]): rows of boards[game * MAX_TURNS + turn, slot] in a random order by the seed and
     the number of the round; network w has rows[ends[w]:ends[w + 1]]."""
-    rows = np.flatnonzero(np.arange(MOST_TURNS) < turns[:, None])
+    rows = np.flatnonzero(np.arange(MAX_TURNS) < turns[:, None])
     keys = np.empty(len(rows), np.uint64)
     counts = np.zeros(NETWORKS, np.int64)
     _fill_keys(boards, rows, np.uint64(random_stream(seed, -1 - number)), keys, counts)

@@ -21,13 +21,13 @@ from bgdata.evaluation.networks.inputs import fill_without_contact
 from bgdata.game.board import CHECKERS
 from bgdata.game.board_kernels import outcome_of
 from bgdata.game.codec import Boards, flip_into
-from bgdata.game.play_kernels import MOST_NOTES, MOST_PLAYS, Notes, fill_plays
+from bgdata.game.play_kernels import MAX_NOTES, MAX_PLAYS, Notes, fill_plays
 from bgdata.game.random import random_stream
 from bgdata.kernel import in_threads, kernel
 from bgdata.selfplay.games import START, dice_at
 from bgdata.training.gradient import Network, Pass, backward, fill_errors, fill_values, new_pass, step
 from bgdata.training.networks import Floats, Integers, new_networks
-from bgdata.training.temporal_difference import MOST_TURNS
+from bgdata.training.temporal_difference import MAX_TURNS
 
 
 class Arm(IntEnum):
@@ -45,7 +45,7 @@ _ALL_CHANCES = (1 << OUTPUTS) - 1
 class TurnNetworks(NamedTuple):
     """A network with one hidden layer for each arm."""
 
-    shape: Integers  # of all of them: a row of `FloatNetworks.shapes`
+    shape: Integers  # the shape that all networks have: a row of `FloatNetworks.shapes`
     weights: Floats  # [arm, weight]
     biases: Floats  # [arm, unit]
 
@@ -53,8 +53,8 @@ class TurnNetworks(NamedTuple):
 class TurnScratch(NamedTuple):
     """Scratch of one thread."""
 
-    after: Boards  # [MOST_PLAYS, 26]
-    notes: Notes  # [MOST_NOTES]
+    after: Boards  # [MAX_PLAYS, 26]
+    notes: Notes  # [MAX_NOTES]
     seen: Boards  # [26] a board seen by player 0
     target: Chances  # [5]
     given: Pass
@@ -83,8 +83,8 @@ def chances_at_start(networks: TurnNetworks) -> Chances:
 def new_turn_scratch(shape: Integers) -> TurnScratch:
     """Scratch for one thread and networks of this shape."""
     return TurnScratch(
-        np.empty((MOST_PLAYS, 26), np.int8),
-        np.empty(MOST_NOTES, np.int64),
+        np.empty((MAX_PLAYS, 26), np.int8),
+        np.empty(MAX_NOTES, np.int64),
         np.empty(26, np.int8),
         np.empty(OUTPUTS, np.float32),
         new_pass(shape),
@@ -113,9 +113,9 @@ def train_game(
     arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
 ) -> tuple[int, int]:
     """Updates weights and biases by each turn of a game. `side` begins; board[slot], seen by it, is overwritten.
-    Returns (points to player 0, turns); a game is cut after MOST_TURNS, for 0 points."""
+    Returns (points to player 0, turns); a game is cut after MAX_TURNS, for 0 points."""
     given = scratch.given
-    for turn in range(MOST_TURNS):
+    for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
         n = fill_plays(board, die, other_die, scratch.after, scratch.notes)
         best = choose_and_fill_target(arm, network, side, n, scratch)
@@ -128,7 +128,7 @@ def train_game(
             return (outcome if side == 0 else -outcome), turn + 1
         flip_into(scratch.after[best], board)
         side = 1 - side
-    return 0, MOST_TURNS
+    return 0, MAX_TURNS
 
 
 @kernel(borrows=True)

@@ -11,7 +11,7 @@ from bgdata.evaluation.rows import chosen_stakes, is_cubeful
 from bgdata.game.classes import check_has_checkers
 from bgdata.game.dice import Roll, parse_roll
 from bgdata.game.identifiers import parse_identifier
-from bgdata.game.match import MOST_CUBE, CubeOwner, Money, Stakes
+from bgdata.game.match import MAX_CUBE, CubeOwner, Money, Stakes
 from bgdata.game.match_state import MatchState
 from bgdata.game.plays import Play, Verdict, judge_play
 from bgdata.game.position import Position
@@ -189,7 +189,7 @@ def options_of(given: Mapping[str, str]) -> dict[str, Any]:
     return {
         "away": given.get("away", "").strip() or None,
         "crawford": flag(given, "crawford") or False,
-        "cube_value": whole(given, "cube", 0, least=1, most=MOST_CUBE) or None,
+        "cube_value": whole(given, "cube", 0, least=1, most=MAX_CUBE) or None,
         "owner": owner,
         "met": given.get("met", "").strip(),
         "jacoby": flag(given, "jacoby"),

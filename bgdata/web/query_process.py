@@ -29,8 +29,8 @@ from bgdata.web.site import Limits, Site
 if TYPE_CHECKING:
     import duckdb
 
-NAME = "warehouse"  # of the link to the warehouse
-MOST_BYTES = 1 << 24  # of an answer
+NAME = "warehouse"  # name of the link to the warehouse
+MAX_BYTES = 1 << 24  # size of an answer
 PART = 64  # rows fetched at a time, as a few large ones may be too many
 START_SECONDS = 120.0  # limit for opening the tables
 TOO_LARGE = "expected a query that fits into its memory, found that it needs more; try: fewer rows, or shorter ones"
@@ -195,8 +195,8 @@ def answer_query(connection: duckdb.DuckDBPyConnection, sql: str, form: str, lim
 
 def check_size(count: int) -> None:
     """Raise QueryError for an answer of too many bytes."""
-    if count > MOST_BYTES:
-        raise QueryError(f"expected an answer of at most {MOST_BYTES:,} bytes, found more; try: fewer rows")
+    if count > MAX_BYTES:
+        raise QueryError(f"expected an answer of at most {MAX_BYTES:,} bytes, found more; try: fewer rows")
 
 
 def as_parquet(connection: duckdb.DuckDBPyConnection, query: str, most: int) -> bytes:

@@ -33,7 +33,7 @@ from bgdata.warehouse import Warehouse
 
 PLAYERS = tuple(f"network/{name}" for name in ("contact-160", "contact-320", "taught-320", "taught-400", "diverse-16"))
 DEFAULT_PLAYERS = (*PLAYERS, "network/diverse-19")
-SEED = 2  # of the games, as in `bgdata benchmark`
+SEED = 2  # seed of the games, as in `bgdata benchmark`
 REFERENCE = "pubeval"
 # error rates on gnubg's contact, crashed and race benchmarks, and points against PubEval (register of claims, A10)
 PUBLISHED = {

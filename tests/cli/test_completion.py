@@ -74,7 +74,7 @@ def test_names_of_explain_are_completed(small_root: Path) -> None:
         query = "select view_name from duckdb_views() where not internal"
         views = {name for (name,) in connection.execute(query).fetchall()}
     shapes = {shape.name for kind in warehouse.kinds.values() for shape in kind.tables}
-    own = {name for shape in shapes for name in views if name.startswith(f"{shape}_")}  # of variants
+    own = {name for shape in shapes for name in views if name.startswith(f"{shape}_")}  # views of variants
     assert views - own <= {*names, "labelled_boards", "benchmark_boards"}
 
 

@@ -48,8 +48,8 @@ WITHOUT_STATISTICS = {"cube_studies", "engine_labels", "published_luck"}
 # fields of manifests; fast builds have 0 seconds
 MAY_BE_EMPTY = {"source_commit", "warnings", "statistics", "inputs", "raw_files", "seconds", "parts"}
 
-PAGE_BYTES = 300  # of a Parquet column with few values: headers of page and dictionary, minimum and maximum
-TURNS = 45  # of a game of average players, assumed by estimates; the smallest networks play longer
+PAGE_BYTES = 300  # overhead of a Parquet column with few values: headers of page and dictionary, minimum and maximum
+TURNS = 45  # turns of a game of average players, assumed by estimates; the smallest networks play longer
 GAMES = 2.5  # a match of n points has up to 2 n - 1 games; estimates assume 0.8 n
 SMALL_BYTES = 1 << 20  # a megabyte never matters
 WORKING_BYTES = 1 << 27  # for DuckDB and Arrow to write and check the files of any version

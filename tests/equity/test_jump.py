@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.curves import (
-    MOST_VOLATILITY,
+    MAX_VOLATILITY,
     Curve,
     centered_jump_curve,
     curve_equity,
@@ -82,7 +82,7 @@ def test_model_without_jumps_has_a_live_cube() -> None:
 @pytest.mark.parametrize("is_jacoby", [False, True])
 def test_curves_rise_from_loss_to_win(is_jacoby: bool) -> None:
     means = [1.0, 1.2, 1.6, 3.0]
-    for volatility in (0.113, MOST_VOLATILITY):
+    for volatility in (0.113, MAX_VOLATILITY):
         for mean_win in means:
             for mean_loss in means:
                 for owner in OWNERS:

@@ -135,7 +135,7 @@ def test_small_jumps_converge_to_the_drifting_cube() -> None:
 
 def test_invalid_grids_and_mean_points_are_refused() -> None:
     met, message = published_met().cells, "expected a grid of 2 to 10,000 intervals, got "
-    grids = (1, 0, -5, numeric.MOST_POINTS + 1)
+    grids = (1, 0, -5, numeric.MAX_POINTS + 1)
     all_raise(
         InvalidParameterError,
         [

@@ -45,8 +45,8 @@ from tests.reference.bearoff_chances import combined_chances, covered_by
 from tests.together import each
 
 NONE, EXACT, COMBINED = BearoffSource.NONE, BearoffSource.EXACT, BearoffSource.COMBINED
-ROUNDING = 3e-7  # of stored and summed chances
-TWO_SIDED_BOUND, ENDGAME_BOUND = 3.2e-5, 7e-6  # of stored equities
+ROUNDING = 3e-7  # rounding of stored and summed chances
+TWO_SIDED_BOUND, ENDGAME_BOUND = 3.2e-5, 7e-6  # errors of stored equities
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ from tests.oracles import ask_gnubg, needs_gnubg_tool
 from tests.random_games import random_game_positions
 
 CUBES = {"centered": Cube(), "on_roll": Cube(2, CubeOwner.ON_ROLL), "opponent": Cube(2, CubeOwner.OPPONENT)}
-EXAMPLE = "CgAAEAEAAAAAAA"  # of gnubg's manual
+EXAMPLE = "CgAAEAEAAAAAAA"  # example of gnubg's manual
 SOLVED = "exact, solved for this position"
 
 
@@ -235,7 +235,7 @@ STAKES = [
     (2, 3, 2, "opponent", 0), (1, 4, 1, "centered", 1), (1, 4, 1, "centered", 0), (4, 1, 1, "centered", 0),
     (3, 1, 2, "on_roll", 0), (1, 1, 1, "centered", 0), (3, 4, 4, "on_roll", 0),
 ]  # fmt: skip
-GNUBG_INDEX = 0.68  # of its static evaluations in contact, inferred from its answers
+GNUBG_INDEX = 0.68  # cube efficiency of its static evaluations in contact, inferred from its answers
 
 
 def ask(script: str, folder: Path, **questions: Any) -> list[Any]:
@@ -326,7 +326,7 @@ def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) ->
 
 
 OWNED, OPPONENTS = Cube(2, CubeOwner.ON_ROLL), Cube(2, CubeOwner.OPPONENT)
-ERROR = 1e-6  # of the money table, in equity
+ERROR = 1e-6  # error of the money table, in equity
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from tests.evaluation.sample_evaluators import OnRollWins, Scrambled, judge
 from tests.random_games import GamePositions, random_game_positions
 from tests.reference.lookahead import chances_ahead, ranked, turned
 
-ROUNDING = 3e-7  # of chances
+ROUNDING = 3e-7  # rounding of chances
 
 
 @cache

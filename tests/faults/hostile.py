@@ -192,7 +192,7 @@ def changed(values: Any, place: tuple[str | int, ...], payload: Any) -> Any:
     """A JSON value with the payload at a place, or as a new key."""
     inner = values
     for step in place[:-1]:
-        if isinstance(inner, list) and not inner:  # of another kind, which has none of these
+        if isinstance(inner, list) and not inner:  # an empty list of another kind
             return values
         inner = inner[step] if not isinstance(inner, dict) or step in inner else next(iter(inner.values()), {})
     if isinstance(inner, dict) and place[-1] == "NEW":

@@ -174,7 +174,7 @@ def rollouts(small: Path, folder: Path, chance: random.Random) -> Words:
     from tests.command_line import run, succeeds
     from tests.selfplay.commands.test_rollout import POSITION, stopped
 
-    command.LEAST_BLOCKS, command.SLICE_SECONDS = 1, 0.0
+    command.MIN_BLOCKS, command.SLICE_SECONDS = 1, 0.0
     arguments = tuple("tiny" if word == "random" else word for word in POSITION)
     whole, found = succeeds(small, "rollout", *arguments), Words()
     for name in DAMAGES:

@@ -32,7 +32,7 @@ from tests.together import each
 
 KINDS = [name for name, kind in IMPORTED.items() if isinstance(kind, PositionImport)]
 each_kind = each("kind", KINDS)
-DIGESTS = {  # of the files in one part
+DIGESTS = {  # digests of the files in one part
     "gnubg_training": "2b62103247c35ab35ee098426b7e2cb34bcb7697b79e3cb380fa454e35cdbc4d",
     "wildbg_training": "0b7ae96d13013908e3fe05bca10fc58dc0c09bd30a808c7e433a9b954d52ace3",
     "bgsage_rollouts": "64b60eb2a36c52ba072a595af254665c179ee9c719abe74d18b45123e610afbc",

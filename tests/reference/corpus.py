@@ -13,7 +13,7 @@ from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import flipped
 
 Board = list[int]
-Equities = Callable[[Sequence[Board]], list[float]]  # of the player on roll on each board
+Equities = Callable[[Sequence[Board]], list[float]]  # equities of the player on roll on each board
 
 
 class SelfPlayed(NamedTuple):

@@ -15,7 +15,7 @@ from tests.reference.self_play import Evaluator, flipped
 
 Board = list[int]
 Chances = Sequence[float]
-MOST_CUBE = 64
+MAX_CUBE = 64
 TURNED = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}
 
 
@@ -161,7 +161,7 @@ def play_game(
         dice = possible[bits * len(possible) >> 32]
         if rolls == 0:
             player = 0 if dice[0] > dice[1] else 1
-        elif owner != 1 - player and cube < MOST_CUBE and not score[2]:
+        elif owner != 1 - player and cube < MAX_CUBE and not score[2]:
             (chances,), _ = evaluate([board])
             seen = Score(*(score[:2] if player == 0 else score[1::-1]), score[2])
             whose = "centered" if owner < 0 else "on_roll"

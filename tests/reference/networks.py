@@ -13,7 +13,7 @@ from tests.reference import contact_inputs, race_inputs
 from tests.reference.contact_inputs import sides
 
 INPUT_SETS = ("tesauro-196", "tesauro-198", "race", "contact")  # in the order of their numbers
-MOST = 8191 / 512  # largest output of a rectified unit
+MAX_RECTIFIED = 8191 / 512  # largest output of a rectified unit
 Chances = list[float]
 
 

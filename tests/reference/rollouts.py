@@ -21,7 +21,7 @@ class Best(NamedTuple):
     """The best play of a roll."""
 
     board: Board  # after the best play, seen by the opponent
-    chances: Chances  # of the player who has moved
+    chances: Chances  # chances of the player who has moved
 
 
 class Twin:

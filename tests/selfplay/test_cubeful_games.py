@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bgdata.equity.cube import CubeRules
-from bgdata.equity.curves import MOST_VOLATILITY
+from bgdata.equity.curves import MAX_VOLATILITY
 from bgdata.equity.doubling import Action, Strategy, janowski, janowski_first, jump
 from bgdata.equity.match_equity import MatchEquity
 from bgdata.errors import UsageError
@@ -27,7 +27,7 @@ from bgdata.game.plays import legal_plays
 from bgdata.game.position import Position
 from bgdata.kernel import threads
 from bgdata.selfplay import series
-from bgdata.selfplay.cubeful_games import MOST_CUBE, PASSED
+from bgdata.selfplay.cubeful_games import MAX_CUBE, PASSED
 from bgdata.selfplay.games import self_play
 from bgdata.selfplay.series import (
     CubefulCorpus,
@@ -188,7 +188,7 @@ def test_doubles_use_the_local_volatility() -> None:
             if found.records[row - 1, 1] == ACTIONS.index("take"):
                 continue  # the cube has just been turned
             chances = np.array(evaluate([found.boards[row].tolist()])[0])
-            local = min(local_volatility_by(player, Position(found.boards[row].tolist())), MOST_VOLATILITY)
+            local = min(local_volatility_by(player, Position(found.boards[row].tolist())), MAX_VOLATILITY)
             owner = CubeOwner(OWNERS[found.records[row, 6]])
             (action,), (plain,) = (
                 decide_money(jump(0.1, volatility), chances, owner=owner)[1] for volatility in (local, 0.1)
@@ -301,14 +301,14 @@ def test_cube_follows_the_rules(matches: CubefulCorpus, money: CubefulCorpus) ->
                 elif ACTIONS[action] != "play":
                     assert (player, ACTIONS[turns[row - 1][1]]) == (1 - on_roll, "double")
                     cube, owner = (2 * cube, player) if ACTIONS[action] == "take" else (cube, owner)
-            assert (cube_value, cube <= MOST_CUBE) == (cube, True)
+            assert (cube_value, cube <= MAX_CUBE) == (cube, True)
             assert (ACTIONS[turns[-1][1]] == "pass") == (way == PASSED)
             assert points == cube * max(way, 1)
             assert winner == turns[-1][2]
             assert not (is_jacoby and owner is None and way > 1)
     ways = matches.results.column("way")
     assert {*ways.tolist(), *money.results.column("way").tolist()} >= {0, 1, 2}
-    assert (money.results.column("cube_value") == MOST_CUBE).any()
+    assert (money.results.column("cube_value") == MAX_CUBE).any()
 
 
 def test_dice_equal_those_of_cubeless_games() -> None:

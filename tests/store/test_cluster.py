@@ -241,7 +241,7 @@ def test_changed_shard_is_refused(elsewhere: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_too_large_results_are_refused(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "MOST_RESULT_BYTES", 1 << 8)
+    monkeypatch.setattr(shards, "MAX_RESULT_BYTES", 1 << 8)
     with pytest.raises(WorkerError, match=r"expected shards of at most 0 MiB where .* try: --through ADDRESS, a store"):
         computed(elsewhere / "one", work(), Elsewhere())
 

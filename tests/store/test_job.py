@@ -396,7 +396,7 @@ class Waiting(Executor):
 def test_requested_parts_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The arrays still come in order."""
     executor = Waiting()
-    monkeypatch.setattr(shards_module, "MOST_ASKED", 5)
+    monkeypatch.setattr(shards_module, "MAX_ASKED", 5)
     monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
     notes = Notes()
     job = Job(tmp_path, notes, executor=executor)
@@ -408,7 +408,7 @@ def test_requested_parts_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_unneeded_parts_are_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executor = Waiting()
-    monkeypatch.setattr(shards_module, "MOST_ASKED", 5)
+    monkeypatch.setattr(shards_module, "MAX_ASKED", 5)
     monkeypatch.setattr(shards_module, "SimpleQueue", executor.queue)
     job = Job(tmp_path, Notes(), executor=executor)
     with pytest.raises(InvalidParameterError, match="got 4"):

@@ -344,7 +344,7 @@ def test_damaged_input_skips_recomputing(toys: Warehouse) -> None:
     assert problem(toys).subject == squares.name
     (skipped,) = (each for each in findings(toys, None) if each.status is Status.SKIPPED)
     assert (skipped.subject, skipped.text) == (sums.name, f"it is made from {squares.name}, which is damaged")
-    found = list(verify(toys, [sums], sample_rows=None, seed=0, progress=Silence()))  # of a single kind
+    found = list(verify(toys, [sums], sample_rows=None, seed=0, progress=Silence()))  # verify a single kind
     assert [each.text for each in found if each.status is Status.SKIPPED] == [skipped.text]
     assert verify_warehouse(toys, None, None, 0, repair=True)
     assert whole_versions(toys) == [sums.name, squares.name]

@@ -37,7 +37,7 @@ def _root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
         patch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
-        patch.setattr(bearoff_two_sided, "MOST_WINDOW_BYTES", 0)
+        patch.setattr(bearoff_two_sided, "MAX_WINDOW_BYTES", 0)
         patch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
         warehouse.build("bearoff_two_sided", LARGE)
     return root

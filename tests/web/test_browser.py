@@ -117,7 +117,7 @@ def wait_for_address(page: Page, address: str) -> None:
     page.wait_for_url(lambda url: url.partition("?")[0].partition("#")[0] == address)
 
 
-PLACES = {  # of the board's picture
+PLACES = {  # places in the board's picture
     "24": (576, 80), "1": (576, 470), "2": (536, 470), "6": (376, 470), "bar": (332, 230), "own off": (628, 450),
     "own cube": (34, 470), "die": (450, 274), "own score": (300, 540),
 }  # fmt: skip

@@ -26,7 +26,7 @@ from bgdata.store.storage import storage_errors
 from bgdata.store.table import Table
 
 BATCH_PAIRS = 4096  # pairs that a check recomputes at a time, with some hundred plays each
-MOST_ROWS = 1000  # with more damaged rows the whole table is rebuilt
+MAX_ROWS = 1000  # with more damaged rows the whole table is rebuilt
 ROUNDED_GROUP_ROWS = 491_520  # in Parquet; each group stores each distinct value once, up to 65,536
 
 
@@ -223,7 +223,7 @@ def repair_rows(parameters: TwoSidedParameters, table: Table, progress: Progress
     if values_digest({"equities": equities, ROW_HASHES: hashes}) != table.manifest.digest:
         return None
     damaged = damaged_rows(equities, hashes)
-    if len(damaged) > MOST_ROWS:
+    if len(damaged) > MAX_ROWS:
         return None
     start = path.stat().st_size - equities.nbytes
     rows = solve_rows(parameters, damaged, progress) if damaged else {}

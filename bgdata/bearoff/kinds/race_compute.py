@@ -18,7 +18,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Build, Computation, Computed, Recheck, drawn_text
 
 CHANCE_ERROR = 6e-8  # one rounding per roll in units of 2^-30, and one to float32
-MOMENT_ERROR = 1e-5  # of mean and variance computed from float32 chances
+MOMENT_ERROR = 1e-5  # error of mean and variance computed from float32 chances
 TIE_ROLLS = 1e-7  # plays this close are ties, and either may have been chosen
 
 

@@ -22,12 +22,12 @@ from bgdata.store.job import Job
 KEPT = COLUMNS[:4]  # no gammon, no Jacoby rule
 SETTLED = 5e-7  # change of a value in a round: a few roundings
 STEADY_ROUNDS = 5  # extrapolate after this many rounds
-MOST_RATIO = 0.9  # largest credible ratio of the changes of two rounds
+MAX_RATIO = 0.9  # largest credible ratio of the changes of two rounds
 WIDTH = 5e-6  # largest distance from a value to its bound
 UNITS = 200  # units of slack in WIDTH
 EXPECTED_ROUNDS = {1: 27, 2: 34, 3: 43, 4: 51}  # for the progress bar only
-MOST_ROUNDS = 1000
-GROUP_ROWS = 491_520  # of Parquet
+MAX_ROUNDS = 1000
+GROUP_ROWS = 491_520  # rows of a Parquet row group
 ERROR_BOUND = WIDTH + 2e-6  # width of bounds plus rounding (measured, see tests/endgames)
 
 
@@ -61,8 +61,8 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
     bounds = values._replace(slack=slack, unit=np.float32(WIDTH / UNITS))
     moves = np.ones(2)  # largest change of the last round, and of the one before
     state: dict[str, Array] = {"worths": values.worths, "slack": slack, "has_bounds": has_bounds, "moves": moves}
-    sizes = [1] * EXPECTED_ROUNDS[parameters.checkers] + [0] * MOST_ROUNDS
-    for number in job.steps("rounds", range(1, MOST_ROUNDS + 1), sizes[:MOST_ROUNDS], state):
+    sizes = [1] * EXPECTED_ROUNDS[parameters.checkers] + [0] * MAX_ROUNDS
+    for number in job.steps("rounds", range(1, MAX_ROUNDS + 1), sizes[:MAX_ROUNDS], state):
         if has_bounds[0]:
             if solver.solve_round(bounds) <= 0 and slack.max() <= UNITS:
                 return values
@@ -75,8 +75,8 @@ def proven_values(job: Job, parameters: EndgameParameters, *, gammons: bool) -> 
             solver.widen(bounds)
             has_bounds[0] = 1
         elif is_steady:
-            solver.extrapolate(values, before, min(moves[0] / moves[1], MOST_RATIO))
-    raise CheckFailedError(f"expected values of {job.title} that settle in {MOST_ROUNDS} rounds, found none")
+            solver.extrapolate(values, before, min(moves[0] / moves[1], MAX_RATIO))
+    raise CheckFailedError(f"expected values of {job.title} that settle in {MAX_ROUNDS} rounds, found none")
 
 
 def pair_batches(checkers: int, arrays: Sequence[tuple[Array, Sequence[str]]]) -> Iterator[pa.RecordBatch]:

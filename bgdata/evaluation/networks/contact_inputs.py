@@ -45,7 +45,7 @@ from bgdata.game.codec import Boards
 from bgdata.kernel import kernel
 
 UNIT = 64  # an input of 1
-MOST = 2 * UNIT  # the limit of inputs without a natural maximum
+MAX_INPUT = 2 * UNIT  # the limit of inputs without a natural maximum
 Inputs = NDArray[np.int16]
 
 
@@ -112,7 +112,7 @@ def stuck_checkers() -> NDArray[np.int64]:
                 for other in range(1, 7):
                     entering = (die > closed) + (other > closed) if die != other else 4 * (die > closed)
                     left += max(bar - entering, 0)
-            table[closed, bar] = min(MOST, round(left * UNIT / 36))
+            table[closed, bar] = min(MAX_INPUT, round(left * UNIT / 36))
     return table
 
 
@@ -142,8 +142,8 @@ _OUTSIDE = _by_slot(lambda point: max(point - 6, 0))
 _FAR = _by_slot(lambda point: point - 6 if 7 <= point <= 17 else 0)
 _NEAR = _by_slot(lambda point: point - 2 if 3 <= point <= 6 else 0)
 _LOW = _by_slot(lambda point: int(1 <= point <= 2))
-# int16[52, 25]: by slot and mean from 0 to 25, squared pips of a checker behind the mean: of the player on roll, then
-# of the opponent
+# int16[52, 25]: by mean from 0 to 25 and slot, squared pips of a checker behind the mean, for the player on roll, then
+# for the opponent
 _SQUARED = np.array(
     [[max(point - mean, 0) ** 2 for point in points] for points in (range(25), range(25, 0, -1)) for mean in range(26)],
     np.int16,
@@ -178,24 +178,24 @@ def fill_side(
     off, bar = 15 - totals.checkers, bar_of(board, side)
     for part in range(3):
         inputs[at + part] = UNIT * min(max(off - 5 * part, 0), 5) // 5
-    inputs[at + 3] = min(totals.pips >> 1, MOST)
-    inputs[at + 4] = min(max(lead, 0), MOST)
-    inputs[at + 5] = min(totals.to_pass >> 1, MOST)
-    inputs[at + 6] = min(totals.outside >> 1, MOST) if off == 0 else 0
+    inputs[at + 3] = min(totals.pips >> 1, MAX_INPUT)
+    inputs[at + 4] = min(max(lead, 0), MAX_INPUT)
+    inputs[at + 5] = min(totals.to_pass >> 1, MAX_INPUT)
+    inputs[at + 6] = min(totals.outside >> 1, MAX_INPUT) if off == 0 else 0
     inputs[at + 7] = 2 * max(25 - lowest(us.ahead), 0)
     anchors = us.own_made & _BACK
     inputs[at + 8] = 9 * (25 - lowest(anchors)) if anchors else 0
-    inputs[at + 9] = min(32 * bit_count(anchors), MOST)
-    inputs[at + 10] = min(max(-lead, 0), MOST) if bit_count(anchors >> 19) >= 2 else 0
+    inputs[at + 9] = min(32 * bit_count(anchors), MAX_INPUT)
+    inputs[at + 10] = min(max(-lead, 0), MAX_INPUT) if bit_count(anchors >> 19) >= 2 else 0
     fill_weak_points(us, them, inputs, at + 14)
     fill_escapes(board, side, us.ahead, them.own_made, inputs, at + 16)
     fill_blocks(us, them, bar, inputs, at + 19)
-    inputs[at + 26] = min(totals.timing, MOST)
+    inputs[at + 26] = min(totals.timing, MAX_INPUT)
     inputs[at + 27] = min(totals.low, 11) ** 2
     checkers = max(totals.checkers, 1)
     mean = totals.pips // checkers
     behind = weigh_points(board, side, _SQUARED, mean if side > 0 else 26 + mean)
-    inputs[at + 28] = min(int(behind + bar * (25 - mean) ** 2) // checkers, MOST)
+    inputs[at + 28] = min(int(behind + bar * (25 - mean) ** 2) // checkers, MAX_INPUT)
 
 
 @kernel(borrows=True)
@@ -272,9 +272,9 @@ def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> N
         attacked |= them.ahead << die
         linked |= us.own_made << die
     blots = us.own & FIELD & ~us.own_made
-    inputs[at] = min(32 * bit_count(blots & _HOME), MOST)
-    inputs[at + 1] = min(16 * bit_count(blots & attacked), MOST)
-    inputs[at + 15] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~linked), MOST)
+    inputs[at] = min(32 * bit_count(blots & _HOME), MAX_INPUT)
+    inputs[at + 1] = min(16 * bit_count(blots & attacked), MAX_INPUT)
+    inputs[at + 15] = min(16 * bit_count(us.own & _BAR_POINT_UP & ~linked), MAX_INPUT)
 
 
 @kernel(borrows=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bgdata.evaluation.chances import Chances
 from bgdata.evaluation.networks.contact_inputs import Inputs
-from bgdata.evaluation.networks.inputs import MOST_INPUTS
+from bgdata.evaluation.networks.inputs import MAX_INPUTS
 from bgdata.evaluation.networks.products import (
     LANES,
     STEP,
@@ -42,7 +42,7 @@ class Activation(IntEnum):
     """The activation function of hidden units; the number is stored with the network."""
 
     LOGISTIC = 0
-    RECTIFIED = 1  # max(sum, 0), at most RECTIFIED_MOST
+    RECTIFIED = 1  # max(sum, 0), at most MAX_RECTIFIED
 
     @property
     def later_sum(self) -> int:
@@ -55,11 +55,11 @@ class Activation(IntEnum):
         return RECTIFIED_LIMIT if self is Activation.RECTIFIED else LOGISTIC_UNIT
 
 
-_LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # of hidden units
+_LOGISTIC_BITS, _RECTIFIED_BITS = 13, 9  # binary places of hidden units
 LOGISTIC_UNIT = 1 << _LOGISTIC_BITS
 RECTIFIED_UNIT = 1 << _RECTIFIED_BITS
 RECTIFIED_LIMIT = 8 * RECTIFIED_UNIT - 1  # the maximum of a hidden unit, in its own units
-RECTIFIED_MOST = RECTIFIED_LIMIT / RECTIFIED_UNIT
+MAX_RECTIFIED = RECTIFIED_LIMIT / RECTIFIED_UNIT
 _RECTIFIED = int(Activation.RECTIFIED)
 _FIRST_SHIFT, _LATER_SHIFT = np.int32(18 - _RECTIFIED_BITS), np.int32(11)  # from sums to rectified units
 # half a unit per sum: the squashing function takes half of its argument
@@ -74,9 +74,9 @@ _TO_NEAREST = _HALF_UNIT + _HALF
 class NetworkArrays(NamedTuple):
     """The arrays of one network, for kernels."""
 
-    input_set: int  # of `input_sets.InputSet`
+    input_set: int  # number of an `input_sets.InputSet`
     inputs: int
-    activation: int  # of `Activation`
+    activation: int  # number of an `Activation`
     sizes: NDArray[np.int64]  # [layers] units of each layer after the inputs; the last is 5
     weights: Units  # [input, unit] of the first layer in units of 2^-12, then [unit, unit below] of later ones in 2^-11
     biases: Sums  # [unit] in the units of sums
@@ -90,7 +90,7 @@ class Changes(NamedTuple):
 
 
 PACKED = 128  # units of the layer below that are packed together
-INPUT_ROOM = -(-MOST_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
+INPUT_ROOM = -(-MAX_INPUTS // STEP) * STEP  # for the inputs of a board, in whole vectors
 RECENT = 3 * LANES  # boards whose first layer is kept: with more, the nearest is nearer but takes longer to find
 
 
@@ -106,7 +106,7 @@ class Networks(NamedTuple):
 
     shapes: NDArray[np.int64]  # [network, column]: input set, inputs, first weight, first bias, activation, layers,
     # and the units of each layer
-    weights: Units  # of all networks, concatenated
+    weights: Units  # weights of all networks, concatenated
     biases: Sums
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bgdata.evaluation.networks.contact_inputs import (
     CONTACT_INPUTS,
-    MOST,
+    MAX_INPUT,
     UNIT,
     Inputs,
     NamedInput,
@@ -62,8 +62,8 @@ def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
     for side in range(2):
         pips, others = (ours, theirs) if side == 0 else (theirs, ours)
         at, lead = side * RACE_SIDE_INPUTS + OFF_INPUTS, max(others - pips, 0)
-        inputs[at + 1] = min(2 * lead, MOST)
-        inputs[at + 2] = min(4 * UNIT * lead // max(pips, 1), MOST)
+        inputs[at + 1] = min(2 * lead, MAX_INPUT)
+        inputs[at + 2] = min(4 * UNIT * lead // max(pips, 1), MAX_INPUT)
 
 
 @kernel(borrows=True)
@@ -94,21 +94,21 @@ def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
     at += OFF_INPUTS
     inputs[at] = min(pips, 3 * UNIT)
     inputs[at + 3] = 8 * outside
-    inputs[at + 4] = min(4 * crossovers, MOST)
-    inputs[at + 5] = min(outside_pips, MOST)
-    inputs[at + 6] = min(4 * pips // max(left, 1), MOST)
+    inputs[at + 4] = min(4 * crossovers, MAX_INPUT)
+    inputs[at + 5] = min(outside_pips, MAX_INPUT)
+    inputs[at + 6] = min(4 * pips // max(left, 1), MAX_INPUT)
     inputs[at + 7] = UNIT * empty // 6 if left else 0
     inputs[at + 11] = UNIT * (left & 1)
     inputs[at + 12] = UNIT if is_gammon else 0
-    inputs[at + 13] = min(outside_pips + lowest, MOST) if is_gammon else 0
-    inputs[at + 14] = min(16 * back, MOST) if is_gammon else 0
-    inputs[at + 15] = min(4 * back_pips, MOST) if is_gammon else 0
+    inputs[at + 13] = min(outside_pips + lowest, MAX_INPUT) if is_gammon else 0
+    inputs[at + 14] = min(16 * back, MAX_INPUT) if is_gammon else 0
+    inputs[at + 15] = min(4 * back_pips, MAX_INPUT) if is_gammon else 0
     return pips
 
 
 POINT_INPUTS = 24 * 8
 BASE_EXTRAS = 4
-MOST_BOARDS = SIDES // 2  # with extras computed together
+MAX_BOARDS = SIDES // 2  # with extras computed together
 
 # by input set: number of extras
 EXTRAS = {
@@ -117,7 +117,7 @@ EXTRAS = {
     InputSet.RACE: BASE_EXTRAS + len(RACE_INPUTS),
     InputSet.CONTACT: BASE_EXTRAS + len(CONTACT_INPUTS),
 }
-MOST_INPUTS = POINT_INPUTS + max(EXTRAS.values())
+MAX_INPUTS = POINT_INPUTS + max(EXTRAS.values())
 _TESAURO_198, _RACE, _CONTACT = int(InputSet.TESAURO_198), int(InputSet.RACE), int(InputSet.CONTACT)
 
 
@@ -151,15 +151,15 @@ def encode(input_set: InputSet, boards: Boards) -> Inputs:
 @kernel(parallel=True)
 def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
     """Fills inputs[row, input] from boards[row, slot]."""
-    for block in prange((len(boards) + MOST_BOARDS - 1) // MOST_BOARDS):
-        begin, end = block * MOST_BOARDS, min((block + 1) * MOST_BOARDS, len(boards))
+    for block in prange((len(boards) + MAX_BOARDS - 1) // MAX_BOARDS):
+        begin, end = block * MAX_BOARDS, min((block + 1) * MAX_BOARDS, len(boards))
         numbers = np.zeros(ROLL_NUMBERS, np.int32)
         fill_many_inputs(input_set, boards[begin:end], end - begin, numbers, inputs[begin:end])
 
 
 @kernel(borrows=True)
 def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fills inputs[row, 0:k] with all inputs of boards[0:n, slot], at most MOST_BOARDS rows. `numbers` is scratch,
+    """Fills inputs[row, 0:k] with all inputs of boards[0:n, slot], at most MAX_BOARDS rows. `numbers` is scratch,
     int32[ROLL_NUMBERS]."""
     for row in range(n):
         fill_without_contact(input_set, boards[row], inputs[row])

@@ -223,7 +223,7 @@ class NetworkPlayer:
         version: str = "",
     ) -> None:
         self.networks, self.tables, self.label = networks, tables, label
-        self.table_names: tuple[str, ...] = ()  # of tables from a warehouse
+        self.table_names: tuple[str, ...] = ()  # names of tables from a warehouse
         self.accuracy: Mapping[AnswerSource, str] = {} if accuracy is None else accuracy
         self._version = version
 
@@ -393,7 +393,7 @@ def map_player(warehouse: Versions, network: str | os.PathLike[str] = "", ply: i
     one of the package; or an ONNX file, for which exact tables only answer cube decisions.
 
     Reads only what is needed, and copies nothing. Raises MissingWarehouseError, MissingTableError for a missing
-    network, CorruptFileError, UsageError for a ply outside 0 to MOST_PLY, and the errors of `OnnxEvaluator`.
+    network, CorruptFileError, UsageError for a ply outside 0 to MAX_PLY, and the errors of `OnnxEvaluator`.
     """
     warehouse.require()
     bearoff = open_bearoff(warehouse, with_endgames=True)

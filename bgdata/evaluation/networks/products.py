@@ -28,7 +28,7 @@ from bgdata.vectors import splat, unpack, vector_at
 
 LANES = 6  # boards that are computed together
 STEP = 32  # numbers of a vector
-SUMS = STEP // 2  # of units, in one vector
+SUMS = STEP // 2  # sums of units in one vector
 cgutils: Any = numba.core.cgutils
 _I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _NUMBERS, _WIDE = ir.VectorType(_I16, STEP), ir.VectorType(_I32, STEP)

@@ -33,7 +33,7 @@ from bgdata.store.manifest import RawFile, Source
 PERCENTS = ("no_double_mwc", "double_take_mwc")
 TABLES = ("seeds", "decisions", "plays", "rollouts", "evaluations", "cube_rollouts", "best_plays")
 TEXTS = ("settings", "comments")
-Groups = tuple[Mapping[str, Any], ...]  # of columns
+Groups = tuple[Mapping[str, Any], ...]  # groups of columns
 SAMPLE = """s version 1.93 weights 1.00 moves2plyLimit 20 rolloutLimit 5 nRollOutGames 1296
 r 17
 m OAHDPAABDAOAHDPAABDA 2 4 JIGHPAABDAOAHDPAABDA 0.114795 OAHDOEABCBOAHDPAABDA 0.0421133

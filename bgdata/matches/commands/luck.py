@@ -115,7 +115,7 @@ class Analysed:
     """One game with its luck. Each roll has its number among all turns of the game, cube actions included, as in the
     table `turns`, and its play in the usual notation, "" if no checker could move."""
 
-    number: int  # of the match in the file or variant, from 0
+    number: int  # number of the match in the file or variant, from 0
     match: Match
     game: Game
     record: RecordedGame

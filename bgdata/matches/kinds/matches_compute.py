@@ -30,7 +30,7 @@ from bgdata.store.arrays import Array
 from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source, unpacked_name
 
-MOST_MOVES = 4
+MAX_MOVES = 4
 OFFERED = {"double": 2, "beaver": 4}  # factor of the cube before the turn
 NO_MOVE = (-1, -1, -1)
 NOTES = "notes"  # the statistic that counts them
@@ -68,7 +68,7 @@ class Collected:
             action, owner = ACTIONS.index(entry.turn.kind), OWNERS.index(entry.cube.owner)
             self.boards.append(entry.position.board)
             moves = moves_of(entry)
-            self.moves.append([*moves, *[NO_MOVE] * (MOST_MOVES - len(moves))])
+            self.moves.append([*moves, *[NO_MOVE] * (MAX_MOVES - len(moves))])
             self.turns.append((entry.turn.player, action, entry.on_roll, die1, die2, entry.cube.value, owner))
             self.plays.append(str(entry.play) if entry.play else "")
         winner = None if game.points is None else game.winner  # a winner is stored only with its points
@@ -113,7 +113,7 @@ class MatchesComputation(WholeFilesComputation):
             "first_turns": np.array(rows.first_turns, np.int64),
             "turn_boards": boards,
             "turn_classes": position_classes(boards).astype(np.uint8),
-            "turn_moves": np.array(rows.moves, np.int8).reshape(-1, MOST_MOVES, 3),
+            "turn_moves": np.array(rows.moves, np.int8).reshape(-1, MAX_MOVES, 3),
             "turns": np.array(rows.turns, np.int32).reshape(-1, 7),
             **text_arrays("players", [name for names in rows.players for name in names]),
             **text_arrays("plays", rows.plays),

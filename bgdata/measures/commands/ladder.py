@@ -85,7 +85,7 @@ def ladder(
         for line in left_out:
             click.echo(f"left out of {play}: {line}", err=True)
         tables.append((play, table))
-    query = "from {} order by rank"  # of this version, best player first
+    query = "from {} order by rank"  # rows of this version, best player first
     rows = {play: warehouse.rows(query.format(parquet_source(table.parquet)), {}) for play, table in tables}
     lines = ("\n".join(ladder_lines(table, rows[play])) for play, table in tables)
     show_rows(({"play": play, **row} for play, found in rows.items() for row in found), form, ["\n\n".join(lines)])

@@ -28,7 +28,7 @@ THEME_COLUMNS = (
     Column("theme", width=26),
     Column("positions", COUNT),
     Column("mean_standard_error", LOSS),
-    Column("games", COUNT, width=12),  # of rollouts
+    Column("games", COUNT, width=12),  # games of the rollouts
     Column("source_games", COUNT, "found in games"),  # games searched for the positions
 )
 CHECK_COLUMNS = (

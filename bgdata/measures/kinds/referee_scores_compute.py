@@ -46,7 +46,7 @@ from bgdata.store.table import Table
 
 GAMES = 512  # games played at a time
 DRAWN = 4096  # pairs of layouts and rolls drawn at a time
-MOST_GAMES = 1000  # games for each wanted decision: games rarely reach a small table
+MAX_GAMES = 1000  # games for each wanted decision: games rarely reach a small table
 QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_of_worst_thousandth": 0.999}
 
 
@@ -137,12 +137,12 @@ def exact_decisions(tables: BearoffArrays, count: int, seed: int) -> Decisions:
     """The first `count` decisions that the two-sided table covers, in games 0, 1, ... of a seed.
 
     The result does not depend on the number of threads. Raises UsageError for a count below 1, for numbers beyond
-    2^63 - 1, and if MOST_GAMES games per decision do not reach enough positions of the table.
+    2^63 - 1, and if MAX_GAMES games per decision do not reach enough positions of the table.
     """
     if count < 1:
         raise UsageError(f"expected at least 1 decision, got {count}")
     found: list[Decisions] = []
-    missing, most = count, MOST_GAMES * count
+    missing, most = count, MAX_GAMES * count
     for first in range(0, most, GAMES):
         games = self_play(PubEval().chooser, min(GAMES, most - first), seed, first)
         sources = np.empty(len(games.boards), np.int8)

@@ -34,7 +34,7 @@ THEMES = (  # in the order of `game.themes.Theme`, which imports kernels
     *("back-game-against", "containment", "bear-in-against-contact", "bear-off-against-contact", "crashed", "race"),
     "bear-off",
 )
-MOST_POSITIONS = 1 << 20  # of each theme
+MAX_POSITIONS = 1 << 20  # positions of each theme
 NAMED_NETWORK = re.compile(rf"network/([a-z0-9-]+)/({VERSION.pattern})")
 
 
@@ -116,9 +116,9 @@ class ReferencePositions(Dataset[ReferenceParameters]):
 
     def check_parameters(self, parameters: ReferenceParameters) -> None:
         parameters.check_roller(parameters.seed)
-        if not 2 <= parameters.positions <= MOST_POSITIONS or parameters.positions % 2:
+        if not 2 <= parameters.positions <= MAX_POSITIONS or parameters.positions % 2:
             raise InvalidParameterError(
-                f"expected an even number of positions of each theme, from 2 to {MOST_POSITIONS:,}, "
+                f"expected an even number of positions of each theme, from 2 to {MAX_POSITIONS:,}, "
                 f"got {parameters.positions}"
             )
         check_count(parameters.most_games)

@@ -57,14 +57,14 @@ from bgdata.store.shards import context_of, fill_shards, opened_once, work_of
 STEP = 4  # positions of a shard of rollouts: seconds
 CANDIDATES = 60  # verify rolls out again the ones with the fewest games: each takes seconds
 REPLAYED_TRIALS = 6000  # games that verify rolls out in all; at least one position
-MOST_REPLAYED = 500  # games that verify replays
+MAX_REPLAYED = 500  # games that verify replays
 ROLLED = ("chances", "standard_errors", "equity_standard_errors", "trials")  # arrays that rollouts fill
 ROUND = 440  # games played at a time
 PERTURBED = 4  # one of so many games of a source is perturbed
 HALVES = 2
 DECIDED = 0.05  # largest distance from a chance of 0 or 1
 _KNOWN = int(PositionClass.BEAROFF_TWO_SIDED)
-MOST_TURNS = 200  # of a game; later turns are not recorded
+MAX_TURNS = 200  # turns of a game; later ones are not recorded
 _OPENING = int(Start.OPENING)
 _SIDES, _PERTURBATIONS = 1 << 41, 1 << 42  # first counters of a stream: beginners, perturbations
 _CHANGES = 64  # counters of one perturbation
@@ -73,7 +73,7 @@ _CHANGES = 64  # counters of one perturbation
 class Sources(NamedTuple):
     """The players of each source, and the evaluator of races and bearoffs."""
 
-    players: Sequence[tuple[Chooser, Chooser]]  # of each source
+    players: Sequence[tuple[Chooser, Chooser]]  # players of each source
     judge: Callable[[Boards], Chances]  # the five chances float32[n, 5] of int8[n, 26] boards of races and bearoffs
 
 
@@ -177,7 +177,7 @@ class ReferencePositionsComputation(Computation[ReferenceParameters]):
         boards, games = np.ascontiguousarray(table.array("boards")), np.asarray(table.array("games"))
         check_arrays(table, derived_arrays(parameters, boards, games))
         check_arrays(table, {"network": rollouts.network_text(parameters, recheck.inputs)})
-        chosen = recheck.generator.permutation(len(boards))[: min(recheck.rows, MOST_REPLAYED)]
+        chosen = recheck.generator.permutation(len(boards))[: min(recheck.rows, MAX_REPLAYED)]
         check_positions(recheck, np.sort(chosen))
         trials = np.asarray(table.array("trials"))
         rows = cheapest_rows({row: int(trials[row]) for row in chosen[:CANDIDATES].tolist()}, REPLAYED_TRIALS)
@@ -340,7 +340,7 @@ def source_games(
     starts: NDArray[np.int8],
     perturbed: NDArray[np.bool_],
 ) -> SourceGames:
-    """Play games int64[n] `numbers` of a seed, each from a `Start` and up to MOST_TURNS turns long.
+    """Play games int64[n] `numbers` of a seed, each from a `Start` and up to MAX_TURNS turns long.
 
     A random player begins. Where bool[n] `perturbed` is set, recorded positions have checkers moved, while the game
     itself continues unchanged. A game depends on the seed and its number alone, not on threads or batches. Raises
@@ -349,10 +349,10 @@ def source_games(
     n = len(numbers)
     if not 0 <= min(seed, int(numbers.min(initial=0))) <= max(seed, int(numbers.max(initial=0))) < 1 << 63:
         raise UsageError(f"expected numbers from 0 to 2^63 - 1, got seed {seed}")
-    counts, boards = np.zeros(n, np.int64), np.empty((n, MOST_TURNS, 26), np.int8)
+    counts, boards = np.zeros(n, np.int64), np.empty((n, MAX_TURNS, 26), np.int8)
     in_threads(fill_games, n, *players, seed, numbers, starts, perturbed, counts, boards)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    return SourceGames(offsets, boards[np.arange(MOST_TURNS) < counts[:, None]])
+    return SourceGames(offsets, boards[np.arange(MAX_TURNS) < counts[:, None]])
 
 
 @kernel()
@@ -377,7 +377,7 @@ def fill_games(
         side = int(random_bits(stream, _SIDES) & np.uint64(1))
         record = Turns(boards[row], nothing.dice, nothing.after_play, nothing.chances, nothing.sources)
         _, counts[row] = play_game(
-            first_chooser, second_chooser, stream, numbers[row], side, board, is_opening, MOST_TURNS, scratch, record
+            first_chooser, second_chooser, stream, numbers[row], side, board, is_opening, MAX_TURNS, scratch, record
         )
         if perturbed[row]:
             for turn in range(counts[row]):

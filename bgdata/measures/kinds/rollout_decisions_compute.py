@@ -40,8 +40,8 @@ from bgdata.store.table import Table
 CANDIDATES = 8  # verify rolls out again the ones with the fewest games: each takes up to a minute
 REPLAYED_GAMES = 1000  # games that verify rolls out in all; at least one decision
 CHUNK = 256  # turns whose plays are evaluated at a time
-LEAST_LOSS = 0.001  # points that some play of the window must lose; otherwise there is nothing to decide
-DECIMALS = 7  # of equities and losses, as in the newer lines of gnubg's files
+MIN_LOSS = 0.001  # points that some play of the window must lose; otherwise there is nothing to decide
+DECIMALS = 7  # decimals of equities and losses, as in the newer lines of gnubg's files
 CHANCE_DECIMALS = 6
 
 
@@ -177,7 +177,7 @@ def sample_turns(parameters: DecisionParameters, corpus: Table, chooser: Chooser
         part = turns.rows(slice(start, start + CHUNK))
         offsets, after_play = batch_plays(np.ascontiguousarray(part.boards), np.ascontiguousarray(part.dice))
         losses = static_losses(chooser, flip_boards(after_play), offsets)
-        is_loss = (losses >= LEAST_LOSS) & (losses <= window.within)
+        is_loss = (losses >= MIN_LOSS) & (losses <= window.within)
         part = part.rows(np.flatnonzero(np.logical_or.reduceat(is_loss, offsets[:-1])))
         if parameters.one_per_game:
             _, first = np.unique(part.games, return_index=True)

@@ -32,7 +32,7 @@ DEFAULT_PLAYERS: tuple[Player, ...] = (
     *(("gnubg", 0), ("gnubg", 1), ("bgsage", 0), ("bgsage", 1)),  # if they are installed
     *(("pubeval", 0), ("random", 0)),
 )
-CUBELESS_GAMES, MONEY_GAMES, MATCHES = 60, 40, 10  # of a part: games of a pairing that are one version
+CUBELESS_GAMES, MONEY_GAMES, MATCHES = 60, 40, 10  # games of a pairing, or matches, in one version
 
 
 def ladder_players(warehouse: Warehouse, play: str) -> list[Player]:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SLICE_SECONDS = 1.0  # between two estimates
-LEAST_BLOCKS = 4  # for each thread in a slice, so that no thread waits long for others
+MIN_BLOCKS = 4  # for each thread in a slice, so that no thread waits long for others
 FORGET_SECONDS = 30 * 24 * 3600  # after which a stopped rollout is deleted
 
 
@@ -130,7 +130,7 @@ class RolloutRequest(NamedTuple):
 
     position: Position
     roll: Roll | None
-    window: Window  # of plays, with a roll
+    window: Window  # window of plays, if there is a roll
     limits: Limits
     seed: int
     how: RolloutSettings
@@ -357,7 +357,7 @@ class KeptRollout:
                 begin, end = int(begins[0]), int(begins[0]) + count
                 while self.count < end:
                     started = time.monotonic()
-                    least = -(-LEAST_BLOCKS * thread_count() // len(rows))
+                    least = -(-MIN_BLOCKS * thread_count() // len(rows))
                     first, size = self.count, max(size, least)
                     self.blocks.append(rolled(rows, np.full(len(rows), first), min(end - first, size)))
                     now = time.monotonic()

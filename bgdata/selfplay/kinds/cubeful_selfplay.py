@@ -12,7 +12,7 @@ import numpy as np
 from bgdata.equity.cube_models import CUBE_MODELS, JANOWSKI_FIRST, JUMP
 from bgdata.equity.kinds.match_equity import DATASET as MATCH_EQUITY
 from bgdata.equity.kinds.match_equity import PUBLISHED
-from bgdata.equity.match_equity import MOST_AWAY, MatchEquity
+from bgdata.equity.match_equity import MAX_AWAY, MatchEquity
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.kinds.columns import text_declarations
 from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
@@ -77,7 +77,7 @@ def check_rules(length: int, is_jacoby: bool, sides: tuple[CubeSide, CubeSide]) 
     """Raise InvalidParameterError for impossible rules. The match equity table is not checked: it is an input."""
     from bgdata.selfplay.series import CubefulRules
 
-    even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MOST_AWAY else np.full((1, 1), 0.5)
+    even = np.full((max(length, 1), max(length, 1)), 0.5) if length <= MAX_AWAY else np.full((1, 1), 0.5)
     try:
         CubefulRules(length, is_jacoby, MatchEquity.of("any", even, even[0])).check(sides)
     except UsageError as error:
@@ -94,7 +94,7 @@ def met_inputs(length: int, models: str, *, is_own: bool = False) -> dict[str, t
     return {MET: (MATCH_EQUITY.name, longer if is_own or length > PUBLISHED.length else PUBLISHED)}
 
 
-MOST_PLY = 2
+MAX_PLY = 2
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class CubefulSelfPlay(RowsOfGames[CubefulParameters]):
         parameters.check_network()
         check_count(parameters.games)
         check_seed(parameters.seed)
-        if not 0 <= parameters.ply <= MOST_PLY:
-            raise InvalidParameterError(f"expected a ply from 0 to {MOST_PLY}, got {parameters.ply}")
+        if not 0 <= parameters.ply <= MAX_PLY:
+            raise InvalidParameterError(f"expected a ply from 0 to {MAX_PLY}, got {parameters.ply}")
         check_rules(parameters.length, parameters.jacoby, sides_of(parameters.cube))
 
     def inputs(self, parameters: CubefulParameters) -> Mapping[str, tuple[str, Parameters]]:

@@ -16,7 +16,7 @@ from bgdata.selfplay.kinds.shared.corpora import RowsOfGames
 from bgdata.store.dataset import BY_PLAYERS, Column, Estimate, FlatArray, Input
 from bgdata.store.parameters import NONE_GIVEN, Given, Parameters, VersionRef
 
-MOST_PLY = max(player.most_ply for player in PLAYERS.values())
+MAX_PLY = max(player.most_ply for player in PLAYERS.values())
 
 if TYPE_CHECKING:
     from bgdata.store.table import Table
@@ -96,8 +96,8 @@ class EngineLabels(RowsOfGames[EngineParameters]):
             raise InvalidParameterError(
                 f"expected an engine among {', '.join(PROGRAMS)} and network, got {parameters.engine!r}"
             )
-        if not 0 <= parameters.ply <= MOST_PLY:
-            raise InvalidParameterError(f"expected a ply of 0 to {MOST_PLY}, got {parameters.ply}")
+        if not 0 <= parameters.ply <= MAX_PLY:
+            raise InvalidParameterError(f"expected a ply of 0 to {MAX_PLY}, got {parameters.ply}")
         if bool(parameters.version) != (parameters.engine in PROGRAMS):
             raise InvalidParameterError(
                 f"expected a version of a program, and none of a network, got {parameters.version!r} of "

@@ -19,7 +19,7 @@ from bgdata.store.parameters import Parameters, number_text
 if TYPE_CHECKING:
     from bgdata.selfplay.rollout_decisions import Window
 
-MOST_PLAYS = 20  # limit of `plays`
+MAX_PLAYS = 20  # limit of `plays`
 CLASSES = ("contact", "crashed", "race")  # races include bearoffs
 
 
@@ -97,8 +97,8 @@ class PlaySample(RowsOfGames[PlaySampleParameters]):
         SELFPLAY.check_parameters(parameters.corpus)
         if not 1 <= parameters.most < 1 << 31:
             raise InvalidParameterError(f"expected at least 1 turn of each class, got {parameters.most}")
-        if not 1 <= parameters.plays <= MOST_PLAYS:
-            raise InvalidParameterError(f"expected 1 to {MOST_PLAYS} plays of a turn, got {parameters.plays}")
+        if not 1 <= parameters.plays <= MAX_PLAYS:
+            raise InvalidParameterError(f"expected 1 to {MAX_PLAYS} plays of a turn, got {parameters.plays}")
         parameters.window()
         parameters.numbers()
         parameters.check_network()

@@ -35,7 +35,7 @@ from bgdata.store.handed import Settings
 from bgdata.store.shards import compute_shards, context_of, opened_once, ranges, work_of
 from bgdata.store.table import Table
 
-SHARD_GAMES = 2000  # of one shard, of 7 MB
+SHARD_GAMES = 2000  # games of one shard of 7 MB
 SOURCES = ("outcome", "exact", "combined")  # in the order of `BearoffSource`
 _EXACT, _NONE = int(BearoffSource.EXACT), int(BearoffSource.NONE)
 

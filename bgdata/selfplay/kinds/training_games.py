@@ -24,8 +24,8 @@ STARTS = (  # in the order of `selfplay.training_games.Start`, which would impor
     *("primes", "holding", "bear-in", "crashed", "anywhere", "doubtful"),
 )
 DOUBTFUL = STARTS[-1]
-MOST_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
-TURNS = 40  # of a game, roughly: games from set-ups are shorter than those from the opening
+MAX_LIKELY = 21  # as in `evaluation.roll_values`, which imports kernels
+TURNS = 40  # turns of a game, roughly: games from set-ups are shorter than those from the opening
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,9 @@ class TrainingGames(RowsOfGames[TrainingGameParameters]):
         check_count(parameters.games)
         if not 0 <= parameters.seed < 1 << 62:
             raise InvalidParameterError(f"expected a seed from 0 to 2^62 - 1, got {parameters.seed}")
-        if not 0 <= parameters.likely <= MOST_LIKELY:
+        if not 0 <= parameters.likely <= MAX_LIKELY:
             raise InvalidParameterError(
-                f"expected 1 to {MOST_LIKELY} likely plays of a roll, or 0 for all, got {parameters.likely}"
+                f"expected 1 to {MAX_LIKELY} likely plays of a roll, or 0 for all, got {parameters.likely}"
             )
         for name in ("overlooked", "td_lambda"):
             if not 0 <= getattr(parameters, name) <= 1:

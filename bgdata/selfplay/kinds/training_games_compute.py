@@ -37,7 +37,7 @@ from bgdata.store.table import Table
 
 SHARD_GAMES = 400  # some seconds of work on one core
 DOUBTED = 50  # one in so many positions of a version is doubtful
-MOST_REPLAYED = 50  # games that a verification plays again
+MAX_REPLAYED = 50  # games that a verification plays again
 ROW_ARRAYS = (
     *("boards", "classes", "chances", "games", "turns", "starts"),
     *("lookahead_equities", "static_equities", "splits"),
@@ -80,7 +80,7 @@ class TrainingGamesComputation(RowsComputation[TrainingGameParameters]):
         player, games = open_roller(recheck), np.asarray(table.array("games"))
         doubts = doubtful_positions(recheck.inputs["doubts"].folder) if parameters.doubts else None
         items = recheck.items(parameters.games)
-        count = min(recheck.rows, MOST_REPLAYED, len(items))
+        count = min(recheck.rows, MAX_REPLAYED, len(items))
         for game in (items.start + recheck.generator.permutation(len(items))[:count]).tolist():
             rows = slice(*np.searchsorted(games, [game, game + 1]).tolist())
             found = play_and_label(player, parameters, range(game, game + 1), doubts)

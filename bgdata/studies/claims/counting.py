@@ -13,8 +13,8 @@ from math import comb, log10
 from bgdata.bearoff.index import layout_count
 from bgdata.game.dice import Roll
 
-HEADER_BYTES = 40  # of gnubg's bearoff files
-FILE_LIMIT_BYTES = 1 << 31  # of the program that writes them
+HEADER_BYTES = 40  # header of gnubg's bearoff files
+FILE_LIMIT_BYTES = 1 << 31  # largest file that the program writes
 
 
 def layouts(points: int, checkers: int) -> int:

@@ -23,9 +23,9 @@ from bgdata.store.storage import write_file
 from bgdata.training.feed.rows import GUARDED, Bytes, Guard, LabelledRows, counted_place
 
 Counts = NDArray[np.uint32]  # [blocks, splits, classes of COUNTED and what is guarded]
-KEPT_ROWS = 1 << 20  # of a version whose counts are kept: fewer are counted in some hundredths of a second
+KEPT_ROWS = 1 << 20  # rows of a version whose counts are kept: fewer are counted in some hundredths of a second
 READ_ROWS = 1 << 15  # at a time, in whole blocks
-FORMAT = 1  # of the files
+FORMAT = 1  # format of the files
 _HASH_BYTES = 32
 
 

@@ -170,7 +170,7 @@ class Choice(NamedTuple):
 
     split: int
     guard: Guard | None
-    place: int = -1  # of their class in COUNTED, -1 for any
+    place: int = -1  # place of their class in COUNTED, -1 for any
 
 
 class Batch(NamedTuple):

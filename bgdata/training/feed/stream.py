@@ -58,7 +58,7 @@ class Part(NamedTuple):
     version: int
     block: int
     chosen: int  # rows of the block, all that are chosen
-    skipped: int  # of these, before the part
+    skipped: int  # chosen rows before the part
     taken: int
 
 

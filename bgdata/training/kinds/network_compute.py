@@ -25,8 +25,8 @@ from bgdata.training.kinds.network import NetworkParameters, curve_line
 from bgdata.training.networks import FloatNetworks, input_sets_of, rounded_networks, started_networks
 from bgdata.training.temporal_difference import Trainer, bearoff_sample, result_against_pubeval
 
-SAMPLE_SEED = 0  # of the bearoff positions of tests
-LEAST_GAMES = 100  # to play again: fewer have no reliable standard error
+SAMPLE_SEED = 0  # seed of the bearoff positions of tests
+MIN_GAMES = 100  # to play again: fewer have no reliable standard error
 DEVIATIONS = 5  # allowed difference between some of the test games and all, in standard errors
 
 
@@ -87,7 +87,7 @@ def play_again(networks: Networks, recheck: Recheck[Any], points: float, place: 
     """Play the first test games again, up to `rows`. Raises CheckFailedError unless their points per game are near
     `points`, those of all test games, found at this place of the version."""
     games = recheck.parameters.test_games
-    count = min(max(recheck.rows, LEAST_GAMES), games)
+    count = min(max(recheck.rows, MIN_GAMES), games)
     result = result_against_pubeval(networks, training_tables(recheck.inputs), count)
     margin = 0.0 if count == games else DEVIATIONS * result.standard_error
     if not abs(result.points_per_game - points) <= margin:

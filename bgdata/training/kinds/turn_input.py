@@ -10,7 +10,7 @@ from bgdata.kinds.columns import CHANCE_COLUMNS
 from bgdata.selfplay.kinds.shared.games import check_seed
 from bgdata.store.dataset import Column, Dataset, Estimate, FlatArray
 from bgdata.store.parameters import Parameters
-from bgdata.training.recipes import MOST_UNITS
+from bgdata.training.recipes import MAX_UNITS
 
 ARMS = ("dice kept", "dice passed", "no input")  # in the order of `training.turn_networks.Arm`
 FIGURES = (
@@ -49,8 +49,8 @@ def check_turn_parameters(parameters: TurnInputParameters) -> None:
     for name in ("games", "row_games"):
         if not 1 <= getattr(parameters, name) < 1 << 31:
             raise InvalidParameterError(f"expected 1 to 2^31 - 1 {name}, got {getattr(parameters, name)}")
-    if not 1 <= parameters.units <= MOST_UNITS:
-        raise InvalidParameterError(f"expected 1 to {MOST_UNITS} hidden units, got {parameters.units}")
+    if not 1 <= parameters.units <= MAX_UNITS:
+        raise InvalidParameterError(f"expected 1 to {MAX_UNITS} hidden units, got {parameters.units}")
     if not 0 < parameters.learning_rate <= 1:
         raise InvalidParameterError(f"expected a learning rate above 0 and at most 1, got {parameters.learning_rate}")
     check_seed(parameters.seed)

@@ -114,7 +114,7 @@ def start_figures(at_start: Array, per_game: Array) -> Array:
     """float64[network, figure]: from float32[network, side, 5] chances of player 0 at the starting position with the
     dice and without, the mean chances of who has the dice, how far the two sides differ, and figures per game."""
     with_dice, without = at_start.astype(np.float64).swapaxes(0, 1)
-    other_side = turned_chances(without)  # of the side that the network does not see, with the dice
+    other_side = turned_chances(without)  # chances of player 0 on roll, from the network for the opponent's turn
     difference = with_dice[:, :1] - other_side[:, :1]
     return np.concatenate([(with_dice + other_side) / 2, difference, per_game], axis=1)
 

@@ -20,9 +20,9 @@ from bgdata.kernel import kernel
 from bgdata.training.networks import Floats
 
 NETWORKS = 3
-LEAST_CHANCE = 1e-5  # replaces an answer of 0
+MIN_CHANCE = 1e-5  # replaces an answer of 0
 _LN_2 = 0.6931471805599453
-_TERMS = 17  # of the series of logarithms: the rest is below 2^-53
+_TERMS = 17  # terms of the series of logarithms: the rest is below 2^-53
 # by class as gnubg numbers them: place in NETWORK_CLASSES, or NETWORKS for finished games, which are not learned
 _NETWORK_OF = np.full(max(PositionClass) + 1, 0)
 _NETWORK_OF[[PositionClass.OVER, PositionClass.CRASHED, PositionClass.CONTACT]] = NETWORKS, 1, 2
@@ -50,7 +50,7 @@ class Error(NamedTuple):
     """Errors of a network against the targets: means over positions."""
 
     cross_entropy: float  # summed over possible chances; includes the entropy of the targets
-    squared_error: float  # of cubeless equities, in points squared
+    squared_error: float  # squared error of cubeless equities, in points squared
 
 
 def by_network(batch: Any) -> list[Examples]:
@@ -95,7 +95,7 @@ def error_of(networks: Networks, examples: Examples) -> Error:
 def cross_entropies(boards: Boards, chances: Chances, targets: Chances) -> NDArray[np.float64]:
     """float64[n]: for each position, the sum of -target log(chance) - (1 - target) log(1 - chance) over the chances
     that its board allows."""
-    answers = np.clip(chances.astype(np.float64), LEAST_CHANCE, 1 - LEAST_CHANCE)
+    answers = np.clip(chances.astype(np.float64), MIN_CHANCE, 1 - MIN_CHANCE)
     wanted = targets.astype(np.float64)
     each = -wanted * natural_logarithms(answers) - (1 - wanted) * natural_logarithms(1 - answers)
     is_possible = np.empty(chances.shape, np.bool_)

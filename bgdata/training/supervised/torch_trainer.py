@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bgdata.errors import UsageError, needing
-from bgdata.evaluation.networks.inference import ACTIVATION, RECTIFIED_MOST, Activation
+from bgdata.evaluation.networks.inference import ACTIVATION, MAX_RECTIFIED, Activation
 from bgdata.training.networks import FloatNetworks, split_layers, units_of
 from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised import trainer
@@ -126,7 +126,7 @@ class TorchTrainer(NetworkTrainer):
         for place, (weights, biases) in enumerate(self._layers, start=1):
             sums = torch.addmm(biases, values[-1], weights)
             is_clipped = self._is_rectified and place < len(self._layers)
-            values.append(sums.clamp_(0, RECTIFIED_MOST) if is_clipped else sums.sigmoid_())
+            values.append(sums.clamp_(0, MAX_RECTIFIED) if is_clipped else sums.sigmoid_())
         delta = (batch.targets - values[-1]).mul_(batch.allowed)
         if self.recipe.loss == "squared":
             delta.mul_(steepness(values[-1]))
@@ -137,7 +137,7 @@ class TorchTrainer(NetworkTrainer):
                 torch.mm(delta.T, below, out=weights.T)
                 delta = torch.mm(delta, self._layers[place][0].T)
                 if self._is_rectified:  # in one pass; comparisons would take as long as a product
-                    delta = torch.ops.aten.hardtanh_backward(delta, below, 0.0, RECTIFIED_MOST)
+                    delta = torch.ops.aten.hardtanh_backward(delta, below, 0.0, MAX_RECTIFIED)
                 else:
                     delta.mul_(steepness(below))
             else:
@@ -150,7 +150,7 @@ class TorchTrainer(NetworkTrainer):
             self._means.lerp_(self._gradient, 1 - trainer.FIRST_DECAY)
             keep = trainer.SECOND_DECAY
             self._squares.mul_(keep).addcmul_(self._gradient, self._gradient, value=1 - keep)
-            self._numbers.addcdiv_(self._means, self._squares.sqrt().add_(trainer.LEAST), value=rate)
+            self._numbers.addcdiv_(self._means, self._squares.sqrt().add_(trainer.EPSILON), value=rate)
         else:
             self._numbers.add_(self._gradient, alpha=rate)
         self._numbers.clamp_(-self._limits, self._limits)

@@ -30,8 +30,8 @@ from bgdata.training.recipes import SupervisedRecipe
 from bgdata.training.supervised.examples import Examples
 
 BLOCK = 32  # units of a layer whose weights one item changes; results do not depend on it
-FIRST_DECAY, SECOND_DECAY, LEAST = 0.9, 0.999, 1e-8  # the published settings of Adam
-FIRST_LIMIT, LATER_LIMIT = np.float32(7.999), np.float32(15.998)  # of weights, so that int16 holds them: see learning
+FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-8  # the published settings of Adam
+FIRST_LIMIT, LATER_LIMIT = np.float32(7.999), np.float32(15.998)  # largest weights that int16 holds: see learning
 BIAS_LIMIT = np.float32(60)  # fits int32
 _UNIT, _NONE, _ONE = np.float32(1 / UNIT), np.float32(0), np.float32(1)
 
@@ -120,8 +120,8 @@ class Learner(NamedTuple):
     shape: Integers  # its row of `Networks.shapes`
     weights: Floats  # its own, as in `FloatNetworks`
     biases: Floats
-    means: Floats  # of Adam: the mean gradient of each weight, then of each bias
-    squares: Floats  # of Adam: the mean square of each gradient
+    means: Floats  # for Adam: the mean gradient of each weight, then of each bias
+    squares: Floats  # for Adam: the mean square of each gradient
     values: Floats  # [layer, sample, unit] scratch: outputs of units
     deltas: Floats  # [layer, sample, unit] scratch: negative gradients of the loss
     average_weights: Floats  # moving average over batches; empty for no average
@@ -133,8 +133,8 @@ class Rule(NamedTuple):
 
     is_adam: bool  # Kingma and Ba (2015), by the mean over a batch; else plain descent, by the sum
     is_squared: bool  # half the squared error of chances instead of their cross-entropy
-    first_decay: np.float32  # of Adam's mean gradient
-    second_decay: np.float32  # of the mean square of the gradient
+    first_decay: np.float32  # decay of Adam's mean gradient
+    second_decay: np.float32  # decay of the mean square of the gradient
     least: np.float32  # added to the root of the mean square
 
 
@@ -333,7 +333,7 @@ class PreparedBatch(NamedTuple):
     """The positions of a batch of the feed for one network, with their inputs."""
 
     examples: Examples
-    inputs: Any  # of the boards, in the form of the trainer
+    inputs: Any  # inputs of the boards, in the form that the trainer reads
 
 
 class NetworkTrainer(ABC):
@@ -348,7 +348,7 @@ class NetworkTrainer(ABC):
         self.weights, self.biases = numbers_of(networks, which)
         self.averages = numbers_of(averages, which) if averages else (np.empty(0, np.float32),) * 2
         self.means, self.squares = np.zeros((2, len(self.weights) + len(self.biases)), np.float32)
-        self._decays = np.ones(2)  # of Adam, to the power of the number of steps
+        self._decays = np.ones(2)  # Adam's decays, to the power of the number of steps
         self._steps = np.zeros(1)  # number of averaged steps
 
     def settings(self) -> AbstractContextManager[None]:
@@ -403,7 +403,7 @@ class KernelTrainer(NetworkTrainer):
         values, deltas = np.zeros((2, self.shape[LAYERS], recipe.batch_size, self.shape[SIZES:].max()), np.float32)
         learned, moments = (self.weights, self.biases), (self.means, self.squares)
         self._learner = Learner(self.shape, *learned, *moments, values, deltas, *self.averages)
-        decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, LEAST))
+        decays = map(np.float32, (FIRST_DECAY, SECOND_DECAY, EPSILON))
         self._rule = Rule(recipe.optimizer == "adam", recipe.loss == "squared", *decays)
 
     def prepare(self, examples: Examples) -> PreparedBatch:

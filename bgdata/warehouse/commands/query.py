@@ -102,7 +102,7 @@ def query(
 
 
 OPTIONS = {"csv": "format csv, header", "json": "format json, array", "parquet": "format parquet, compression zstd"}
-MOST_ROWS_SHOWN = 40  # on a terminal
+MAX_ROWS_SHOWN = 40  # on a terminal
 ALL = 1 << 40  # rows, or characters
 
 
@@ -160,7 +160,7 @@ def run_query(
                 else:
                     try:  # on a terminal the first rows in its width, elsewhere all
                         width = os.get_terminal_size(sys.stdout.fileno()).columns
-                        relation.show(max_rows=MOST_ROWS_SHOWN, max_width=width)
+                        relation.show(max_rows=MAX_ROWS_SHOWN, max_width=width)
                     except (OSError, ValueError):
                         relation.show(max_rows=ALL, max_width=ALL, max_col_width=ALL)
                 for line in notes_on_empty(warehouse, connection, relation, text):
@@ -196,7 +196,7 @@ FILLED_BY = {  # commands that fill kinds for which `bgdata build KIND` is not t
 VIEWS = "select view_name, sql from duckdb_views() where not internal"
 SOURCE = re.compile(r"\b(?:from|join)\s+\(*\"?(\w+)", re.IGNORECASE)  # other words may be columns
 BY_VARIANT = re.compile(r"\busing\s*\([^)]*\bvariant\b|\bnatural\b|\bvariant\s*=\s*\w+\.variant\b", re.IGNORECASE)
-UNIONS = {"labelled_boards", "benchmark_boards"}  # of tables that may be missing
+UNIONS = {"labelled_boards", "benchmark_boards"}  # unions of tables that may be missing
 
 
 def notes_on_empty(

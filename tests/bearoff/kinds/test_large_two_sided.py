@@ -43,7 +43,7 @@ KIND = "bearoff_two_sided"
 def _make_every_table_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bearoff_two_sided, "PARQUET_PAIRS", 0)
     monkeypatch.setattr(bearoff_two_sided, "UNROUNDED_PAIRS", 0)
-    monkeypatch.setattr(bearoff_two_sided, "MOST_WINDOW_BYTES", 0)
+    monkeypatch.setattr(bearoff_two_sided, "MAX_WINDOW_BYTES", 0)
     monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(two_sided, "KEPT_BYTES", 0)
     monkeypatch.setattr(two_sided, "CALL_PAIRS", 500)

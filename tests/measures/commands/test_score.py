@@ -49,7 +49,7 @@ def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
         return open_any_player(name, ply, warehouse, tables=tables)
 
     monkeypatch.setattr(scores, "open_named_player", open_named_player)
-    monkeypatch.setattr(sets, "LEAST_SECONDS", 0.01)
+    monkeypatch.setattr(sets, "MIN_SECONDS", 0.01)
 
 
 def test_everything_is_measured_only_once(warehouse: Warehouse) -> None:

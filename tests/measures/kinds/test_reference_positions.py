@@ -27,7 +27,7 @@ from bgdata.kernel import threads
 from bgdata.measures.kinds import reference_positions_compute as reference_positions
 from bgdata.measures.kinds.reference_positions import DATASET, THEMES, ReferenceParameters, published_references
 from bgdata.measures.kinds.reference_positions_compute import (
-    MOST_TURNS,
+    MAX_TURNS,
     Positions,
     SourceGames,
     Sources,
@@ -183,12 +183,12 @@ def test_games_are_legal_to_the_end() -> None:
     check_legal_boards(found.boards)
     assert (game_outcomes(found.boards) == 0).all()
     for begin, end in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True):
-        assert 1 <= end - begin <= MOST_TURNS
+        assert 1 <= end - begin <= MAX_TURNS
         for row in range(begin, end):
             following = chosen_boards(PUBEVAL, np.repeat(found.boards[row : row + 1], len(rolls), axis=0), rolls)
             if row < end - 1:
                 assert (following == found.boards[row + 1]).all(axis=1).any()
-            elif end - begin < MOST_TURNS:
+            elif end - begin < MAX_TURNS:
                 assert (game_outcomes(following) != 0).any()
 
 

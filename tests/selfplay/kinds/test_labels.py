@@ -325,7 +325,7 @@ def test_bgsage_agrees_with_gnubg() -> None:
     assert (found.sources == AnswerSource.PROGRAM).all()
 
 
-LAYOUTS = 815  # of 15 checkers on three points, without the empty one
+LAYOUTS = 815  # layouts of up to 15 checkers on three points, without the empty one
 
 
 def rolls_of(table: RaceTable, layout: list[int]) -> Rolls:

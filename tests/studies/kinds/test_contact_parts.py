@@ -22,7 +22,7 @@ from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample, inputs_of
 
 SMALL = DATASET.smallest
-DIGEST = "f124e677382b6d8eacd3f3e1414c1d6b8f5366ad0e5da2b3e9609ec7dd158355"  # of SMALL, on any machine
+DIGEST = "f124e677382b6d8eacd3f3e1414c1d6b8f5366ad0e5da2b3e9609ec7dd158355"  # digest of SMALL on any machine
 
 
 def test_digest_is_unchanged(small_root: Path) -> None:

@@ -328,7 +328,7 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
     labels = bgdata.open_warehouse(tmp_path)
     digest = labels.open(*sample.split("/")).manifest.digest
     write_labels(tmp_path, LABELS, label_boards(), source=f"position_sample/some@{digest}")
-    for name in (CONTACT, LABELS):  # of their own, and of the positions that they label
+    for name in (CONTACT, LABELS):  # labels with splits of their own, and with those of the positions that they label
         for number, split in enumerate(SPLITS):
             rows = rows_of(labels.batches(name, split=split))
             assert sorted(rows) == np.flatnonzero(expected == number).tolist()
@@ -386,7 +386,7 @@ def test_neighbours_in_a_batch_have_nothing_in_common(mixed: Warehouse) -> None:
         (batch.rows[1:] // 50 == batch.rows[:-1] // 50) & (batch.versions[1:] == batch.versions[:-1])
         for batch in batches
     ]
-    assert np.concatenate(same).mean() < 0.01  # of one game
+    assert np.concatenate(same).mean() < 0.01  # share of neighbours from one game
     for column in ("versions", "classes", "targets"):
         values = [getattr(batch, column).reshape(len(batch.rows), -1)[:, 0].astype(float) for batch in batches]
         first, second = (np.concatenate([each[part] for each in values]) for part in (slice(-1), slice(1, None)))
@@ -458,7 +458,8 @@ def test_a_state_of_any_rank_is_one_of_all_ranks(labels: Warehouse, uneven: str,
     feed = small_blocks(labels, batch_size=100, epochs=2)
     shared = [list(feed.share(rank, 3, uneven)) for rank in range(3)]
     for step in (0, 3, len(feed.share(0, 3, uneven)) - 1, len(shared[0]) - 2):
-        state = json.loads(json.dumps(feed.state_after(shared[saved_by][step])))  # of the feed that is not shared, too
+        # also a state of the feed that is not shared
+        state = json.loads(json.dumps(feed.state_after(shared[saved_by][step])))
         assert state == feed.share(saved_by, 3, uneven).state_after(shared[saved_by][step])
         rest = Feed(labels, feed.recipe, begin=parse_place(feed.recipe, state), epochs=2)
         for rank in range(3):

@@ -18,7 +18,7 @@ from tests.imports.killer import ReportKiller
 from tests.rechecking import check_sample
 
 SMALL = DATASET.smallest
-DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # of SMALL, on any machine
+DIGEST = "bca8e60d9a3f6f53f14ed7e0426ae4b2985e488d37e41a2e1a2c15dcccebc2da"  # digest of SMALL on any machine
 
 
 def test_digest(small_root: Path) -> None:

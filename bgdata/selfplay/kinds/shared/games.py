@@ -14,8 +14,8 @@ from bgdata.kinds.columns import (
 from bgdata.store.dataset import Column, FlatArray, TableShape
 
 ACTIONS = ("play", "roll", "double", "beaver", "take", "pass", "resign")
-MOST_GAMES = 1 << 30
-PART_GAMES = 100_000  # of a corpus: some 5.5 million turns, half a GB of memory
+MAX_GAMES = 1 << 30
+PART_GAMES = 100_000  # games in a part of a corpus: some 5.5 million turns, half a GB of memory
 GAME = Column("game", "INTEGER", "", "Number of the game in its version, from 0")
 GAMES = TableShape(
     name="games",
@@ -88,8 +88,8 @@ TURN_ARRAYS = (
 
 def check_count(games: int) -> None:
     """Raise InvalidParameterError for a number of games below 1 or too large to be played."""
-    if not 1 <= games < MOST_GAMES:
-        raise InvalidParameterError(f"expected 1 to {MOST_GAMES:,} games, got {games}")
+    if not 1 <= games < MAX_GAMES:
+        raise InvalidParameterError(f"expected 1 to {MAX_GAMES:,} games, got {games}")
 
 
 def check_seed(seed: int) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bgdata.store.versions import Versions
 
 UNNAMED = VersionRef("positions", "unnamed")
-MOST_ROWS = 1 << 31  # limit of the column `row`
+MAX_ROWS = 1 << 31  # limit of the column `row`
 PLACE_COLUMNS = (
     Column("row", "INTEGER", "", "Row of the source, from 0: the first that has the position"),
     CORPUS_COLUMN,
@@ -98,8 +98,8 @@ def position_count(source: Table) -> int:
     """The number of positions of a table: one for each row, or one for each turn of games. Raises TooLargeError for
     more positions than rows can be numbered."""
     found = len(source.array("turn_boards" if source.has_array("turn_boards") else "boards"))
-    if found >= MOST_ROWS:
-        raise TooLargeError(f"expected a source of less than {MOST_ROWS:,} positions, got {found:,} in {source.name}")
+    if found >= MAX_ROWS:
+        raise TooLargeError(f"expected a source of less than {MAX_ROWS:,} positions, got {found:,} in {source.name}")
     return found
 
 

@@ -21,7 +21,7 @@ class Arm(NamedTuple):
     setting: float  # cube life index, or volatility of the jump model
     cube: str  # cube handling of both sides, in the form of `_cube_players.sides_of`
     against: str  # words for the opponent
-    length: int  # of the matches, 0 for money
+    length: int  # length of the matches, 0 for money
     published: Mapping[str, float]  # by measure
     is_jacoby: bool = False
 
