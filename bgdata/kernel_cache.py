@@ -60,7 +60,7 @@ def kernel_fingerprint() -> str:
 
 @functools.cache
 def source(module: Path) -> bytes:
-    """The content of a module's file, read once, as closures share most files."""
+    """The content of a module's file, read once, because closures share most files."""
     return module.read_bytes()
 
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-Row = Mapping[str, Any]  # values by the SQL names of columns
+Row = Mapping[str, Any]  # values by SQL column name
 
 
 @dataclass(frozen=True)

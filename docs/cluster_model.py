@@ -2,7 +2,7 @@
 
 The coordinator, which runs the command, does everything that is not played: it asks for shards, takes them in one by
 one as they are finished, and writes a part of a version when all of its shards are there. Workers have nothing to do
-meanwhile, as the next part begins when the last one is written.
+meanwhile, because the next part begins when the last one is written.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ ACTION_BY_EPC = """
 
 CORPUS = "selfplay/network-10000-seed-1"
 WON_BY_LEAD = f"""
-    select 2 * round((opponent_pips - pips) / 2.0) as lead, 20 * (pips // 20) + 10 as middle, avg((outcome > 0)::int) as won,
+    select 2 * round((opponent_pips - pips) / 2.0) as lead, 20 * (pips // 20) + 10 as middle,
+        avg((outcome > 0)::int) as won,
         stddev((outcome > 0)::int) / sqrt(count(distinct game)) as error
     from selfplay_labels
     where corpus = '{CORPUS}' and class = 'race' and pips between 40 and 99

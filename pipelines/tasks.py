@@ -103,13 +103,13 @@ def processes() -> Any:
 
 
 def tell_finished(tasks: Sequence[PrefectFuture[Built]], unit: str = "tables") -> Iterator[str]:
-    """Yields the version that each task has built as it finishes; a bar and notes on standard error show the
+    """Yield the version that each task has built as it finishes; a bar and notes on standard error show the
     progress."""
     return tell_built((task_.result() for task_ in as_completed(list(tasks))), len(tasks), unit)
 
 
 def tell_built(found: Iterable[Built], total: int, unit: str = "tables") -> Iterator[str]:
-    """Yields versions as they are built, `total` in all, and shows progress and their notes on standard error."""
+    """Yield versions as they are built, `total` in all, and show progress and their notes on standard error."""
     with progress_bars() as progress:
         progress.start(unit, total, unit)
         for built in found:

@@ -362,7 +362,7 @@ def collected(cache: Path) -> tuple[float, list[str], set[str]]:
 
 
 def test_collection_computes_nothing(tmp_path: Path) -> None:
-    """Collection takes some CPU seconds once bytecode exists; up to three tries, as a busy machine is slower."""
+    """Collection takes some CPU seconds once bytecode exists; up to three tries, because a busy machine is slower."""
     collected(tmp_path)
     seconds, opened, modules = collected(tmp_path)
     assert opened == [], "tests opened tables, networks or kernels when they were imported"

@@ -370,7 +370,7 @@ def test_decorator_changes_no_other_numba_functions() -> None:
 
 
 def test_kernel_is_compiled_once_for_all_integer_literals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is compiled once more for each bool, as bools choose branches."""
+    """It is compiled once more for each bool, because bools choose branches."""
     monkeypatch.setattr(kernel, "can_cache", lambda: False)  # a cached caller compiles nothing
 
     @kernel.kernel()
@@ -471,7 +471,7 @@ def returns_counted_arrays(callee: Dispatcher) -> bool:
 
 @kernel.kernel(borrows=True)
 def add_places(begin: int, end: int, places: NDArray[np.int64]) -> None:
-    """Adds row to places[row] for the rows begin:end."""
+    """Add row to places[row] for the rows begin:end."""
     for row in range(begin, end):
         places[row] += row
 
@@ -537,7 +537,7 @@ LANES = 8  # lanes in the vectors of a sample instruction
 
 @intrinsic
 def _add_to_lanes(_context: Any, items: Any, _first: Any, _more: Any) -> Any:
-    """Adds `more` to items[first + lane] for all lanes."""
+    """Add `more` to items[first + lane] for all lanes."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         items_, first, more = unpack(context, builder, signature, arguments)

@@ -280,7 +280,7 @@ def output_when_stopped(inside: Callable[[], None], capsys: pytest.CaptureFixtur
     return capsys.readouterr().err
 
 
-def test_line_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+def test_line_names_the_kept_work(capsys: pytest.CaptureFixture[str]) -> None:
     def nothing() -> None:
         raise KeyboardInterrupt
 

@@ -71,7 +71,7 @@ def hash_rows(rows: NDArray[np.int64], seed: int, stream: NDArray[np.uint64] | i
 
 
 def paired_boards(layouts: NDArray[np.int8], pairs: LayoutPairs) -> NDArray[np.int8]:
-    """int8[k, 26]: boards seen by the player on roll. Layouts have at most 12 points, so there is no contact."""
+    """int8[k, 26]: boards for the player on roll. Layouts have at most 12 points, so there is no contact."""
     points = layouts.shape[1]
     boards = np.zeros((len(pairs.on_roll), 26), np.int8)
     boards[:, 1 : points + 1] = layouts[pairs.on_roll]

@@ -59,7 +59,7 @@ def layout_rank(counts: Array) -> int:
 
 @kernel()
 def fill_hits(counts: Array, shifts: Array, hit: Array) -> None:
-    """Fills shifts[layout] and hit[layout], see `Layouts`."""
+    """Fill shifts[layout] and hit[layout], see `Layouts`."""
     moved = np.empty(POINTS, np.int8)
     for layout in range(len(counts)):
         found = 0
@@ -124,6 +124,6 @@ def layout_indexes(boards: Boards) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 @kernel()
 def fill_ranks(counts: Array, ranks: Array) -> None:
-    """Fills ranks[row] with the index of the layout counts[row, 25]."""
+    """Fill ranks[row] with the index of the layout counts[row, 25]."""
     for row in range(len(counts)):
         ranks[row] = layout_rank(counts[row])

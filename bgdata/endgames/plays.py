@@ -52,7 +52,7 @@ def can_move(counts: Array, point: int, die: int, blocked: int) -> bool:
 
 @kernel(borrows=True)
 def move(counts: Array, point: int, die: int) -> int:
-    """Moves a checker by a die in counts[25]. Returns the bit of the point that it touches, 0 if it is borne off."""
+    """Move a checker by a die in counts[25]. Returns the bit of the point that it touches, 0 if it is borne off."""
     counts[point - 1] -= 1
     if point <= die:
         return 0
@@ -62,7 +62,7 @@ def move(counts: Array, point: int, die: int) -> int:
 
 @kernel(borrows=True)
 def move_back(counts: Array, point: int, die: int) -> None:
-    """Undoes `move` in counts[25]."""
+    """Undo `move` in counts[25]."""
     counts[point - 1] += 1
     if point > die:
         counts[point - die - 1] -= 1
@@ -70,7 +70,7 @@ def move_back(counts: Array, point: int, die: int) -> None:
 
 @kernel(borrows=True)
 def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> int:
-    """Adds a play to results[count] and touched[count] unless it is already listed. Returns the new count."""
+    """Add a play to results[count] and touched[count] unless it is already listed. Returns the new count."""
     for play in range(count):
         if results[play] == result and touched[play] == mask:
             return count
@@ -80,7 +80,7 @@ def keep(results: Array, touched: Array, count: int, result: int, mask: int) -> 
 
 @kernel(borrows=True)
 def list_two_dice(counts: Array, first: int, second: int, blocked: int, results: Array, touched: Array) -> int:
-    """Fills results[play] and touched[play] with the plays of two different dice, the larger one first; returns their
+    """Fill results[play] and touched[play] with the plays of two different dice, the larger one first; returns their
     number."""
     count = singles = 0
     is_full = False
@@ -110,7 +110,7 @@ def list_two_dice(counts: Array, first: int, second: int, blocked: int, results:
 def list_doubles(
     counts: Array, die: int, blocked: int, results: Array, touched: Array, points: Array, masks: Array
 ) -> int:
-    """Fills results[play] and touched[play] with the plays of a double, moves from the rear forwards; returns their
+    """Fill results[play] and touched[play] with the plays of a double, moves from the rear forwards; returns their
     number.
 
     points[4] and masks[5] are for work.
@@ -142,7 +142,7 @@ def list_doubles(
 def list_plays(
     begin: int, end: int, layouts: Layouts, own: Array, start: Array, results: Array, touched: Array
 ) -> None:
-    """Fills results[play] and touched[play] for layouts begin to end, from `start` on. If they are empty, fills `start`
+    """Fill results[play] and touched[play] for layouts begin to end, from `start` on. If they are empty, fill `start`
     with the number of plays of each roll."""
     is_counting, sets = len(results) == 0, len(layouts.blocked)
     found_results, found_touched = np.empty(MAX_PLAYS, np.int32), np.empty(MAX_PLAYS, np.uint32)
@@ -204,7 +204,7 @@ class Steps(NamedTuple):
 
 @kernel()
 def fill_steps(counts: Array, order: Array, place_of: Array, after: Array, touched: Array) -> None:
-    """Fills after[place, die - 1, step] and touched[place, die - 1, step], flat, see `Steps`."""
+    """Fill after[place, die - 1, step] and touched[place, die - 1, step], flat, see `Steps`."""
     moved = np.empty(POINTS, np.int8)
     for place in range(len(order)):
         moved[:] = counts[order[place]]

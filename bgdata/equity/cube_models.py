@@ -1,4 +1,4 @@
-"""The list of cube models for kernels, command options, recipes and documentation. Light to import; `doubling` computes
+"""The list of cube models for kernels, command options, recipes and documentation. Cheap to import; `doubling` computes
 them."""
 
 from __future__ import annotations
@@ -31,6 +31,6 @@ DEFAULT_INDEX = 0.7  # the best constant index in self-play by the blog Computat
 
 
 def check_cube_life_index(index: float) -> None:
-    """Raises InvalidParameterError unless the index is from 0 (dead) to 1 (live)."""
+    """Raise InvalidParameterError unless the index is from 0 (dead) to 1 (live)."""
     if not 0 <= index <= 1:
         raise InvalidParameterError(f"expected a cube life index from 0 to 1, got {index}")

@@ -93,7 +93,7 @@ def jump(volatility: float = DEFAULT_VOLATILITY, local_volatility: float | None 
 
 @kernel()
 def turned_strategy(strategy: Strategy) -> Strategy:
-    """The strategy as seen by the opponent."""
+    """The strategy from the opponent's point of view."""
     model, own, other, mean, local = strategy
     return Strategy(model, other, own, mean, local)
 
@@ -194,7 +194,7 @@ def money_points_of(
 def fill_money_equities(
     strategy: Strategy, chances: Array, owner: int, is_jacoby: bool, has_beavers: bool, equities: Array
 ) -> None:
-    """Fills equities[row] with the worth of chances[row, 0:5] if both sides choose their best actions."""
+    """Fill equities[row] with the worth of chances[row, 0:5] if both sides choose their best actions."""
     for row in range(len(chances)):
         equities[row] = best_equity(money_equities(strategy, chances[row], owner, is_jacoby, has_beavers))
 

@@ -102,14 +102,14 @@ def drifting_match(
 
 
 def check_grid(points: int) -> None:
-    """Raises InvalidParameterError for a grid of too few or too many intervals."""
+    """Raise InvalidParameterError for a grid of too few or too many intervals."""
     if not 2 <= points <= MAX_POINTS:
         raise InvalidParameterError(f"expected a grid of 2 to {MAX_POINTS:,} intervals, got {points:,}")
 
 
 @kernel()
 def settle(sides: Sides, turned: Sides, turn: Turn) -> None:
-    """Fills sides[0:3, point] with the equities long before the end of time; the values at the ends are given.
+    """Fill sides[0:3, point] with the equities long before the end of time; the values at the ends are given.
     turned[0:3, point], which may be the same array, are the equities after the cube is turned."""
     last = sides.shape[1] - 1
     relaxation = 2.0 / (1.0 + np.sin(np.pi / last))

@@ -68,7 +68,7 @@ _COLUMNS = np.array(
 
 
 class CubeStakes(NamedTuple):
-    """The stakes of a game, seen by the player on roll, and the model of its cube."""
+    """The stakes of a game, for the player on roll, and the model of its cube."""
 
     unit: int  # CUBELESS: cubeless equity for any cube; MONEY: points per unit cube; MATCH: mwc
     strategy: Strategy
@@ -113,7 +113,7 @@ def value_of(stakes: CubeStakes | None, tables: BearoffArrays, board: Boards, so
 
 @kernel(borrows=True)
 def turned_owner(owner: int) -> int:
-    """The owner code of the cube as seen by the other player."""
+    """The owner code of the cube from the other player's point of view."""
     if owner == CENTERED:
         return CENTERED
     return OPPONENT if owner == ON_ROLL else ON_ROLL
@@ -192,7 +192,7 @@ def packed_size(networks: Networks, which: int) -> int:
 
 
 def evaluations(networks: Networks, tables: BearoffArrays, boards: Boards) -> Evaluations:
-    """Static evaluations of int8[n, 26] boards before the roll, seen by the player on roll.
+    """Static evaluations of int8[n, 26] boards before the roll, for the player on roll.
 
     Raises InvalidPositionError for another shape or type; whether each board is legal is not checked.
     """
@@ -210,7 +210,7 @@ def network_of(position_class: int) -> int:
 
 @kernel(inline=True)
 def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot] of this class if the rules or a table answer; returns the `AnswerSource`
+    """Fill chances[0:5] for board[slot] of this class if the rules or a table answer; returns the `AnswerSource`
     number, or _NOT_SETTLED if a network is needed."""
     if position_class == _OVER:
         fill_outcome_chances(outcome_of(board, CHECKERS), chances)
@@ -221,7 +221,7 @@ def fill_settled(tables: BearoffArrays, position_class: int, board: Boards, chan
 
 @kernel(borrows=True)
 def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scratch: Scratch, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot] with the player on roll before the roll; returns the `AnswerSource` number."""
+    """Fill chances[0:5] for board[slot] with the player on roll before the roll; returns the `AnswerSource` number."""
     position_class = class_of(board)
     source = fill_settled(tables, position_class, board, chances)
     if source != _NOT_SETTLED:
@@ -235,14 +235,14 @@ def fill_chances(networks: Networks, tables: BearoffArrays, board: Boards, scrat
 
 @kernel(borrows=True)
 def set_lane(board: Boards, lane: int, scratch: Scratch) -> None:
-    """Fills scratch.boards[lane, slot] with board[slot]."""
+    """Fill scratch.boards[lane, slot] with board[slot]."""
     for slot in range(26):
         scratch.boards[lane, slot] = board[slot]
 
 
 @kernel(borrows=True)
 def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
-    """Fills chances[0:5] with the outputs of `fill_lanes` for a lane, limited by the rules."""
+    """Fill chances[0:5] with the outputs of `fill_lanes` for a lane, limited by the rules."""
     for item in range(5):
         chances[item] = scratch.outputs[lane, item]
     limit_chances(possible_outcomes(scratch.boards[lane]), chances)
@@ -250,7 +250,7 @@ def set_chances(lane: int, scratch: Scratch, chances: Chances) -> None:
 
 @kernel(borrows=True)
 def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None:
-    """Fills scratch.outputs[lane, 0:5] for scratch.boards[lane, slot], for the lanes 0:n."""
+    """Fill scratch.outputs[lane, 0:5] for scratch.boards[lane, slot], for the lanes 0:n."""
     network, first = network_at(networks, which), int(scratch.next_rows[which])
     if not scratch.is_ready[which]:
         prepare_network(network, which, scratch)
@@ -269,7 +269,7 @@ def fill_lanes(networks: Networks, which: int, n: int, scratch: Scratch) -> None
 
 @kernel(borrows=True)
 def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> None:
-    """Packs the later weights of a network, and fills all recent rows with zero inputs, whose sums are the biases."""
+    """Pack the later weights of a network, and fill all recent rows with zero inputs, whose sums are the biases."""
     pack_later(network, scratch.packed[scratch.packed_begins[which] :])
     for row in range(RECENT):
         inputs, sums = scratch.inputs[which, row], scratch.sums[which, row]
@@ -284,7 +284,7 @@ def prepare_network(network: NetworkArrays, which: int, scratch: Scratch) -> Non
 def fill_play_chances(
     networks: Networks, tables: BearoffArrays, after_play: Boards, scratch: Scratch, chances: Chances
 ) -> int:
-    """Fills chances[0:5] for after_play[slot], a position after a play seen by the player who moved. The chances are
+    """Fill chances[0:5] for after_play[slot], a position after a play, given for the player who moved. The chances are
     those of the OPPONENT, who is on roll. Returns the `AnswerSource` number."""
     flip_into(after_play, scratch.board)
     return fill_chances(networks, tables, scratch.board, scratch, chances)
@@ -302,7 +302,7 @@ def fill_all_chances(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end: like `fill_chances`, or
+    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end: like `fill_chances`, or
     if `are_plays`, like `fill_play_chances`."""
     waiting, which = 0, 0  # number of boards in lanes, and their network
     for row in range(begin, end):
@@ -328,7 +328,7 @@ def fill_all_chances(
 
 @kernel(borrows=True)
 def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch, chances: Chances) -> None:
-    """Fills chances[row, 0:5] for the boards in the lanes 0:waiting; their rows are in scratch.lanes."""
+    """Fill chances[row, 0:5] for the boards in the lanes 0:waiting; their rows are in scratch.lanes."""
     if waiting > 0:
         fill_lanes(networks, which, waiting, scratch)
     for lane in range(waiting):
@@ -339,7 +339,7 @@ def fill_waiting(networks: Networks, which: int, waiting: int, scratch: Scratch,
 def choose_by_chances(
     networks: Networks, tables: BearoffArrays, after: Boards, n: int, scratch: Scratch, stakes: CubeStakes | None = None
 ) -> tuple[int, int]:
-    """Fills scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of the plays after[0:n, slot];
+    """Fill scratch.chances[0, 0:5] with those of the OPPONENT, on roll after the best of the plays after[0:n, slot];
     returns (row of the best play, its `AnswerSource` number).
 
     The best play leaves the opponent the lowest value for these stakes, or without stakes the lowest cubeless equity.
@@ -385,5 +385,5 @@ def fill_evaluations(
     chances: Chances,
     sources: NDArray[np.int8],
 ) -> None:
-    """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
+    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
     fill_all_chances(networks, tables, boards, begin, end, False, new_scratch(networks), chances, sources)

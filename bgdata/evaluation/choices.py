@@ -86,7 +86,7 @@ def choice_scratch(chooser: Chooser) -> Scratch:
 
 @kernel(borrows=True)
 def choose(chooser: Chooser, board: Boards, after: Boards, n: int, game: int, turn: int, scratch: Scratch) -> int:
-    """The row of the chosen play among after[0:n, slot], positions after each play from board[slot], seen by the player
+    """The row of the chosen play among after[0:n, slot], positions after each play from board[slot], for the player
     who moved. A random player's choice depends on its seed, game and turn; others' on the board. `scratch` is from
     `choice_scratch`."""
     if n == 1:
@@ -126,7 +126,7 @@ def fill_chosen(
     turn: int,
     chosen: Boards,
 ) -> None:
-    """Fills chosen[row, slot], seen by the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for the
+    """Fill chosen[row, slot], for the opponent, from boards[row, slot], dice[row, 0:2] and games[row], for the
     rows begin:end."""
     after, notes = np.empty((MAX_PLAYS, 26), np.int8), np.empty(MAX_NOTES, np.int64)
     scratch = choice_scratch(chooser)

@@ -65,7 +65,7 @@ class MoneyBearoff(_TableCube):
         met: MatchEquity | None = None,  # noqa: ARG002
     ) -> CubeEquities | None:
         """Points per unit cube. None for a match, for a position outside the table, and for a centered cube under the
-        Jacoby rule while a gammon is possible, as the table lacks these equities."""
+        Jacoby rule while a gammon is possible, because the table lacks these equities."""
         owner = stakes.cube.owner
         if not isinstance(stakes.score, Money):
             return None
@@ -187,7 +187,7 @@ class SolvedRaces:
 
 
 class _Solved(NamedTuple):
-    """A race solved for stakes, seen by side 0."""
+    """A race solved for stakes, from side 0's point of view."""
 
     race: SolvedRace
     stakes: Stakes

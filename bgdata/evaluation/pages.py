@@ -294,7 +294,7 @@ qualify row_number() over (partition by variant order by dataset, game) <= {FIRS
 
 
 def where(site: Site, request: Request) -> Page:
-    """Occurrences of a position, seen by the player on roll, in every table that has positions, with links to the first
+    """Occurrences of a position, for the player on roll, in every table that has positions, with links to the first
     games and rows."""
     asked = PositionRequest(request.path_params["text"], request.query_params)
     shapes = [shape for kind in site.warehouse.kinds.values() for shape in kind.tables]

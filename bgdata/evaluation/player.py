@@ -172,7 +172,7 @@ class PubEval:
 
 @kernel(parallel=True)
 def fill_random_choices(seed: int, first: int, offsets: NDArray[np.int64], after_play: Boards, chosen: Boards) -> None:
-    """Fills chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], chosen by (seed, first + row)."""
+    """Fill chosen[row] with one of after_play[offsets[row]:offsets[row + 1]], chosen by (seed, first + row)."""
     for row in prange(len(chosen)):
         count = np.uint64(offsets[row + 1] - offsets[row])
         number: Any = random_bits(random_stream(seed, first + row), 0) >> np.uint64(33)

@@ -69,7 +69,7 @@ class Sight(NamedTuple):
 
 
 def likely_plays(most: int = LIKELY) -> LikelyPlays:
-    """Selects the `most` likely plays of a roll, 0: all. Raises UsageError for a number out of range."""
+    """Select the `most` likely plays of a roll, 0: all. Raises UsageError for a number out of range."""
     if not 0 <= most <= MAX_LIKELY:
         raise UsageError(f"expected 1 to {MAX_LIKELY} likely plays of a roll, or 0 for all, got {most}")
     return LikelyPlays(most, published_tables())
@@ -90,10 +90,10 @@ class RollScratch(NamedTuple):
     buckets: NDArray[np.int16]  # [BUCKETS] by hash: row of a position plus 1, or 0
     rows: NDArray[np.int64]  # [22 * MAX_PLAYS] of each roll's likely plays; then all plays of the played roll
     ends: NDArray[np.int64]  # [22] end of each roll in `rows`
-    best: Boards  # [21, 26] after the best play of each roll, seen by the player who moved
+    best: Boards  # [21, 26] after the best play of each roll, for the player who moved
     values: Chances  # [21, 5] chances of that player after it
     mean: NDArray[np.float64]  # [5] over all rolls
-    played: Boards  # [26] after the best play of the played roll, seen by the player who moved
+    played: Boards  # [26] after the best play of the played roll, for the player who moved
     after_played: Chances  # [5] of the OPPONENT after `played`
 
 
@@ -146,9 +146,9 @@ def fill_roll_values(
     stakes: CubeStakes | None = None,
     played: int = -1,
 ) -> None:
-    """Fills scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
+    """Fill scratch.best[roll, slot], scratch.values[roll, 0:5] and scratch.mean[0:5] for board[slot] before the roll,
     from all plays or the likely ones; the best play by these stakes as in `answers.choose_by_chances`. If `played` is
-    the index of a roll, also fills scratch.played[slot] and scratch.after_played[0:5] with the best of all its
+    the index of a roll, also fill scratch.played[slot] and scratch.after_played[0:5] with the best of all its
     plays."""
     n = collect_plays(likely, board, scratch, played)
     plays, chances, sources = scratch.plays, scratch.chances, scratch.sources
@@ -178,7 +178,7 @@ def fill_roll_values(
 
 @kernel(borrows=True)
 def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, played: int) -> int:
-    """Fills scratch.plays[0:n, slot] with the positions to evaluate from board[slot], and scratch.rows and scratch.ends
+    """Fill scratch.plays[0:n, slot] with the positions to evaluate from board[slot], and scratch.rows and scratch.ends
     with their rows for each roll; returns n."""
     for bucket in range(BUCKETS):
         scratch.buckets[bucket] = 0
@@ -204,8 +204,8 @@ def collect_plays(likely: LikelyPlays, board: Boards, scratch: RollScratch, play
 
 @kernel(borrows=True)
 def row_of(board: Boards, found: Found, n: int) -> tuple[int, int]:
-    """(row of board[slot] in found.plays[0:n, slot], number of rows now). Adds the board if it is missing; with many
-    rows, without searching."""
+    """(row of board[slot] in found.plays[0:n, slot], number of rows now). The board is added if it is missing; with
+    many rows, without searching."""
     its_hash = board_hash(board)
     bucket = int(np.int64(its_hash % np.uint64(BUCKETS)))
     while n < FULL and found.buckets[bucket] > 0:
@@ -240,7 +240,7 @@ def pick_likely(
     scores: NDArray[np.int64],
     picked: NDArray[np.int64],
 ) -> int:
-    """Fills picked[0:k] with plays among after[0:n, slot] and returns k: all of them if likely.most is 0 or at least n,
+    """Fill picked[0:k] with plays among after[0:n, slot] and return k: all of them if likely.most is 0 or at least n,
     otherwise those with the highest scores for contact (kind 0) or a race (1), the highest first; ties go to the first.
     A play that ends the game has the highest score."""
     most = likely.most
@@ -313,7 +313,7 @@ def evaluations_ahead(
 def fill_evaluations_ahead(
     begin: int, end: int, sight: Sight, ply: int, boards: Boards, chances: Chances, sources: NDArray[np.int8]
 ) -> None:
-    """Fills chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
+    """Fill chances[row, 0:5] and sources[row] for boards[row, slot], for the rows begin:end."""
     scratch = new_tree_scratch(sight.networks, ply)
     for row in range(begin, end):
         sources[row] = fill_chances_at(sight, ply, boards[row], scratch, chances[row])
@@ -321,7 +321,7 @@ def fill_evaluations_ahead(
 
 @kernel(borrows=True)
 def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> int:
-    """Fills chances[0:5] for board[slot] at a ply of 0 or more; returns the `AnswerSource` number of the static
+    """Fill chances[0:5] for board[slot] at a ply of 0 or more; returns the `AnswerSource` number of the static
     answer."""
     source = fill_chances(sight.networks, sight.tables, board, scratch.rolls.evaluation, chances)
     if ply > 0 and source > LAST_FINAL:
@@ -331,7 +331,7 @@ def fill_chances_at(sight: Sight, ply: int, board: Boards, scratch: TreeScratch,
 
 @kernel(borrows=True)
 def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chances: Chances) -> None:
-    """Fills chances[0:5] for board[slot], whose static answer is not final: depth first, without recursion."""
+    """Fill chances[0:5] for board[slot], whose static answer is not final: depth first, without recursion."""
     enter(sight, board, 0, ply, scratch)
     depth = 0
     while True:
@@ -353,7 +353,7 @@ def fill_ahead(sight: Sight, ply: int, board: Boards, scratch: TreeScratch, chan
 
 @kernel(borrows=True)
 def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratch) -> None:
-    """Fills scratch.replies[depth, roll, slot] from board[slot] and resets the finished rolls; at the last depth fills
+    """Fill scratch.replies[depth, roll, slot] from board[slot] and reset the finished rolls; at the last depth fill
     scratch.totals[depth, 0:5] for all rolls."""
     rolls, total = scratch.rolls, scratch.totals[depth]
     fill_roll_values(sight.networks, sight.tables, sight.likely, board, rolls)
@@ -370,7 +370,7 @@ def enter(sight: Sight, board: Boards, depth: int, ply: int, scratch: TreeScratc
 
 @kernel(borrows=True)
 def add_reply(chances: Chances, depth: int, scratch: TreeScratch) -> None:
-    """Adds the value of the next roll, after which the opponent has chances[0:5], to scratch.totals[depth, 0:5]; counts
+    """Add the value of the next roll, after which the opponent has chances[0:5], to scratch.totals[depth, 0:5]; counts
     the roll as finished."""
     fill_turned(chances, scratch.turned)
     ways = WAYS[scratch.places[depth]]

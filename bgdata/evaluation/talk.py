@@ -50,7 +50,7 @@ class Talk:
                 return None
         end = self._unread.index(b"\n")
         line = bytes(self._unread[:end])
-        del self._unread[: end + 1]  # in place, as copying the rest for every line would take quadratic time
+        del self._unread[: end + 1]  # in place, because copying the rest for every line would take quadratic time
         if is_too_long or len(line) > self._most_bytes:
             raise InvalidMessageError(f"expected lines of at most {self._most_bytes} bytes, got a longer one")
         return _text(line)

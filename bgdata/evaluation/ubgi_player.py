@@ -163,7 +163,7 @@ class _Engine:
 
     def _exchange(self, lines: list[str], found: Callable[[str], str | None]) -> str:
         """The first result of `found` over the lines of the answer that is not None. Raises ExternalProgramError."""
-        self.is_gone = True  # until it has answered, as the next lines are unpredictable
+        self.is_gone = True  # until it has answered, because the next lines are unpredictable
         for line in lines:
             self._talk.write_line(line, self._patience_seconds)
         for said in filter(None, itertools.islice(iter(self._read, None), MAX_LINES)):

@@ -249,7 +249,7 @@ def _fill_letters(data: Bytes, starts: Places, ends: Places, places: Places, let
 
 @kernel()
 def _fill_numbers(data: Bytes, starts: Places, ends: Places, places: Places, values: Numbers, forms: Forms) -> None:
-    """Fills values and forms; the caller parses the values of PLAIN numbers."""
+    """Fill values and forms; the caller parses the values of PLAIN numbers."""
     for row in range(len(places)):
         values[row], forms[row] = _number(data, starts[places[row]], ends[places[row]])
 

@@ -245,7 +245,7 @@ class GnubgOneSided(_BearoffFile):
         return np.asarray(self._counts(slice(index, index + 1), int(is_gammon))[0])
 
     def probe_chances(self, position_index: int, *, is_gammon: bool = False) -> NDArray[np.float64]:
-        """float64[32]: the chances of `probe_counts`; raises the same errors.
+        """float64[32]: the chances of `probe_counts`. Raises the same exceptions.
 
         For the normal variant the chances equal those of gnubg 1.07: the normal density at the integers, not
         normalized, so values can exceed 1 and their sum can differ from 1; if the s.d. is 0, the mean has all the

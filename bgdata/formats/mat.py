@@ -372,7 +372,7 @@ def format_mat(match: Match) -> Iterator[bytes]:
     """Yield the lines of a .mat file in gnubg's layout; finished games that gnubg wrote are reproduced byte for byte.
 
     Leaves out what the format cannot express: set-ups, resignations, and winners of unknown points. A ROLL becomes a
-    roll without a play. Info is cut so that its line can be read. Raises UsageError for unreadable names of players,
+    roll without a play. Info is cut so that its line can be read. Raises UsageError for unreadable player names,
     such as empty ones or ones with colons, and for a game that begins with a cube above 1.
     """
     if match.games or any(match.players):

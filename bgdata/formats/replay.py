@@ -30,7 +30,7 @@ MAX_POINTS = (1 << 15) - 1  # points of a match; larger numbers are errors
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """A turn, and `position` and `cube` before it as seen by the player on roll.
+    """A turn, and `position` and `cube` before it for the player on roll.
 
     For a take or pass the player on roll is the one who doubled; for a resignation, the player to act.
     """

@@ -58,7 +58,7 @@ class Spool:
     that nothing is left behind."""
 
     def __init__(self, folder: Path) -> None:
-        self.file: IO[bytes] = SpooledTemporaryFile(HELD_BYTES, dir=str(folder))  # noqa: SIM115 (whoever opens it closes it)
+        self.file: IO[bytes] = SpooledTemporaryFile(HELD_BYTES, dir=str(folder))  # noqa: SIM115 (the opener closes it)
         self.folder, self.bytes = folder, 0
 
     def write(self, data: bytes) -> None:

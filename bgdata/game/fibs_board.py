@@ -44,7 +44,7 @@ class FibsBoard:
 
     @property
     def position(self) -> Position:
-        """The position seen by the side whose turn it is. Raises InvalidPositionError."""
+        """The position for the side whose turn it is. Raises InvalidPositionError."""
         if self.turn not in (1, -1):
             raise InvalidPositionError(f"expected a turn of 1 or -1 in a game in progress, got {self.turn}")
         own = [count * self.turn for count in self.points]
@@ -59,14 +59,14 @@ class FibsBoard:
 
     @property
     def cube(self) -> Cube:
-        """The cube seen by the side whose turn it is. Raises InvalidScoreError."""
+        """The cube for the side whose turn it is. Raises InvalidScoreError."""
         own, other = self.may_double if self.turn == self.color else self.may_double[::-1]
         owner = CubeOwner.CENTERED if own == other else CubeOwner.ON_ROLL if own else CubeOwner.OPPONENT
         return Cube(self.cube_value, owner)
 
 
 def parse_fibs_board(text: str) -> FibsBoard:
-    """Parses a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later, by
+    """Parse a board line. Raises InvalidPositionError, which names the invalid field. Rules are checked later, by
     `position`, `roll` and `cube`."""
     fields = text.strip().removeprefix(PREFIX).split(":")
     if not text.strip().startswith(PREFIX) or len(text) > MAX_LETTERS:

@@ -102,7 +102,7 @@ def position_themes(boards: Boards) -> NDArray[np.int8]:
 
 @kernel(borrows=True)
 def fill_themes(boards: Boards, themes: NDArray[np.int8]) -> None:
-    """Fills themes[row] from boards[row, slot]."""
+    """Fill themes[row] from boards[row, slot]."""
     for row in range(len(boards)):
         themes[row] = theme_of(boards[row])
 

@@ -49,7 +49,7 @@ class RankedAction(NamedTuple):
 class Decisions:
     """A player that handles the cube by `rules`, which need a match equity table for matches; beavers are only for
     money play. With `trials`, a multiple of 36, it rolls out its decisions with the dice of `seed`; only players with
-    networks can. Positions and stakes are seen by the player on roll.
+    networks can. Positions and stakes are from the point of view of the player on roll.
 
     Raises the errors of `LookaheadPlayer.rank_plays`, `decide_cube` and `roll_out_with_cube`.
     """

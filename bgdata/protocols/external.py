@@ -49,8 +49,8 @@ class QuestionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A decision. Position and stakes are seen by the player on roll; that is the opponent if it has doubled, unless we
-    answer its beaver."""
+    """A decision. Position and stakes are from the point of view of the player on roll; that is the opponent if it has
+    doubled, unless we answer its beaver."""
 
     kind: QuestionKind
     players: tuple[str, str]  # the side asked, then the opponent

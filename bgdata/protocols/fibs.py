@@ -115,7 +115,7 @@ class Ending(StrEnum):
     """How a session ended."""
 
     PLAYED = "played"  # the match is over, or the wanted number of games
-    SAVED = "saved"  # the server saved the match, as the opponent left
+    SAVED = "saved"  # the server saved the match when the opponent left
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class FibsPlayer:
                     self.tell("skipped: further lines like these")
                 continue
             if line is None:
-                raise ExternalProgramError(f"expected {self.talk.name} to go on, found it gone")
+                raise ExternalProgramError(f"expected {self.talk.name} to keep the connection, found it closed")
             return line.removeprefix(">").strip()
         raise ExternalProgramError(f"expected lines of text of {self.talk.name}, got {MAX_BAD_LINES} others in a row")
 
@@ -483,7 +483,7 @@ class FibsPlayer:
         return int(who == self._opponent)
 
     def _stakes(self, board: FibsBoard) -> Stakes:
-        """The stakes seen by the side whose turn it is. Raises InvalidScoreError."""
+        """The stakes for the side whose turn it is. Raises InvalidScoreError."""
         mine, theirs = board.may_double
         owner = self._owner if mine == theirs else int(theirs)
         player = int(board.turn != board.color)
@@ -500,7 +500,7 @@ class FibsPlayer:
 
 
 def check_position(board: FibsBoard) -> Position:
-    """The position of a game in progress, seen by the side whose turn it is. Raises InvalidPositionError for an
+    """The position of a game in progress, for the side whose turn it is. Raises InvalidPositionError for an
     impossible position, or one that contradicts the number of checkers off."""
     position = check_in_progress(board.position)
     off = (position.off, position.opponent_off)

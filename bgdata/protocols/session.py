@@ -25,7 +25,7 @@ ELSEWHERE = ("Note", "begun elsewhere: the first turns of game {number} are not 
 
 
 class State(NamedTuple):
-    """A position before any action, seen by the player on roll, who is 0 (ourselves) or 1."""
+    """A position before any action, for the player on roll, who is 0 (ourselves) or 1."""
 
     player: int
     position: Position
@@ -81,7 +81,7 @@ class Record:
             self.is_open = False
 
     def go_on(self, state: State, score: tuple[int, int], *, is_doubled: bool) -> None:
-        """Continue a game from this state. Drops turns that the other side did not receive; a game that began elsewhere
+        """Continue a game from this state. Drop turns that the other side did not receive; a game that began elsewhere
         is recorded without its beginning."""
         begun = [State(0, START), State(1, START)]
         known: list[State | None] = [*self._states]
@@ -136,8 +136,8 @@ class DecisionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A game before a decision; position and stakes are seen by the side on roll. During a beaver the opponent owns the
-    doubled cube."""
+    """A game before a decision; position and stakes are from the point of view of the side on roll. During a beaver the
+    opponent owns the doubled cube."""
 
     position: Position
     on_roll: int
@@ -162,9 +162,9 @@ class Ending(NamedTuple):
 
 @dataclass
 class Session:
-    """Games with the dice of a seed between two sides. `score` is that before the first game, seen by side 0: None
-    plays one game without the cube, Money one with it. Raises InvalidScoreError for a match with unequal scores, as a
-    record has only one length."""
+    """Games with the dice of a seed between two sides. `score` is that before the first game, from side 0's point of
+    view: None plays one game without the cube, Money one with it. Raises InvalidScoreError for a match with unequal
+    scores, because a record has only one length."""
 
     seed: int
     players: tuple[str, str]

@@ -8,7 +8,7 @@ found at that ply. There are no beavers, and the cube goes up to MAX_CUBE. There
 a game, which decides who begins.
 
 For luck-adjusted results, the luck of every roll is measured: the value of the position after the best play, with the
-cube and the score, less the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
+cube and the score, minus the mean of that value over all rolls, by static evaluation at every ply. Luck is zero on
 average with any evaluation (`luck`); an accurate one removes most of the noise.
 
 Match m of a seed has a stream of dice of its own. Turn t of its game g has the dice at GAME_TURNS * g + t, so they do
@@ -82,8 +82,8 @@ class Terms(NamedTuple):
 class Book(NamedTuple):
     """Records of the turns of a match. Turns beyond its size are not recorded."""
 
-    boards: Boards  # [turn, 26] before the turn, seen by the player on roll
-    after_play: Boards  # [turn, 26] after the turn, seen by the same player; equals `boards` without a play
+    boards: Boards  # [turn, 26] before the turn, for the player on roll
+    after_play: Boards  # [turn, 26] after the turn, still for the same player; equals `boards` without a play
     records: NDArray[np.int8]  # [turn, (player, action, on roll, die, other die, cube value, owner code)]
     equities: NDArray[np.float32]  # [turn] cubeless equity of the player on roll, at the ply of the game
 
@@ -108,7 +108,7 @@ class Moment(NamedTuple):
     on_roll: int
     cube_value: int
     owner: int  # 0, 1 or NOBODY
-    game: MatchGame  # seen by the player on roll; ignored in money play
+    game: MatchGame  # for the player on roll; ignored in money play
 
 
 class Ending(NamedTuple):
@@ -124,7 +124,7 @@ class Ending(NamedTuple):
 
 @kernel(borrows=True)
 def owner_code(moment: Moment) -> int:
-    """The owner of the cube as seen by the player on roll."""
+    """The owner of the cube for the player on roll."""
     if moment.owner == NOBODY:
         return CENTERED
     return ON_ROLL if moment.owner == moment.on_roll else OPPONENT
@@ -213,7 +213,7 @@ def way_of(terms: Terms, owner: int, outcome: int) -> int:
 
 @kernel(borrows=True)
 def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment, player: int, action: int) -> None:
-    """Fills all of book[turn] except dice and play, if there is room."""
+    """Fill all of book[turn] except dice and play, if there is room."""
     if turn >= len(book.boards):
         return
     for slot in range(26):
@@ -226,7 +226,7 @@ def note(book: Book, turn: int, board: Boards, chances: Chances, moment: Moment,
 
 @kernel(borrows=True)
 def note_play(book: Book, turn: int, die: int, other_die: int, chosen: Boards) -> None:
-    """Fills the dice and the play of book[turn], if there is room."""
+    """Fill the dice and the play of book[turn], if there is room."""
     if turn < len(book.boards):
         book.records[turn, 3], book.records[turn, 4] = die, other_die
         for slot in range(26):
@@ -244,7 +244,7 @@ def offer(
     book: Book,
     turn: int,
 ) -> int:
-    """Fills book[turn] and book[turn + 1] if the player on roll doubles; returns the outcome."""
+    """Fill book[turn] and book[turn + 1] if the player on roll doubles; returns the outcome."""
     if not doubles_here(chooser, terms, moment, board, chances, scratch):
         return _NO_OFFER
     is_taken = takes(terms, moment, chances)
@@ -291,7 +291,7 @@ def play_roll(
     tree: CubeTree,
     chosen: Boards,
 ) -> tuple[float, bool]:
-    """Fills chosen[slot] with the play of dice from board[slot]. `opponent` is the moment after it; `likely` are the
+    """Fill chosen[slot] with the play of dice from board[slot]. `opponent` is the moment after it; `likely` are the
     plays of each roll considered for luck, and those of the next roll.
 
     Returns the luck of the roll, 0 unless it is measured, and whether the opponent's chances after the play are in
@@ -329,7 +329,7 @@ def play_game(
     book: Book,
     first: int,
 ) -> Ending:
-    """Fills book[first], ... with a game. `games` is the score seen by each player; `bits` are the stream of its dice
+    """Fill book[first], ... with a game. `games` is the score for each player; `bits` are the stream of its dice
     and the counter of the first roll."""
     networks, tables, position = chooser.networks, chooser.tables, scratch.position
     likely = LIKELY_FOR_LUCK, _LIKELY_AHEAD
@@ -374,7 +374,7 @@ def play_match(
     games: NDArray[np.int16],
     book: Book,
 ) -> tuple[int, int, float]:
-    """Fills games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
+    """Fill games[number, (score of player 0, of player 1, whether it is the Crawford game, winner, points, cube value,
     way, turns)] and the book. Returns (games, turns, luck of player 0)."""
     score_0, score_1, number, row, is_past, luck = 0, 0, 0, 0, False, 0.0
     while True:
@@ -409,7 +409,7 @@ def fill_matches(
     games: NDArray[np.int16],
     books: Book,
 ) -> None:
-    """Fills counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
+    """Fill counts[row, (games, turns)], lucks[row], games[row, number, 0:8] and, as far as there is room, the books
     [row, turn] with matches[row] of a seed, for rows begin:end. In pairs, matches 2k and 2k + 1 have the dice of k, and
     the sides change seats in 2k + 1."""
     swapped, scratch = terms.sides[::-1].copy(), new_game_scratch(chooser.networks, terms.ply)

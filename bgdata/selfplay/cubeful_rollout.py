@@ -58,7 +58,7 @@ _OWNERS = {CubeOwner.CENTERED: NOBODY, CubeOwner.ON_ROLL: 0, CubeOwner.OPPONENT:
 
 
 class CubefulStart(NamedTuple):
-    """A position to roll out and its stakes, both seen by the player on roll."""
+    """A position to roll out and its stakes, both for the player on roll."""
 
     board: Boards  # [26]
     stakes: Stakes
@@ -90,7 +90,7 @@ class CubefulRollout(NamedTuple):
     standard_errors: Values  # [n]
     plain_standard_errors: Values  # [n] standard errors without subtracting luck
     trials: NDArray[np.int64]  # [n]
-    blocks: Values  # [n, blocks] means of 36 trials less luck: differences between rows are more accurate
+    blocks: Values  # [n, blocks] means of 36 trials minus luck: differences between rows are more accurate
     point: float
 
 
@@ -177,7 +177,7 @@ def result_of(blocks: Values, stakes: Stakes, rules: CubeRules) -> CubefulRollou
 
 
 def difference(result: CubefulRollout, row: int, other: int) -> tuple[float, float]:
-    """The value of a row less that of another, and the standard error of this difference, block by block."""
+    """The value of a row minus that of another, and the standard error of this difference, block by block."""
     gaps = result.blocks[row] - result.blocks[other]
     return float(gaps.mean()), float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
 
@@ -195,7 +195,7 @@ def fill_cubeful_blocks(
     first: int,
     blocks: Values,
 ) -> None:
-    """Fills blocks[row, block, 0] with the mean value, for the player on roll, of the 36 trials of block first + block
+    """Fill blocks[row, block, 0] with the mean value, for the player on roll, of the 36 trials of block first + block
     of an item, and blocks[row, block, 1] with the mean of its luck in them, from boards[row, slot] and starts[row,
     (cube value, owner, whether it may double, fields of a `MatchGame`)]. begin:end are pairs of row and block, in
     order."""

@@ -268,7 +268,7 @@ def played_trials(
     trials: NDArray[np.int64],
 ) -> Values:
     """float64[n, 2, 5]: chances at the end of int64[n] trials of items from int8[n, 26] boards, and their luck, both
-    seen by the player first on roll."""
+    for the player first on roll."""
     ends, lucks = np.zeros((2, len(boards), 5))
     rows, boards, turn = np.arange(len(boards)), np.ascontiguousarray(boards), 0
     while True:
@@ -324,8 +324,8 @@ def mean_and_error(values: Values) -> tuple[Values, Values]:
 
 
 def difference_error(first: Values, second: Values) -> float:
-    """Standard error of the mean of float64[n] less the mean of float64[m]. Values at the same index, up to the smaller
-    of n and m, are pairs with the same dice."""
+    """Standard error of the mean of float64[n] minus the mean of float64[m]. Values at the same index, up to the
+    smaller of n and m, are pairs with the same dice."""
     if len(first) < len(second):
         first, second = second, first
     n, m = len(first), len(second)

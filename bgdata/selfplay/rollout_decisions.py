@@ -140,7 +140,7 @@ def rank_plays(
 
 
 def equities_less_luck(blocks: Values) -> Values:
-    """float64[blocks]: the OPPONENT's equities less luck, from its float64[blocks, 2, 5] chances and luck."""
+    """float64[blocks]: the OPPONENT's equities minus luck, from its float64[blocks, 2, 5] chances and luck."""
     return rollout.equities_of(blocks[:, 0] - blocks[:, 1])
 
 

@@ -75,7 +75,7 @@ class FirstTurns(NamedTuple):
     values: Chances  # [22, 21, 5], with the next as in `RollScratch`
     means: Values  # [22, 5]
     is_played: NDArray[np.bool_]  # [21]
-    after: Boards  # [21, 26] after the best play of the first roll, seen by the opponent
+    after: Boards  # [21, 26] after the best play of the first roll, for the opponent
 
 
 class RolloutScratch(NamedTuple):
@@ -103,7 +103,7 @@ def fill_blocks(
     first: NDArray[np.int64],
     blocks: Values,
 ) -> None:
-    """Fills blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
+    """Fill blocks[row, block, 0, 0:5] with the mean chances of the player on roll in the 36 trials of block first[row]
     + block of item items[row], from boards[row, slot], and blocks[row, block, 1, 0:5] with the mean of its luck in
     them, zero unless measured. begin:end are pairs of row and block, in order."""
     count, networks = blocks.shape[1], chooser.networks
@@ -142,7 +142,7 @@ def new_rollout_scratch(networks: Networks) -> RolloutScratch:
 
 @kernel(borrows=True)
 def fill_block(roller: Roller, board: Boards, item: int, block: int, scratch: RolloutScratch, means: Values) -> None:
-    """Fills means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
+    """Fill means[0, 0:5] (chances) and means[1, 0:5] (luck) of one block of trials, summed in their order."""
     stream: Any = random_stream(roller.settings.seed, item)  # itself a seed of streams
     fill_order(random_stream(stream, MAX_TRIALS + block // BLOCK), scratch.order)
     means[:] = 0.0
@@ -164,7 +164,7 @@ def first_rolls(trial: int, order: NDArray[np.int64]) -> tuple[int, int]:
 
 @kernel(borrows=True)
 def fill_order(stream: np.uint64, order: NDArray[np.int64]) -> None:
-    """Fills order[0:n] with 0 to n - 1, shuffled (Fisher and Yates)."""
+    """Fill order[0:n] with 0 to n - 1, shuffled (Fisher and Yates)."""
     for place in range(len(order)):
         order[place] = place
     for place in range(len(order) - 1, 0, -1):
@@ -176,8 +176,8 @@ def fill_order(stream: np.uint64, order: NDArray[np.int64]) -> None:
 def fill_trial(
     roller: Roller, board: Boards, stream: np.uint64, rolls: tuple[int, int], scratch: RolloutScratch
 ) -> None:
-    """Fills scratch.end[0:5] with the chances at the end of one game from board[slot], and scratch.luck[0:5] with the
-    luck of all its rolls, both seen by the player first on roll. `rolls` are the places of the first two rolls among
+    """Fill scratch.end[0:5] with the chances at the end of one game from board[slot], and scratch.luck[0:5] with the
+    luck of all its rolls, both for the player first on roll. `rolls` are the places of the first two rolls among
     all 36."""
     networks, tables, settings = roller
     for slot in range(26):
@@ -236,7 +236,7 @@ def play_first_turn(roller: Roller, die: int, other_die: int, before: int, scrat
 
 @kernel(borrows=True)
 def fill_end(roller: Roller, board: Boards, turn: int, scratch: RolloutScratch) -> None:
-    """Fills scratch.end[0:5] with the chances of board[slot] after `turn` rolls, seen by the player first on roll."""
+    """Fill scratch.end[0:5] with the chances of board[slot] after `turn` rolls, for the player first on roll."""
     chances = scratch.tree.rolls.values[0]
     fill_chances(roller.networks, roller.tables, board, scratch.tree.rolls.evaluation, chances)
     if turn % 2:
@@ -263,8 +263,8 @@ def is_final(tables: BearoffArrays, stop: int, board: Boards) -> bool:
 
 @kernel(borrows=True)
 def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> None:
-    """Fills scratch.board[slot] with the position after the best play of a roll, seen by the opponent. The best play is
-    that at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
+    """Fill scratch.board[slot] with the position after the best play of a roll, from the opponent's point of view. The
+    best play is that at 0-ply, or the choice of `lookahead.rank_all` at 1-ply."""
     networks, tables, settings = roller
     after, evaluation = scratch.tree.rolls.after, scratch.tree.rolls.evaluation
     n = fill_plays(scratch.board, die, other_die, after, scratch.tree.rolls.notes)
@@ -290,7 +290,7 @@ def play(roller: Roller, die: int, other_die: int, scratch: RolloutScratch) -> N
 
 @kernel(borrows=True)
 def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
-    """Fills scratch.candidates[place, slot] with the plays of after[0:n, slot] that pass the filter of 1-ply, best
+    """Fill scratch.candidates[place, slot] with the plays of after[0:n, slot] that pass the filter of 1-ply, best
     first; returns how many. Overwrites their static equities."""
     static, lowest, count = scratch.static, _WORST, 0
     for place in range(min(n, MAX_CANDIDATES)):
@@ -310,7 +310,7 @@ def fill_candidates(after: Boards, n: int, scratch: RolloutScratch) -> int:
 
 @kernel(borrows=True)
 def add_luck(values: Chances, mean: Values, is_own: bool, luck: Values) -> None:
-    """Adds to luck[0:5] the luck of a roll for each chance: values[0:5] of the roll less mean[0:5] over all rolls. The
+    """Add to luck[0:5] the luck of a roll for each chance: values[0:5] of the roll minus mean[0:5] over all rolls. The
     opponent's luck counts with the opposite sign."""
     if is_own:
         for item in range(5):
@@ -333,7 +333,7 @@ def fill_ends(
     is_end: NDArray[np.bool_],
     chances: Values,
 ) -> None:
-    """Fills is_end[row] with whether trials end at boards[row, slot] after `turn` rolls, and where they do chances[row,
+    """Fill is_end[row] with whether trials end at boards[row, slot] after `turn` rolls, and where they do chances[row,
     0:5] of the player first on roll, for rows begin:end."""
     networks = chooser.networks
     roller, scratch = Roller(networks, chooser.tables, settings), new_rollout_scratch(networks)
@@ -358,7 +358,7 @@ def fill_rolls(
     rolls: NDArray[np.int8],
     lucks: Values,
 ) -> None:
-    """Fills rolls[row, 0:2] with a turn of trials[row] of items[row], and adds its luck to lucks[row, 0:5], for rows
+    """Fill rolls[row, 0:2] with a turn of trials[row] of items[row], and add its luck to lucks[row, 0:5], for rows
     begin:end."""
     networks, tables = chooser.networks, chooser.tables
     scratch = new_rollout_scratch(networks)
@@ -380,7 +380,7 @@ def fill_rolls(
 
 @kernel(parallel=True)
 def fill_statistics(blocks: Values, means: Values, errors: Values) -> None:
-    """Fills means[row, column] and errors[row, column], the standard error of the mean, from blocks[row, block,
+    """Fill means[row, column] and errors[row, column], the standard error of the mean, from blocks[row, block,
     column], summed in order of at least 2 blocks."""
     count = blocks.shape[1]
     for row in prange(len(blocks)):

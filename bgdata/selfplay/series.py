@@ -7,7 +7,7 @@ results measure how well a player plays and evaluates, not its own cube handling
 `cubeful_games`: a network against itself plays the same games.
 
 One network measures luck for both sides, as in `cubeful_games`: the value of a position after its best play, with the
-cube and the score, less the mean of that value over all rolls.
+cube and the score, minus the mean of that value over all rolls.
 """
 
 from __future__ import annotations
@@ -385,7 +385,7 @@ def _end_games(table: _Table, is_over: Rows, winners: Numbers, points: Numbers, 
 
 @kernel()
 def fill_dice(seed: int, pairs: Numbers, games: Numbers, rolls: Numbers, dice: NDArray[np.int8]) -> None:
-    """Fills dice[row, 0:2] with roll rolls[row] of game games[row] of the matches of pairs[row]. The first roll is not
+    """Fill dice[row, 0:2] with roll rolls[row] of game games[row] of the matches of pairs[row]. The first roll is not
     a double."""
     for row in range(len(pairs)):
         bits = random_bits(random_stream(seed, pairs[row]), GAME_TURNS * games[row] + rolls[row])
@@ -402,7 +402,7 @@ def moment_of(row: Numbers) -> Moment:
 def fill_decisions(
     begin: int, end: int, terms: Terms, is_answer: bool, moments: Numbers, chances: Chances, found: Rows
 ) -> None:
-    """Fills found[row] with whether the player on roll doubles by chances[row, 0:5], or with `is_answer` whether the
+    """Fill found[row] with whether the player on roll doubles by chances[row, 0:5], or with `is_answer` whether the
     opponent takes by these chances of the player on roll, for rows begin:end."""
     for row in range(begin, end):
         if is_answer:
@@ -423,7 +423,7 @@ def fill_lucks(
     is_opening: Rows,
     found: Array,
 ) -> None:
-    """Fills found[row] with the luck of dice[row, 0:2] for the player who rolled them in boards[row, slot].
+    """Fill found[row] with the luck of dice[row, 0:2] for the player who rolled them in boards[row, slot].
     moments[row] is after the roll. For rows begin:end."""
     scratch = new_roll_scratch(chooser.networks)
     for row in range(begin, end):

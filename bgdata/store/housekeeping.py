@@ -51,7 +51,7 @@ def _all_needs(warehouse: Versions) -> dict[str, set[str]]:
                 raise
             continue
     if warehouse.lock.exists():
-        entries, _ = read_lock(warehouse.lock)
+        entries = read_lock(warehouse.lock)
         found[LOCK_NAME] = {f"{entry.dataset}/{entry.variant}@{entry.digest}" for entry in entries}
     return found
 

@@ -245,7 +245,7 @@ def check_link(path: Path) -> None:
 
 def _gone(link: Path, place: Path) -> str:
     return (
-        f"expected the folder {place}, to which the link {link} leads, found none; is its disk there? "
+        f"expected the folder {place}, to which the link {link} leads, found none; is its disk mounted? "
         "if it is gone for good, delete the link"
     )
 

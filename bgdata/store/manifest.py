@@ -170,7 +170,7 @@ def _seal(values: dict[str, Any]) -> bytes:
 
 
 def canonical_json(value: object, indent: int | None = None) -> bytes:
-    """JSON with sorted keys: equal values are equal bytes. Raises ValueError for NaN and infinity."""
+    """JSON with sorted keys: equal values give equal bytes. Raises ValueError for NaN and infinity."""
     separators = (",", ":") if indent is None else None
     return (json.dumps(value, sort_keys=True, indent=indent, separators=separators, allow_nan=False) + "\n").encode()
 

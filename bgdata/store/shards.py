@@ -105,7 +105,7 @@ def work_of(
     build: Build[Any], function: str, tables: Mapping[str, Table], players: Iterable[Table] = (), **settings: str | int
 ) -> Work:
     """The work of a build for a function that gets its inputs from `context_of`: these versions by role, and the
-    versions of players that it opens by name."""
+    player versions that it opens by name."""
     part = {"begin": build.part.start, "end": build.part.stop} if build.part else {}
     own = {"parameters": json.dumps(build.parameters.to_json()), **part, **settings}
     return Work(function, own, handed=hand_on(tables, players, build.warehouse.root))

@@ -225,7 +225,7 @@ def current_of(warehouse: Versions, kind: str, variant: str) -> tuple[Table, Bgd
 
 
 def read_versions(warehouse: Versions, kind: str, name: str, seen: Seen) -> dict[str, Version]:
-    """The facts of each version of a variant, after reading manifests and comparing sizes of files. Damaged or
+    """The facts of each version of a variant, after reading manifests and comparing file sizes. Damaged or
     unreadable versions are left for later reads."""
     found = {}
     for version, sizes in seen.sizes.items():

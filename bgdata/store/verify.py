@@ -153,6 +153,11 @@ def verify(
                 future.cancel()
 
 
+def _read_lock(warehouse: Versions) -> str | None:
+    read_lock(warehouse.lock)
+    return None
+
+
 def verify_files(warehouse: Versions) -> Iterator[Finding]:
     """Check the warehouse apart from its versions: the catalog, which other clients open, current versions, and the
     lock."""
@@ -160,7 +165,7 @@ def verify_files(warehouse: Versions) -> Iterator[Finding]:
     for kind in sorted(warehouse.kinds):
         yield from verify_current(warehouse, kind)
     if warehouse.lock.is_symlink() or warehouse.lock.exists():
-        found = finding_of(warehouse.lock.name, "a lock", lambda: read_lock(warehouse.lock) and None)
+        found = finding_of(warehouse.lock.name, "a lock", lambda: _read_lock(warehouse))
         yield found
         if found.status is Status.PASSED:
             missing = finding_of(warehouse.lock.name, "built", lambda: _check_built(warehouse))
@@ -179,7 +184,7 @@ def _check_built(warehouse: Versions) -> None:
     """Check that the defaults in the lock that `bgdata build` builds exist. Raises CheckFailedError."""
     missing = [
         f"{entry.dataset}/{entry.variant}"
-        for entry in read_lock(warehouse.lock)[0]
+        for entry in read_lock(warehouse.lock)
         if not any(warehouse.versions(entry.dataset, entry.variant)) and not is_more(warehouse, entry)
     ]
     if missing:
@@ -410,7 +415,7 @@ def _check_lock(warehouse: Versions, table: Table) -> None:
     if not warehouse.lock.exists():
         return
     try:
-        entries, _ = read_lock(warehouse.lock)
+        entries = read_lock(warehouse.lock)
     except BgdataError as error:  # reported once by `verify_files`
         raise CheckSkippedError(f"the lock cannot be read: {error}") from error
     for entry in entries:

@@ -19,7 +19,7 @@ from bgdata.studies.race_rules import Penalties, penalized_pips
 PARTS = (0, *range(5, 15))  # the player on roll adds 1 / part; 0: nothing
 MAX_PENALTIES = Penalties(
     4, 4, 4, 4, 4, 4, 4, 4, 3, 1
-)  # counts stay above 0, as a home point held has at least one pip
+)  # counts stay above 0, because a home point held has at least one pip
 STARTS = (  # Keith's and Thorp's counts; Ward's and Isight's without comparisons
     Penalties(ace=2, ace_spare=1, deuce=1, deuce_spare=1, three=1, three_spare=3, gap=1),
     Penalties(ace=1, checker=2, point=1),
@@ -49,7 +49,7 @@ class FoundRule(NamedTuple):
 
 @kernel()
 def fill_margins(counts: Array, on_roll: Array, opponent: Array, margins: Array, weights: Array, sums: Array) -> None:
-    """Fills sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision];
+    """Fill sums[decision, count of the player on roll, count of the opponent] with weighted margins[pair, decision];
     on_roll[pair] and opponent[pair] are rows of counts[row]."""
     sums[:] = 0
     for pair in range(len(on_roll)):

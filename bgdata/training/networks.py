@@ -62,7 +62,7 @@ def new_networks(
 
 @kernel()
 def _fill_uniform(seed: int, values: Floats) -> None:
-    """Replaces each positive values[item] by a random number between its negative and itself."""
+    """Replace each positive values[item] by a random number between its negative and itself."""
     stream = random_stream(seed, 0)
     for item in range(len(values)):
         share = np.float32(np.int64(random_bits(stream, item) >> np.uint64(40))) / np.float32(1 << 24)

@@ -83,7 +83,7 @@ def train_trials(networks: TurnNetworks, rate: float, seed: int, first: int, cou
 
 
 def trial_chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[trial, side, 5]: chances of player 0 at the starting position with the dice (side 0), and without."""
+    """float32[trial, side, 5]: chances of player 0 at the starting position, on roll (side 0) and off roll (side 1)."""
     found = np.empty((len(Trial), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found
@@ -113,7 +113,7 @@ def _new_scratch(shape: Integers) -> TrialScratch:
 def _fill_trained(
     begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
 ) -> None:
-    """Updates weights[trial] and biases[trial] by games first:first + count, and adds turns, gammons and backgammons to
+    """Update weights[trial] and biases[trial] by games first:first + count, and add turns, gammons and backgammons to
     totals[trial, 0:3], for trials begin:end."""
     scratch, board = _new_scratch(networks.shape), START.copy()
     for trial in range(begin, end):
@@ -130,7 +130,7 @@ def _fill_trained(
 def train_trial_game(
     trial: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TrialScratch
 ) -> tuple[int, int]:
-    """Updates weights and biases after each turn of a game; `side` begins, and board[slot], seen by it, is
+    """Update weights and biases after each turn of a game; `side` begins, and board[slot], from its point of view, is
     overwritten. Returns (points to player 0, turns); a game of MAX_TURNS is cut there, for 0 points."""
     given, after = scratch.turn.given, scratch.turn.after
     for turn in range(MAX_TURNS):
@@ -156,8 +156,8 @@ def train_trial_game(
 
 @kernel(borrows=True)
 def choose_and_fill_outputs(trial: int, network: Network, side: int, n: int, scratch: TrialScratch) -> int:
-    """The row of scratch.turn.after[0:n, slot], boards seen by `side`, with the highest equity for it, the first of
-    equals; fills scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
+    """The row of scratch.turn.after[0:n, slot], boards for `side`, with the highest equity for it, the first of
+    equals; also fill scratch.after[0:5] with the chances of player 0 there, and scratch.turn.target[0:5] with the
     outputs."""
     sign, best, highest = 1 - 2 * side, 0, -np.inf
     turn, outputs = scratch.turn, scratch.turn.given.values[1, 0]
@@ -189,7 +189,7 @@ def possible_of(trial: int, seen: Boards) -> int:
 
 @kernel(borrows=True)
 def fill_trial_chances(trial: int, seen: Boards, outputs: Floats, chances: Chances) -> None:
-    """Fills chances[0:5] of player 0 from outputs[0:5] for seen[slot], a board as player 0 sees it."""
+    """Fill chances[0:5] of player 0 from outputs[0:5] for seen[slot], a board as player 0 sees it."""
     possible = possible_of(trial, seen)
     for item in range(OUTPUTS):
         chances[item] = outputs[item] * np.float32(possible >> item & 1)
@@ -202,7 +202,7 @@ def fill_trial_chances(trial: int, seen: Boards, outputs: Floats, chances: Chanc
 
 @kernel(borrows=True)
 def fill_known(trial: int, seen: Boards, is_over: bool, chances: Chances, after: Chances, known: Floats) -> None:
-    """Fills known[0:5] with how much each output learns on seen[slot], from the chances of player 0 before and after
+    """Fill known[0:5] with how much each output learns on seen[slot], from the chances of player 0 before and after
     the play; with `is_over` the game ended with it."""
     possible = possible_of(trial, seen)
     for item in range(OUTPUTS):
@@ -215,7 +215,7 @@ def fill_known(trial: int, seen: Boards, is_over: bool, chances: Chances, after:
 
 @kernel(borrows=True)
 def weigh_by_condition(chances: Chances, known: Floats) -> None:
-    """Fills known[0:5] with itself times the chance of what each output supposes: a win, a gammon, and so on."""
+    """Fill known[0:5] with itself times the chance of what each output supposes: a win, a gammon, and so on."""
     known[1] *= chances[0]
     known[2] *= chances[1]
     known[3] *= _ONE - chances[0]
@@ -224,7 +224,7 @@ def weigh_by_condition(chances: Chances, known: Floats) -> None:
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fills chances[trial, side, 0:5] with those of player 0 at the start, if `side` has the dice."""
+    """Fill chances[trial, side, 0:5] with those of player 0 at the start, if `side` is on roll."""
     scratch = new_turn_scratch(networks.shape)
     for trial in range(len(chances)):
         network = Network(networks.shape, networks.weights[trial], networks.biases[trial])
@@ -244,7 +244,7 @@ def _fill_tested(
     outcomes: NDArray[np.int8],
     turns: NDArray[np.int32],
 ) -> None:
-    """Fills outcomes[trial, game], points to the network, and turns[trial, game] with game first + game of a seed, for
+    """Fill outcomes[trial, game], points to the network, and turns[trial, game] with game first + game of a seed, for
     the items begin:end of (trial, game)."""
     scratch, board, count = _new_scratch(networks.shape), START.copy(), outcomes.shape[1]
     for item in range(begin, end):

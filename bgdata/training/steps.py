@@ -1,4 +1,4 @@
-"""Recipes from names of networks and labels, and steps from games to a scored network. Each step builds one version, or
+"""Recipes from network and label names, and steps from games to a scored network. Each step builds one version, or
 finds it already built."""
 
 from __future__ import annotations

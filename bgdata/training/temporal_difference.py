@@ -48,7 +48,7 @@ _EXACT, _COMBINED = int(AnswerSource.EXACT), int(AnswerSource.COMBINED)
 
 
 class Record(NamedTuple):
-    """A batch of games; row g, t is the position before turn t of game g, seen by the player on roll."""
+    """A batch of games; row g, t is the position before turn t of game g, for the player on roll."""
 
     boards: Boards  # [games, MAX_TURNS, 26]
     chances: Chances  # [games, MAX_TURNS + 1, 5] by the player that chose the position; turn 0 is not filled
@@ -76,7 +76,7 @@ def play_record(networks: Networks, tables: BearoffArrays, seed: int, first: int
 
 @kernel()
 def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, record: Record) -> None:
-    """Fills the rows begin:end of a record with game first + row; player 0 begins."""
+    """Fill the rows begin:end of a record with game first + row; player 0 begins."""
     scratch, nothing = new_game_scratch(chooser, chooser), nothing_recorded()
     for row in range(begin, end):
         turns = Turns(record.boards[row], nothing.dice, nothing.after_play, record.chances[row], record.sources[row])
@@ -88,9 +88,10 @@ def _fill_record(begin: int, end: int, chooser: Chooser, seed: int, first: int, 
 
 @kernel(parallel=True)
 def fill_targets(record: Record, td_lambda: np.float32, targets: Chances) -> None:
-    """Fills targets[game, turn, 0:5] with the lambda-return of the position before a turn, seen by the player on roll.
-    It is the chances of a table that covers the position; else the chances of the next position and its target, in
-    shares 1 - td_lambda and td_lambda; before the last turn the outcome, or the last evaluation of a cut game."""
+    """Fill targets[game, turn, 0:5] with the lambda-return of the position before a turn, from the point of view of
+    the player on roll. It is the chances of a table that covers the position; else the chances of the next position and
+    its target, in shares 1 - td_lambda and td_lambda; before the last turn the outcome, or the last evaluation of a cut
+    game."""
     for game in prange(len(record.turns)):
         later, chances = np.empty(5, np.float32), record.chances[game]
         last = record.turns[game] - 1
@@ -131,7 +132,7 @@ def bearoff_sample(table: TwoSidedTable, seed: int) -> BearoffSample:
 
 @kernel()
 def _fill_indexes(stream: np.uint64, layouts: int, pairs: Integers) -> None:
-    """Fills pairs[row, side] with random position indexes above 0."""
+    """Fill pairs[row, side] with random position indexes above 0."""
     for row in range(len(pairs)):
         for side in range(2):
             pairs[row, side] = 1 + high_below(random_bits(stream, 2 * row + side), layouts - 1)
@@ -200,7 +201,7 @@ def learning_order(boards: Boards, turns: NDArray[np.int32], seed: int, number: 
 
 @kernel()
 def _fill_keys(boards: Boards, rows: Integers, stream: np.uint64, keys: NDArray[np.uint64], counts: Integers) -> None:
-    """Fills keys[item] with random numbers that sort boards[rows[item], slot] by network first, and counts[network]."""
+    """Fill keys[item] with random numbers that sort boards[rows[item], slot] by network first, and counts[network]."""
     for item in range(len(rows)):
         which = network_of(class_of(boards[rows[item]]))
         counts[which] += 1

@@ -1,9 +1,10 @@
 """Networks that see a whole game from one side, with inputs for whose turn it is (Tesauro, 1992).
 
 Chances are those of player 0, also when the opponent is on roll. The inputs are `InputSet.TESAURO_198` of the board
-seen by player 0; the last two mark the turn: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is learned at
-once by TD(0): the chances of the position move towards those after the play, where it is the opponent's turn. The arms
-differ only in these two inputs after a play; each arm chooses plays by the chances that it learns towards.
+from player 0's point of view; the last two mark the turn: 1 and 0 for player 0, 0 and 1 for the opponent. Every turn is
+learned at once by TD(0): the chances of the position move towards those after the play, where it is the opponent's
+turn. The arms differ only in these two inputs after a play; each arm chooses plays by the chances that it learns
+towards.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class TurnScratch(NamedTuple):
 
     after: Boards  # [MAX_PLAYS, 26]
     notes: Notes  # [MAX_NOTES]
-    seen: Boards  # [26] a board seen by player 0
+    seen: Boards  # [26] a board from player 0's point of view
     target: Chances  # [5]
     given: Pass
 
@@ -68,12 +69,13 @@ def new_turn_networks(hidden: int, seed: int, arms: int = len(Arm)) -> TurnNetwo
 
 def train_arms(networks: TurnNetworks, rate: float, seed: int, first: int, count: int, totals: Integers) -> None:
     """Train every arm, in place, with games first, first + 1, ... of a seed. The dice are the same for all arms, the
-    results on any number of threads. Adds the turns, gammons and backgammons of these games to totals[arm, 0:3]."""
+    results on any number of threads. The turns, gammons and backgammons of these games are added to totals[arm,
+    0:3]."""
     in_threads(_fill_trained, len(Arm), networks, np.float32(rate), seed, first, count, totals)
 
 
 def chances_at_start(networks: TurnNetworks) -> Chances:
-    """float32[arm, side, 5]: chances of player 0 at the starting position with the dice (side 0) and without."""
+    """float32[arm, side, 5]: chances of player 0 at the starting position, on roll (side 0) and off roll (side 1)."""
     found = np.empty((len(Arm), 2, OUTPUTS), np.float32)
     _fill_at_start(networks, found)
     return found
@@ -95,7 +97,7 @@ def new_turn_scratch(shape: Integers) -> TurnScratch:
 def _fill_trained(
     begin: int, end: int, networks: TurnNetworks, rate: np.float32, seed: int, first: int, count: int, totals: Integers
 ) -> None:
-    """Updates weights[arm] and biases[arm] by games first:first + count, and adds turns, gammons and backgammons to
+    """Update weights[arm] and biases[arm] by games first:first + count, and add turns, gammons and backgammons to
     totals[arm, 0:3], for arms begin:end."""
     scratch, board = new_turn_scratch(networks.shape), START.copy()
     for arm in range(begin, end):
@@ -112,8 +114,8 @@ def _fill_trained(
 def train_game(
     arm: int, network: Network, rate: np.float32, stream: np.uint64, side: int, board: Boards, scratch: TurnScratch
 ) -> tuple[int, int]:
-    """Updates weights and biases by each turn of a game. `side` begins; board[slot], seen by it, is overwritten.
-    Returns (points to player 0, turns); a game is cut after MAX_TURNS, for 0 points."""
+    """Update weights and biases by each turn of a game. `side` begins; board[slot], from its point of view, is
+    overwritten. Returns (points to player 0, turns); a game is cut after MAX_TURNS, for 0 points."""
     given = scratch.given
     for turn in range(MAX_TURNS):
         die, other_die = dice_at(stream, turn)
@@ -133,8 +135,8 @@ def train_game(
 
 @kernel(borrows=True)
 def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratch: TurnScratch) -> int:
-    """The row of scratch.after[0:n, slot], boards seen by `side`, with the highest equity for it, the first of equals.
-    Fills scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
+    """The row of scratch.after[0:n, slot], boards for `side`, with the highest equity for it, the first of equals.
+    Also fill scratch.target[0:5] with the chances of player 0 there, by the inputs of the arm."""
     sign = 1 - 2 * side
     on_roll = side if arm == _DICE_KEPT else 1 - side
     best, highest, outputs = 0, -np.inf, scratch.given.values[1, 0]
@@ -154,8 +156,8 @@ def choose_and_fill_target(arm: int, network: Network, side: int, n: int, scratc
 
 @kernel(borrows=True)
 def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards, scratch: TurnScratch) -> int:
-    """Fills scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], seen by `side`, if `on_roll`
-    has the dice. Returns the number of inputs that are not 0."""
+    """Fill scratch.given.values[1, 0, 0:5] with the chances of player 0 on board[slot], which is for `side`, if
+    player `on_roll` is on roll. Returns the number of inputs that are not 0."""
     seen, inputs = scratch.seen, scratch.given.inputs
     if side == 0:
         for slot in range(len(seen)):
@@ -170,7 +172,7 @@ def evaluate(arm: int, network: Network, side: int, on_roll: int, board: Boards,
 
 @kernel()
 def _fill_at_start(networks: TurnNetworks, chances: Chances) -> None:
-    """Fills chances[arm, side, 0:5] with the chances of player 0 at the start, if `side` has the dice."""
+    """Fill chances[arm, side, 0:5] with the chances of player 0 at the start, if `side` is on roll."""
     scratch = new_turn_scratch(networks.shape)
     for arm in range(len(chances)):
         network = Network(networks.shape, networks.weights[arm], networks.biases[arm])

@@ -157,7 +157,7 @@ def _sample(site: Site, found: Table, shape: TableShape, *, is_flat: bool) -> Ro
 
 
 def middle_file(found: Table, shape: TableShape) -> Path:
-    """The Parquet file of a table, or that of the part in the middle. Raises what `check_file` raises."""
+    """The Parquet file of a table, or that of the part in the middle. Raises the same exceptions as `check_file`."""
     (name,) = found.parts[len(found.parts) // 2].files_of(shape.file)
     return found.check_file(name)
 

@@ -71,7 +71,7 @@ def create_app(
 
 
 def other_addresses(site: Site, *, is_warm: bool) -> Router:
-    """Routes of every address except the home page; takes a second, as it loads the modules that compute."""
+    """Routes of every address except the home page; takes a second, because it loads the modules that compute."""
     from bgdata.evaluation.pages import warm_up
     from bgdata.web.openapi import ADDRESSES
 

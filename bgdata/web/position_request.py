@@ -138,7 +138,7 @@ class PositionRequest:
 
     def _opponents(self, position: Position, undo: str | None = None) -> str:
         """The address of a position with this one's opponent on roll. Without `undo` an existing history is kept, but
-        none is begun, as a turn is not an edit."""
+        none is begun, because a turn is not an edit."""
         stakes = self.stakes.flip() if self.stakes else None
         before = (self.undo_after if self.earlier else "") if undo is None else undo
         return address(position_path(position), stakes_query(stakes) | self.rules | {"undo": before})

@@ -35,7 +35,8 @@ def folders_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 class Site:
     """The warehouse of a server, for pages in several threads. Objects that are not thread-safe are used by one thread
-    at a time. Modules that are slow to load are imported where they are used, as the home page does not need them."""
+    at a time. Modules that are slow to load are imported where they are used, because the home page does not need
+    them."""
 
     def __init__(self, warehouse: Warehouse, limits: Limits | None = None, *, is_limited: bool = False) -> None:
         """`is_limited`: whether the computing of each client is limited."""
@@ -176,7 +177,7 @@ class Budget:
         self._watching: set[str] = set()
 
     def seconds_left(self, client: str) -> float:
-        """Seconds that a client has left, less the cost so far of its requests in progress. This keeps many concurrent
+        """Seconds that a client has left, minus the cost so far of its requests in progress. This keeps many concurrent
         requests from passing before the first is charged."""
         with self._changed:
             now = time.monotonic()

@@ -32,7 +32,7 @@ OTHER_WORDS = {
     ("train td", "rate"), ("train td", "batch"), ("train sl", "batch"), ("train sl", "rate"),
     ("export table", "form"), ("export text", "form"), ("train plot", "page"), ("external", "save"),
     ("build", "is_all"), ("fibs", "save"), ("fibs", "length"), ("fibs", "port"), ("fibs", "host"),
-    ("fibs", "patience"), ("fibs", "games"),
+    ("fibs", "patience"), ("fibs", "games"), ("fetch", "folder"),
 }  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def test_table_made_from_damaged_cells_is_found(
 
 @pytest.mark.slow
 @each_kind
-def test_verify_says_what_was_recomputed_or_why_not(small_root: Path, kind: Dataset[Any]) -> None:
+def test_verify_names_the_recomputed_rows_or_a_reason(small_root: Path, kind: Dataset[Any]) -> None:
     """No check passes silently."""
     warehouse = bgdata.open_warehouse(small_root)
     table = small(small_root, kind)

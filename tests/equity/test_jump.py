@@ -107,7 +107,7 @@ def test_formulas_are_near_the_solution(jumps: str) -> None:
 @pytest.mark.parametrize("jumps", JUMPS)
 @pytest.mark.parametrize(("mean_win", "mean_loss"), [(1.0, 1.0), (1.25, 1.25), (1.5, 1.2), (1.2, 1.5)])
 def test_jacoby_formulas_are_near_the_solution(mean_win: float, mean_loss: float, jumps: str) -> None:
-    """Compares the equity of a centered cube and its double point. Without the rule equities differ by up to 0.04. With
+    """Compare the equity of a centered cube and its double point. Without the rule equities differ by up to 0.04. With
     gammons the formulas of one rule differ much from the solution of the other."""
     solved = solve_jumps(mean_win, mean_loss, 0.113, jumps=jumps, is_jacoby=True)
     far, near = (

@@ -56,7 +56,7 @@ def test_mwc_after_a_game(score: MatchScore, points: int, expected: float) -> No
     assert MET.after(score, points) == expected
 
 
-def test_game_worths() -> None:
+def test_game_values() -> None:
     game = MET.game(MatchScore(4, 4))
     assert game == GameMwc((0.6, 0.7, 0.8), (0.4, 0.3, 0.2))
     assert game.gammon_value == pytest.approx(0.1 / 0.2)

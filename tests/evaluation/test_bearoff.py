@@ -184,7 +184,7 @@ def test_chances_respect_their_order(evaluator: BearoffEvaluator) -> None:
 
 
 def test_side_on_roll_wins_ties(evaluator: BearoffEvaluator, root: Path) -> None:
-    """Seen by either side on roll: the two views share the rolls that both need equally often."""
+    """The views of the two sides on roll share the rolls that both need equally often."""
     boards = random_pairs(6, 15, 300)
     boards[:, 1:7] = all_layouts(6, 15)[-300:]
     both = [evaluator.evaluate_many(seen).chances.astype(np.float64) for seen in (boards, flip_boards(boards))]
@@ -202,7 +202,8 @@ def test_chances_by_hand(evaluator: BearoffEvaluator) -> None:
     sides = [(last, last), (last, full), (full, last)]
     found = evaluator.evaluate_many(boards_of(*(np.array(side, np.int8) for side in zip(*sides, strict=True))))
     assert found.sources.tolist() == [EXACT, COMBINED, COMBINED]
-    # off at once; a gammon, as the opponent never rolls; and on the other side 17 of 36 rolls hold a 6, or save with 33
+    # off at once; a gammon, because the opponent never rolls; and on the other side 17 of 36 rolls hold a 6, or save
+    # with 33
     assert found.chances[:2].tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]
     saved = float(17 / 36)
     assert found.chances[2].tolist() == pytest.approx([0, 0, 0, 1 - saved, 0], abs=ROUNDING)
@@ -358,7 +359,7 @@ def test_indexes_equal_those_of_layouts() -> None:
     for points in (1, 6, 7, 18):
         sides = np.random.default_rng(points).multinomial(15, np.ones(points + 9) / (points + 9), (2, 50))
         ours, theirs = sides[:, :, :points].astype(np.int8)
-        for row in range(50):  # each side on its own board, as beyond 12 points they could share a point
+        for row in range(50):  # each side on its own board, because beyond 12 points they could share a point
             alone = boards_of(ours[row : row + 1], np.zeros((1, points), np.int8))[0]
             other = boards_of(np.zeros((1, points), np.int8), theirs[row : row + 1])[0]
             assert layout_indexes(alone, points) == (position_index(ours[row].tolist()), 0)

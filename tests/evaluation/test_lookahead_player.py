@@ -155,7 +155,7 @@ def test_ranked_plays(evaluator: NetworkPlayer, ply: int) -> None:
     assert player.best_play(START.id, "14") == ranked[0]
 
 
-def test_no_choice_and_no_game(evaluator: NetworkPlayer) -> None:
+def test_forced_play_and_finished_game(evaluator: NetworkPlayer) -> None:
     for ply in (0, 1):
         player = LookaheadPlayer(evaluator, ply)
         (only,) = player.rank_plays(CLOSED_OUT, "65")

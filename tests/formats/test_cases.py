@@ -17,7 +17,7 @@ from tests.formats.samples import SHARED
 from tests.together import each
 
 CASES = SHARED.parent / "cases"
-BOTH = ["1 0-0 +1", "2 1-0 -1"]  # many cases have this match: two games of one point, seen by the first player
+BOTH = ["1 0-0 +1", "2 1-0 -1"]  # many cases have this match: two games of one point, for the first player
 UNFINISHED = "the record ends at 1-0, before anybody has 3 points"
 
 

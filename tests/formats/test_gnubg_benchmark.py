@@ -165,7 +165,7 @@ BAD_LINES = {
 
 
 @each(("line", "reason"), BAD_LINES.items())
-def test_each_rule(line: str, reason: str) -> None:
+def test_invalid_line_is_refused_with_its_reason(line: str, reason: str) -> None:
     benchmark = parse_gnubg_benchmark(GROUP + line.encode() + b"\n" + GROUP)
     (bad,) = benchmark.rejects
     assert (bad.line, bad.reason) == (7, reason)

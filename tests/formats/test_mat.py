@@ -173,7 +173,7 @@ BAD_LINES = {
 
 
 @each(("line", "reason"), BAD_LINES.items())
-def test_each_rule(line: str, reason: str) -> None:
+def test_invalid_line_is_refused_with_its_reason(line: str, reason: str) -> None:
     file = parse_mat(f"{HEAD}  1) 31: 8/5 6/5\n{line}\n  3) 21: 6/4 6/5\n".encode())
     assert [(bad.line, bad.reason) for bad in file.rejects] == [(6, reason)]
     (game,) = file.matches[0].games

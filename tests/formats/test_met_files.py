@@ -327,7 +327,7 @@ def test_ini_file() -> None:
         ("Data=0.50 0.49 0.32", "", 1, "expected chances in Data="),
     ],
 )
-def test_each_rule_of_ini_files(old: str, new: str, line: int, reason: str) -> None:
+def test_invalid_ini_file_is_refused_with_its_reason(old: str, new: str, line: int, reason: str) -> None:
     assert old in INI
     file = parse_met(INI.replace(old, new).encode())
     assert file.table is None

@@ -242,7 +242,7 @@ BAD_ROWS: dict[str, dict[str, str]] = {
 
 
 @each(("name", "line", "reason"), [(name, *bad) for name, rows in BAD_ROWS.items() for bad in rows.items()])
-def test_each_rule(name: str, line: str, reason: str) -> None:
+def test_invalid_line_is_refused_with_its_reason(name: str, line: str, reason: str) -> None:
     parse, _, row = FORMATS[name]
     data = parse(row + line.encode("latin-1") + b"\n" + row)
     (bad,) = data.rejects

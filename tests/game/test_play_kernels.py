@@ -47,7 +47,7 @@ def split_rows(offsets: NDArray[np.int64], after_play: Boards) -> list[list[tupl
 
 
 def check_against_twin(positions: Boards, dice: NDArray[np.int8]) -> int:
-    """Compares every row; returns the number of rows."""
+    """Compare every row; returns the number of rows."""
     found = split_rows(*batch_plays(positions, dice))
     for board, roll, plays in zip(positions.tolist(), dice.tolist(), found, strict=True):
         assert len(set(plays)) == len(plays), (board, roll)
@@ -227,7 +227,7 @@ def test_legal_results_are_the_boards_of_the_twin(monkeypatch: pytest.MonkeyPatc
 
 
 def test_published_opening_is_a_legal_result() -> None:
-    """For dice in either order, but not seen by the player who moved."""
+    """The dice count in either order. A board from the point of view of the player who moved is not a result."""
     board, after = np.array([START.board], np.int8), Position("4HPwATDgc/ABMA").board
     play = np.array([0, -2, 0, 0, 2, 0, 4, 0, 2, 0, 0, 0, -5, 5, 0, 0, 0, -3, 0, -5, 0, 0, 0, 0, 2, 0], np.int8)
     both = np.vstack([flip_boards(play[np.newaxis]), play[np.newaxis], np.array([after], np.int8)])

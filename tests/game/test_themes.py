@@ -1,4 +1,4 @@
-"""Themes of positions: by example, against the slow twin, and seen by the other side."""
+"""Themes of positions: by example, against the slow twin, and for the other side."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def test_rare_reasons_are_counted_together(memory_path: Path, monkeypatch: pytes
 
 
 @each("kind", ["gnubg_training", "wildbg_training"])
-def test_exported_parts_are_what_was_read(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exported_parts_equal_the_lines_read(memory_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = Imports(memory_path)
     row, comment = FORMATS[FORMAT_OF[kind]].row, b"# %d\n" if kind == "gnubg_training" else b""
     heading = HEADINGS.get(kind, b"").replace(b"\r", b"")

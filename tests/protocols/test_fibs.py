@@ -281,7 +281,7 @@ def test_cheating_server_ends_the_session(decisions: Decisions, fault: str, word
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("die", "found it gone"),
+        ("die", "found it closed"),
         ("half", "expected the server to end its last line, found it gone after 'board:You:mary"),
         ("hang", "expected a line of the server within"),
     ],

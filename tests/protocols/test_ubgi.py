@@ -99,8 +99,8 @@ def test_rollouts_bear_off_the_last_checkers(engine: UbgiEngine) -> None:
 
 
 def test_example_session_of_the_page(engine: UbgiEngine) -> None:
-    """Typed lines are unindented, replies indented. Of rollouts only the last line is compared, as values depend on the
-    tables present."""
+    """Typed lines are unindented, replies indented. Of rollouts only the last line is compared, because values depend
+    on the tables present."""
     (session,) = re.findall(r"```\n(ubgi\n.*?)```", PAGE.read_text(), re.DOTALL)
     for part in re.split(r"^(?=\S)", session, flags=re.MULTILINE)[1:]:
         typed, *shown = part.splitlines()

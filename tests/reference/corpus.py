@@ -21,9 +21,9 @@ class SelfPlayed(NamedTuple):
 
     outcome: int  # points for player 0
     begins: int  # player who rolls first
-    boards: list[Board]  # before the roll, seen by the player on roll
+    boards: list[Board]  # before the roll, for the player on roll
     dice: list[tuple[int, int]]
-    after_play: list[Board]  # seen by the player who moved
+    after_play: list[Board]  # for the player who moved
 
 
 def self_played(choose: PlayChooser, seed: int, game: int) -> SelfPlayed:

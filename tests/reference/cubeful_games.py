@@ -27,11 +27,11 @@ class Score(NamedTuple):
     is_crawford: bool
 
 
-# (chances, cube, owner as seen by the player on roll, score) -> worths of no double, a take and a pass to that player
+# (chances, cube, owner for the player on roll, score) -> values of no double, a take and a pass to that player
 Model = Callable[[Chances, int, str, Score], tuple[float, float, float]]
-# (board, chances, cube, owner as seen by the player on roll, score) -> worth to that player before the roll
+# (board, chances, cube, owner for the player on roll, score) -> worth to that player before the roll
 Value = Callable[[Board, Chances, int, str, Score], float]
-# (player, board, roll, cube, owner and score as the player sees them) -> board after the play, still seen by the player
+# (player, board, roll, cube, owner and score as the player sees them) -> board after the play, still for the player
 Chooser = Callable[[int, Board, Roll, int, str, Score], Board]
 
 

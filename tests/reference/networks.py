@@ -133,7 +133,7 @@ def limited(chances: Sequence[float], board: Sequence[int]) -> Chances:
 
 
 def turned(chances: Sequence[float]) -> Chances:
-    """The same chances seen by the other player."""
+    """The same chances from the other player's point of view."""
     win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = chances
     return [1 - win, lose_gammon, lose_backgammon, win_gammon, win_backgammon]
 

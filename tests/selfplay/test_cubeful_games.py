@@ -378,7 +378,7 @@ def slow_worth(chances: Chances, cube: int, owner: str, score: Score) -> float:
 
 
 def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
-    """Luck of player 0 in a match: the value of each roll after its best likely play less the mean over all rolls."""
+    """Luck of player 0 in a match: the value of each roll after its best likely play minus the mean over all rolls."""
     total = 0.0
     for number in range(*found.results.offsets[match : match + 2].tolist()):
         record = found.results.games[number].tolist()
@@ -389,18 +389,18 @@ def slow_luck(found: CubefulCorpus, match: int, length: int) -> float:
                 continue
             seen = Score(*(away if player == 1 else away[::-1]), bool(record[2])) if length else Score(0, 0, False)
             whose = {"centered": "centered", "on_roll": "opponent", "opponent": "on_roll"}[OWNERS[owner]]
-            worths = {}
+            values = {}
             for roll in ROLLS:
                 position = Position(found.boards[row].tolist())
                 after = [list(play.after_play.board) for play in legal_plays(position, roll)]
                 likely = likely_boards(found.boards[row].tolist(), after, OF_LUCK)
                 chances, equities = evaluate([flipped(board) for board in likely])
                 best = chances[equities.index(min(equities))]
-                worths[roll] = -slow_worth(best, cube, whose, seen)
+                values[roll] = -slow_worth(best, cube, whose, seen)
             is_opening = row == int(found.first_turns[number])
             ways = {roll: 0 if is_opening and roll.high == roll.low else roll.weight for roll in ROLLS}
-            mean = sum(ways[roll] * worths[roll] for roll in ROLLS) / sum(ways.values())
-            luck = worths[roll_of(*dice)] - mean
+            mean = sum(ways[roll] * values[roll] for roll in ROLLS) / sum(ways.values())
+            luck = values[roll_of(*dice)] - mean
             total += luck if player == 0 else -luck
     return total
 

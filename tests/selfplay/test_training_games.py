@@ -126,7 +126,7 @@ def start_boards(start: Start, count: int = COUNT, seed: int = 7) -> Boards:
 
 
 def either_side(boards: Boards) -> np.ndarray:
-    """int8[2, n, 26]: the boards seen by either player."""
+    """int8[2, n, 26]: the boards from either player's point of view."""
     return np.stack([boards, flip_boards(boards)])
 
 

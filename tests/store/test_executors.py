@@ -77,7 +77,7 @@ def test_dask_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
 
-def test_unreachable_clusters_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_clusters_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr("bgdata.store.executors.CONNECT_SECONDS", 1)
     with socket.socket() as free:

@@ -348,7 +348,7 @@ def test_errors_of_processes_are_raised(tmp_path: Path) -> None:
         assert computed(tmp_path, work(), executor=executor) == SQUARES
 
 
-def test_lost_workers_are_one_error(tmp_path: Path) -> None:
+def test_lost_workers_are_reported_once(tmp_path: Path) -> None:
     """Finished shards are kept."""
     message = r"^expected workers to finish, lost one; finished parts are kept, and the same command resumes: "
     with open_executor("processes:1") as executor, pytest.raises(WorkerError, match=message):
@@ -359,7 +359,7 @@ def test_lost_workers_are_one_error(tmp_path: Path) -> None:
     assert notes.texts == ["going on with squares: 2 of 4 parts are there"]
 
 
-def test_missing_function_is_an_error(tmp_path: Path) -> None:
+def test_missing_function_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AttributeError):
         computed(tmp_path, Work("tests.store.sharing:nothing", {}))
 

@@ -48,7 +48,7 @@ Make = Callable[[str], Warehouse]
 
 @pytest.fixture
 def declare(memory_path: Path, tmp_path: Path, scripts: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """Makes warehouses of toy kinds in modules, each with squares up to 9."""
+    """Make warehouses of toy kinds in modules, each with squares up to 9."""
 
     def make(name: str) -> Warehouse:
         (folder := tmp_path / name).mkdir()

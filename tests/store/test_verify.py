@@ -590,7 +590,7 @@ def test_missing_disk_is_not_repaired(toys: Warehouse) -> None:
     table.folder.parent.symlink_to(disk)
     disk.rename(disk.with_name("unmounted"))
     assert not verify_warehouse(toys, None, 0, 0, repair=False)
-    with pytest.raises(StorageError, match="is its disk there"):
+    with pytest.raises(StorageError, match="is its disk mounted"):
         verify_warehouse(toys, None, 0, 0, repair=True)
     assert table.folder.parent.is_symlink()
 

@@ -167,7 +167,7 @@ def test_match_equity_page(client: TestClient, site_root: Path) -> None:
     assert f"2-away 3-away: published-12, {percent(found[23]['mwc'])}; gammon value" in text
     assert f"tiny-0ply-4-index-0-5, {percent(found[23]['other_mwc'])}; gammon value" in text
     assert f"{where}&away=2-3" in read(client, where).links
-    assert "published-12 less tiny-0ply-4-index-0-5" in read(client, f"{where}&away=2-3").text
+    assert "published-12 minus tiny-0ply-4-index-0-5" in read(client, f"{where}&away=2-3").text
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_forbidden_queries_are_refused(client: TestClient, query: str) -> None:
     assert read(client, f"/sql?q={query.replace(';', '%3B')}", 400)
 
 
-SHOWING = (  # queries that could show paths of files
+SHOWING = (  # queries that could show file paths
     "select sql from duckdb_views()",
     "select reverse(sql) from duckdb_views() where sql like '%read_parquet%'",
     "explain from bearoff_two_sided",

@@ -79,7 +79,7 @@ class BearoffMatchComputation(Computation[MatchBearoffParameters]):
         }
 
     def check_sample(self, recheck: Recheck[MatchBearoffParameters]) -> str:
-        """Computes the whole table again: a row depends on rows of other cubes, and of the score seen by the
+        """Compute the whole table again: a row depends on rows of other cubes, and of the score for the
         opponent."""
         table, parameters = recheck.table, recheck.parameters
         cube = match_cube(parameters, recheck.inputs)

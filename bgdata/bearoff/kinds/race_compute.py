@@ -74,7 +74,7 @@ class RaceComputation(Computation[RaceParameters]):
 
 
 def check_row(reader: RaceTable, index: int, layouts: Array) -> None:
-    """Recomputes a row of a race table from the rows that its plays lead to, and its moments from its chances. Raises
+    """Recompute a row of a race table from the rows that its plays lead to, and its moments from its chances. Raises
     CheckFailedError."""
     means = reader.table.array("mean_rolls")
     total, mixture, is_unique = 0.0, np.zeros(128), True

@@ -117,7 +117,7 @@ class MatchEquityParameters(NetworkChoice):
     length: int = 25
 
     def check_numbers(self) -> None:
-        """Raises InvalidParameterError for an index or a rate out of range, and for a row without a rate."""
+        """Raise InvalidParameterError for an index or a rate out of range, and for a row without a rate."""
         check_cube_life_index(self.cube_life_index)
         if self.row and self.gammon_rate is None:
             raise InvalidParameterError("expected a gammon rate from 0 to 1 beside the row, got none")

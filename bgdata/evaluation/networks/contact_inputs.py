@@ -152,7 +152,7 @@ _SQUARED = np.array(
 
 @kernel(borrows=True)
 def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fills inputs[row, 0:64], in the order of CONTACT_INPUTS, for boards[0:n, slot] of the player about to roll, at
+    """Fill inputs[row, 0:64], in the order of CONTACT_INPUTS, for boards[0:n, slot] of the player about to roll, at
     most SIDES / 2 rows. `numbers` is scratch: `shots.fill_roll_counts` counts the rolls of all sides together."""
     for row in range(n):
         board = boards[row]
@@ -173,7 +173,7 @@ def fill_many_contact_inputs(boards: Boards, n: int, numbers: RollNumbers, input
 def fill_side(
     board: Boards, side: int, us: SideSets, them: SideSets, totals: Totals, lead: int, inputs: Inputs, at: int
 ) -> None:
-    """Fills inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead, except those of
+    """Fill inputs[at:at + 32] of a side (1: on roll, -1: opponent) that is `lead` pips ahead, except those of
     `fill_rolls`."""
     off, bar = 15 - totals.checkers, bar_of(board, side)
     for part in range(3):
@@ -232,7 +232,7 @@ def side_totals(board: Boards, side: int, them: SideSets) -> Totals:
 
 @kernel(borrows=True)
 def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at + 11:at + 14], hit_chance to hit_pips, and inputs[at + 30:at + 32], the last two, of the side in
+    """Fill inputs[at + 11:at + 14], hit_chance to hit_pips, and inputs[at + 30:at + 32], the last two, of the side in
     a lane with `bar` checkers on the bar."""
     if bar == 0:
         hitting, hitting_two = int(numbers[HITTING + lane]), int(numbers[HITTING_TWO + lane])
@@ -250,7 +250,7 @@ def fill_rolls(bar: int, numbers: RollNumbers, lane: int, inputs: Inputs, at: in
 
 @kernel(borrows=True)
 def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, numbers: RollNumbers) -> None:
-    """Fills a lane of `shots.fill_roll_counts` for a side. A new point takes no checker from an own point 7 to 1 that
+    """Fill a lane of `shots.fill_roll_counts` for a side. A new point takes no checker from an own point 7 to 1 that
     it would break."""
     movers, landings = us.ahead & FIELD, FIELD & ~them.own_made
     singles = movers & ~us.ahead_made
@@ -266,7 +266,7 @@ def set_side(board: Boards, side: int, us: SideSets, them: SideSets, lane: int, 
 
 @kernel(borrows=True)
 def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked, of a side."""
+    """Fill inputs[at] and inputs[at + 1], home_blots and exposed_blots, and inputs[at + 15], unlinked, of a side."""
     attacked, linked = 0, 0
     for die in range(1, 7):
         attacked |= them.ahead << die
@@ -279,7 +279,7 @@ def fill_weak_points(us: SideSets, them: SideSets, inputs: Inputs, at: int) -> N
 
 @kernel(borrows=True)
 def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 3]: escape chances of the rearmost checker, of checkers far back, and of those not home."""
+    """Fill inputs[at:at + 3]: escape chances of the rearmost checker, of checkers far back, and of those not home."""
     base = 0 if side > 0 else 25
     inputs[at] = _CHANCES[escapes_from(min(lowest(ahead), 24), blocks)]
     bar = bar_of(board, side)
@@ -301,7 +301,7 @@ def fill_escapes(board: Boards, side: int, ahead: int, blocks: int, inputs: Inpu
 
 @kernel(borrows=True)
 def fill_blocks(us: SideSets, them: SideSets, bar: int, inputs: Inputs, at: int) -> None:
-    """Fills inputs[at:at + 7], blockade to stuck_checkers."""
+    """Fill inputs[at:at + 7], blockade to stuck_checkers."""
     front = min(lowest(them.ahead), 25)
     fewest, fewest_of_all = fewest_escapes(front, us.own_made)
     inputs[at] = _CHANCES[36 - fewest]

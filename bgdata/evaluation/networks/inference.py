@@ -163,7 +163,7 @@ def nearest_recent(inputs: Inputs, begin: int, end: int, first: int, lane: int) 
 def change_sums(
     network: NetworkArrays, before: Inputs, sums_before: Sums, inputs: Inputs, changes: Changes, sums: Sums
 ) -> None:
-    """Fills sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
+    """Fill sums[0:hidden] with the sums of the first layer for inputs[input], from sums_before[0:hidden] for
     before[input]; with zero inputs before, these are the biases. Both have room for whole vectors of inputs."""
     n = collect_changes(before, inputs, network.inputs, changes.rows, changes.values)
     add_changes(network, n, changes.rows, changes.values, sums_before, sums)
@@ -171,7 +171,7 @@ def change_sums(
 
 @kernel(borrows=True)
 def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, sums_before: Sums, sums: Sums) -> None:
-    """Fills sums[0:hidden] with sums_before[0:hidden] plus values[0:n] times the weights of the inputs rows[0:n]. Both
+    """Fill sums[0:hidden] with sums_before[0:hidden] plus values[0:n] times the weights of the inputs rows[0:n]. Both
     values and rows have a zero after n."""
     count = len(sums)
     even = n + n % 2  # pairs are added, so a zero may complete the last
@@ -185,7 +185,7 @@ def add_changes(network: NetworkArrays, n: int, rows: Inputs, values: Inputs, su
 
 @kernel(borrows=True)
 def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
-    """Fills hidden[0:n] with the logistic function of sums[0:n]; `scale` is half a unit."""
+    """Fill hidden[0:n] with the logistic function of sums[0:n]; `scale` is half a unit."""
     for unit in range(len(sums)):
         tangent = half_tangent(np.float32(sums[unit]) * scale)
         hidden[unit] = np.int16(np.int32(_TO_NEAREST + _HALF_UNIT * tangent))
@@ -193,7 +193,7 @@ def fill_logistic(sums: Sums, scale: np.float32, hidden: Units) -> None:
 
 @kernel(borrows=True)
 def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
-    """Fills hidden[0:n] with sums[0:n], negative ones as 0, in units 2^shift times as large."""
+    """Fill hidden[0:n] with sums[0:n], negative ones as 0, in units 2^shift times as large."""
     shift_down(sums, shift, RECTIFIED_LIMIT, hidden)
     half = np.int32(1) << (shift - np.int32(1))
     for unit in range(len(sums) - len(sums) % STEP, len(sums)):
@@ -202,7 +202,7 @@ def fill_rectified(sums: Sums, shift: np.int32, hidden: Units) -> None:
 
 @kernel(borrows=True)
 def fill_first_hidden(network: NetworkArrays, sums: Sums, hidden: Units) -> None:
-    """Fills hidden[0:n] with the units of the first layer from sums[0:n]."""
+    """Fill hidden[0:n] with the units of the first layer from sums[0:n]."""
     if network.activation == _RECTIFIED:
         fill_rectified(sums, _FIRST_SHIFT, hidden[: len(sums)])
     else:
@@ -226,7 +226,7 @@ def rounded_up(count: int) -> int:
 
 @kernel(borrows=True)
 def pack_later(network: NetworkArrays, packed: Units) -> None:
-    """Fills packed[0:n] with the weights of all later layers in the order of `fill_outputs`: [unit below, place], with
+    """Fill packed[0:n] with the weights of all later layers in the order of `fill_outputs`: [unit below, place], with
     each STEP units in the order of UNITS."""
     place, at = network.inputs * network.sizes[0], 0
     for layer in range(1, len(network.sizes)):
@@ -245,7 +245,7 @@ def pack_later(network: NetworkArrays, packed: Units) -> None:
 def fill_outputs(
     network: NetworkArrays, packed: Units, n: int, gathered: Gathered, hidden: Units, later: Sums, chances: Chances
 ) -> None:
-    """Fills chances[lane, 0:5] for the lanes 0:n from hidden[lane, unit] of the first layer, not yet limited by the
+    """Fill chances[lane, 0:5] for the lanes 0:n from hidden[lane, unit] of the first layer, not yet limited by the
     rules. `packed` is from `pack_later`. hidden[lane, unit] and later[lane, unit] are scratch, with room for LANES
     lanes of the largest layer in whole vectors.
     """

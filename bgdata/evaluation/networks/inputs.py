@@ -1,10 +1,10 @@
 """The inputs of a network: integers in units of 1/64, so that sums are exact in any order.
 
-Every input set begins with Tesauro's 196 inputs (1992): for each point, seen by the player on roll, whether the player
-has at least 1, 2 and 3 checkers there, and half of the checkers beyond 3, and the same four for the opponent; then half
-of the checkers on the bar, ours and the opponent's, and the fraction of 15 that is off, ours and the opponent's. Inputs
-after those of the points are called extras. They are computed for each board, while the inputs of a point depend only
-on its checkers.
+Every input set begins with Tesauro's 196 inputs (1992): for each point, as the player on roll counts, whether the
+player has at least 1, 2 and 3 checkers there, and half of the checkers beyond 3, and the same four for the opponent;
+then half of the checkers on the bar, ours and the opponent's, and the fraction of 15 that is off, ours and the
+opponent's. Inputs after those of the points are called extras. They are computed for each board, while the inputs of a
+point depend only on its checkers.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ RACE_INPUTS = _SIDE + tuple(NamedInput(f"opponent_{name}", f"opponent: {meaning}
 
 @kernel(borrows=True)
 def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
-    """Fills inputs[0:60], in the order of RACE_INPUTS, from board[slot] of the player about to roll."""
+    """Fill inputs[0:60], in the order of RACE_INPUTS, from board[slot] of the player about to roll."""
     ours, theirs = fill_race_side(board, 1, inputs, 0), fill_race_side(board, -1, inputs, RACE_SIDE_INPUTS)
     for side in range(2):
         pips, others = (ours, theirs) if side == 0 else (theirs, ours)
@@ -68,7 +68,7 @@ def fill_race_inputs(board: Boards, inputs: Inputs) -> None:
 
 @kernel(borrows=True)
 def fill_race_side(board: Boards, side: int, inputs: Inputs, at: int) -> int:
-    """Fills inputs[at:at + 30] of a side except its leads; returns its pip count."""
+    """Fill inputs[at:at + 30] of a side except its leads; returns its pip count."""
     base = 0 if side > 0 else 25
     bar = bar_of(board, side)
     left, pips, outside, crossovers, outside_pips = bar, 25 * bar, bar, 4 * bar, 19 * bar
@@ -139,7 +139,7 @@ OF_OFF = np.round(np.arange(CHECKERS + 1) * UNIT / CHECKERS).astype(np.int16)
 
 
 def encode(input_set: InputSet, boards: Boards) -> Inputs:
-    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards seen by the player on roll.
+    """int16[n, input_count(input_set)] in units of 1/64, from int8[n, 26] boards for the player on roll.
 
     Raises InvalidPositionError unless boards are int8[n, 26]; does not check that they are legal.
     """
@@ -150,7 +150,7 @@ def encode(input_set: InputSet, boards: Boards) -> Inputs:
 
 @kernel(parallel=True)
 def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
-    """Fills inputs[row, input] from boards[row, slot]."""
+    """Fill inputs[row, input] from boards[row, slot]."""
     for block in prange((len(boards) + MAX_BOARDS - 1) // MAX_BOARDS):
         begin, end = block * MAX_BOARDS, min((block + 1) * MAX_BOARDS, len(boards))
         numbers = np.zeros(ROLL_NUMBERS, np.int32)
@@ -159,7 +159,7 @@ def fill_encoded(input_set: int, boards: Boards, inputs: Inputs) -> None:
 
 @kernel(borrows=True)
 def fill_many_inputs(input_set: int, boards: Boards, n: int, numbers: RollNumbers, inputs: Inputs) -> None:
-    """Fills inputs[row, 0:k] with all inputs of boards[0:n, slot], at most MAX_BOARDS rows. `numbers` is scratch,
+    """Fill inputs[row, 0:k] with all inputs of boards[0:n, slot], at most MAX_BOARDS rows. `numbers` is scratch,
     int32[ROLL_NUMBERS]."""
     for row in range(n):
         fill_without_contact(input_set, boards[row], inputs[row])
@@ -176,7 +176,7 @@ def first_compared_input(input_set: int) -> int:
 
 @kernel(borrows=True)
 def fill_without_contact(input_set: int, board: Boards, inputs: Inputs) -> None:
-    """Fills inputs[0:n] with the inputs of board[slot] except those of contact."""
+    """Fill inputs[0:n] with the inputs of board[slot] except those of contact."""
     copy_points(OF_COUNT, board, inputs)
     extras = inputs[POINT_INPUTS:]
     ours, theirs = int(board[25]), int(board[0])

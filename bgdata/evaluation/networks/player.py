@@ -110,7 +110,7 @@ PUBEVAL = "pubeval"
 class NetworkScore(NamedTuple):
     """A figure of a network at 0-ply, with its standard error and sample size."""
 
-    measure: str  # points_per_game, or error_rate in thousandths of a point a decision
+    measure: str  # points_per_game, or error_rate in thousandths of a point per decision
     against: str  # pubeval, or the benchmark KIND/VARIANT
     value: float
     value_error: float
@@ -274,7 +274,7 @@ class NetworkPlayer:
 def version_by(folders: Iterable[Path]) -> str:
     """Eight hex digits that change with the values of the versions in these folders, but not with their revisions.
 
-    Every revision counts as 1, that of the first recorded players, as later revisions may only differ in Parquet.
+    Every revision counts as 1, that of the first recorded players, because later revisions may only differ in Parquet.
     """
     names = (f"{folder.parent.name}/r1-{folder.name.partition('-')[2]}" for folder in folders)
     return hashlib.sha256(" ".join(names).encode()).hexdigest()[:8]

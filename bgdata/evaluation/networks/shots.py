@@ -245,7 +245,7 @@ def entering_double(movers: int, bar: int, targets: int, landings: int, die: int
 
 @kernel(borrows=True)
 def fill_roll_counts(numbers: RollNumbers) -> None:
-    """Fills numbers[HITTING + lane] to numbers[ON_BLOT + lane] from the six numbers[MOVERS + lane] to numbers[WANTED +
+    """Fill numbers[HITTING + lane] to numbers[ON_BLOT + lane] from the six numbers[MOVERS + lane] to numbers[WANTED +
     lane], for all lanes; each is a side without a checker on the bar.
 
     Of 36 rolls HITTING can hit, HITTING_TWO can hit two blots, and PIPS is the total loss by the best hits; MAKING make
@@ -268,7 +268,7 @@ def fill_roll_counts(numbers: RollNumbers) -> None:
 
 @kernel(borrows=True)
 def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
-    """Adds two rolls of 36, those of two different dice, to the counts of all lanes. Two blots are hit by one checker
+    """Add two rolls of 36, those of two different dice, to the counts of all lanes. Two blots are hit by one checker
     in passing or by two checkers; two hits of the same blot or with the same single checker do not count."""
     for lane in range(SIDES):
         target, landing, single = numbers[TARGETS + lane], numbers[LANDINGS + lane], numbers[SINGLES + lane]
@@ -294,7 +294,7 @@ def add_mixed_roll(numbers: RollNumbers, high: np.int32, low: np.int32) -> None:
 
 @kernel(borrows=True)
 def add_double(numbers: RollNumbers, die: np.int32) -> None:
-    """Adds one roll of 36, a double, to the counts of all lanes; every point is assumed to have enough checkers for its
+    """Add one roll of 36, a double, to the counts of all lanes; every point is assumed to have enough checkers for its
     four steps."""
     for lane in range(SIDES):
         target, landing = numbers[TARGETS + lane], numbers[LANDINGS + lane]

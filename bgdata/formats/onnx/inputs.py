@@ -73,7 +73,7 @@ class Side(NamedTuple):
         return 25 - highest(self.theirs > 0)
 
     def other(self) -> Side:
-        """The same boards seen by the other side."""
+        """The same boards from the other side's point of view."""
         return Side(self.theirs, self.ours)
 
     def weigh(self, weights: np.ndarray) -> Value:

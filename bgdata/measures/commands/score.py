@@ -40,7 +40,7 @@ where reference = $reference and reference_version = $version and split = $split
 order by all
 """
 EQUITY = "cubeless_equity"
-UNIT = "thousandths of a point a decision"
+UNIT = "thousandths of a point per decision"
 QUANTITIES = (EQUITY, *(column.name for column in CHANCE_COLUMNS))
 
 

@@ -107,7 +107,7 @@ def rank_choices(decisions: RolledOutDecisions, chosen: Boards) -> NDArray[np.in
 
 @kernel(parallel=True)
 def fill_ranks(first_plays: NDArray[np.int64], play_boards: Boards, chosen: Boards, ranks: NDArray[np.int16]) -> None:
-    """Fills ranks[row] with the index of chosen[row] in play_boards[first_plays[row]:first_plays[row + 1]]."""
+    """Fill ranks[row] with the index of chosen[row] in play_boards[first_plays[row]:first_plays[row + 1]]."""
     for row in prange(len(chosen)):
         ranks[row] = -1
         for play in range(first_plays[row], first_plays[row + 1]):

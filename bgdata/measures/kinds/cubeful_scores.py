@@ -39,7 +39,7 @@ class CubefulScores(Dataset[CubefulScoreParameters]):
     name = "cubeful_scores"
     made_again = BY_PLAYERS
     computed_by = "pairing"
-    revision = 2  # 2: luck is seen by 8 plays of each roll
+    revision = 2  # 2: 8 plays of each roll measure luck
     summary = "Money games with the cube, or matches, of a player against another, two with each sequence of dice."
     source = (
         "Computed: plays by cubeless money equity, the cube by Janowski's model from each player's own chances, at the "

@@ -2,7 +2,7 @@
 
 Bearoff decisions are from games that PubEval plays against itself, in the order in which they occur, so that common
 ones count more: every position that the table covers, if its roll allows at least two different plays. The loss of a
-choice is the cubeless equity after the best play less that after the choice, both from the table. Nothing is rolled
+choice is the cubeless equity after the best play minus that after the choice, both from the table. Nothing is rolled
 out, so the only noise is the choice of decisions.
 
 Games rarely reach contact with as few checkers as contact endgames have. Decisions in these are therefore drawn at
@@ -53,7 +53,7 @@ QUANTILES = {"loss_of_worst_tenth": 0.9, "loss_of_worst_hundredth": 0.99, "loss_
 class Decisions(NamedTuple):
     """One row per decision; a position and roll may occur twice."""
 
-    boards: Boards  # [n, 26] before the roll, seen by the player on roll
+    boards: Boards  # [n, 26] before the roll, for the player on roll
     rolls: NDArray[np.int8]  # [n, 2]
     games: NDArray[np.int64]  # [n] number of the game: losses in one game are not independent
 
@@ -191,7 +191,7 @@ def verdicts(
     """What each choice loses.
 
     `chosen` int8[n, 26] are positions after the play, the OPPONENT on roll. `equities` takes int8[m, 26] boards and
-    returns float64[m], seen by the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`,
+    returns float64[m], for the player on roll. The arrays by decision are `losses`, float64 in points; `ranks`,
     int16, how many plays are better by more than `tolerance` points, the rounding of a table; `n_plays`, int16; and
     `best`, int8[n, 26] after the first of the best plays, the OPPONENT on roll. Raises InvalidPositionError for a
     choice that no legal play leads to.
@@ -224,7 +224,7 @@ def contact_equities(equities: Array, boards: Boards) -> Array:
 
 
 def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
-    """float64[n]: cubeless equities of covered or finished int8[n, 26] boards, seen by the player on roll."""
+    """float64[n]: cubeless equities of covered or finished int8[n, 26] boards, for the player on roll."""
     outcomes, equities = game_outcomes(boards), np.empty(len(boards), np.float64)
     fill_exact_equities(tables, boards, equities)
     return np.where(outcomes != 0, outcomes, equities)
@@ -232,7 +232,7 @@ def bearoff_equities(tables: BearoffArrays, boards: Boards) -> Array:
 
 @kernel(parallel=True)
 def fill_exact_equities(tables: BearoffArrays, boards: Boards, equities: NDArray[np.float64]) -> None:
-    """Fills equities[row] from the exact table that covers boards[row]; either side may have borne off."""
+    """Fill equities[row] from the exact table that covers boards[row]; either side may have borne off."""
     for row in prange(len(boards)):
         equities[row] = exact_equity(tables, exact_cell(tables, boards[row]))
 

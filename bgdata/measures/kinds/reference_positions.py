@@ -69,7 +69,7 @@ class ReferencePositions(Dataset[ReferenceParameters]):
     """One row for each position, ordered by theme and game."""
 
     name = "reference_positions"
-    revision = 2  # 2: luck in races is seen by likely plays too
+    revision = 2  # 2: likely plays measure luck in races too
     summary = "Positions to measure players by: equally many of each theme, from games of many sources, rolled out."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (

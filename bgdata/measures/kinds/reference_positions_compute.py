@@ -9,8 +9,8 @@ It is taken unless
 * its theme has twice the share of the game's source, or
 * the position was taken before, by either side.
 
-Bearoffs of at most six checkers a side are never drawn, as exact tables have them, nor are decided races and bearoffs,
-whose five chances are all within 0.05 of 0 or 1.
+Bearoffs of at most six checkers a side are never drawn, because exact tables have them, nor are decided races and
+bearoffs, whose five chances are all within 0.05 of 0 or 1.
 
 A perturbed position has one or two checkers of either side moved to random points. It resembles positions of games, but
 occurred in none.
@@ -290,7 +290,7 @@ def sample_positions(
 ) -> Positions:
     """`count` different positions of every `Theme`, half for validation and half for test, ordered by theme and game.
 
-    A position and its mirror image, seen by the other side, count as equal. `found` is called after every round with
+    A position and its mirror image for the other side count as equal. `found` is called after every round with
     the number of new positions. The sample depends on the sources, the seed and the count alone. Raises UsageError for
     an odd count, and, naming the theme, if `most_games` games have too few positions of one.
     """
@@ -330,7 +330,7 @@ class SourceGames(NamedTuple):
     """Games in order; game g has the rows offsets[g] to offsets[g + 1]."""
 
     offsets: NDArray[np.int64]  # [games + 1]
-    boards: Boards  # [rows, 26] before the roll, seen by the player on roll; perturbed where the plan says so
+    boards: Boards  # [rows, 26] before the roll, for the player on roll; perturbed where the plan says so
 
 
 def source_games(
@@ -368,7 +368,7 @@ def fill_games(
     counts: NDArray[np.int64],
     boards: Boards,
 ) -> None:
-    """Fills boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row]; rows begin:end."""
+    """Fill boards[row, turn, slot] and counts[row], the number of turns, from game numbers[row]; rows begin:end."""
     scratch, nothing = new_game_scratch(first_chooser, second_chooser), nothing_recorded()
     board, counter = np.empty(26, np.int8), np.empty(1, np.int64)
     for row in range(begin, end):
@@ -387,7 +387,7 @@ def fill_games(
 
 @kernel(borrows=True)
 def perturb(stream: np.uint64, counter: Counter, board: Boards) -> None:
-    """Changes board[slot]: moves one or two checkers, from a point or the bar, to points without checkers of the other
+    """Change board[slot]: moves one or two checkers, from a point or the bar, to points without checkers of the other
     side. No checker moves to the bar, or is borne off."""
     for _ in range(1 + draw(stream, counter, 2)):
         sign = 1 if draw(stream, counter, 2) == 0 else -1

@@ -90,7 +90,7 @@ def benchmark_measures(recipe: Texts, found: Figures) -> list[Measure]:
 
 def referee_measures(recipe: Texts, found: Figures) -> list[Measure]:
     """The mean loss in bearoffs or contact endgames, with or without the player's tables. Empty without a standard
-    error, as few decisions may all be from one game."""
+    error, because few decisions may all be from one game."""
     if not isfinite(found["standard_error"]):
         return []
     is_contact = recipe["points"] == ANYWHERE

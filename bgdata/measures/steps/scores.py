@@ -220,7 +220,7 @@ def series_parameters(
 
 
 def full_name(name: str) -> str:
-    """The name of a player in stored scores; for `network` the full name of that network."""
+    """The name under which a player's scores are stored; `network` becomes the name of the default network."""
     return network_name(name) if name.partition("/")[0] == NETWORK else name
 
 
@@ -245,7 +245,7 @@ def figure_rows(warehouse: Warehouse, table: Table, rivals: Sequence[Player] = (
     """All figures about the player of a version of `scores`, with the columns of that table and in its order.
 
     They are the figures of the version; RMSE, MAE and bias of its values on the test split of reference positions; and
-    its error rates less those of each of `rivals` on the same decisions.
+    its error rates minus those of each of `rivals` on the same decisions.
     """
     own = warehouse.rows(f"from {parquet_source(table.parquet.resolve())}")  # the view has only the newest version
     recipe = ScoresParameters.from_manifest(table.manifest.parameters)

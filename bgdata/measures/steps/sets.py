@@ -168,7 +168,7 @@ def positions_per_second(evaluator: Evaluator, boards: Boards) -> float:
     """Speed of an evaluator on int8[n, 26] boards, in positions per second: the median of RUNS runs after a warm-up.
 
     A run takes at least MIN_SECONDS and longer than a single position, so that the start of a program does not count.
-    No position is evaluated twice before all others were, as gnubg caches its answers.
+    No position is evaluated twice before all others were, because gnubg caches its answers.
     """
     mixed, total = spread(boards), 0
 

@@ -69,7 +69,7 @@ class Openings(Dataset[OpeningParameters]):
     """One row per candidate, of the first roll and then of the replies, by rank."""
 
     name = "openings"
-    revision = 3  # 2: luck in races is seen by likely plays too; 3: a table for each first roll
+    revision = 3  # 2: likely plays measure luck in races too; 3: a table for each first roll
     summary = "The opening book of a first roll: its candidates and those of the replies to it, rolled out."
     source = "Computed: rollouts with stratified rolls and variance reduction by luck (Zare 2000, Montgomery 2000)"
     columns = (
@@ -159,7 +159,7 @@ def first_roll_of(text: str) -> str:
 
 
 def check_numbers(parameters: OpeningParameters) -> None:
-    """Raises InvalidParameterError for numbers out of range."""
+    """Raise InvalidParameterError for numbers out of range."""
     distances = (parameters.within, parameters.margin, parameters.sensible, parameters.reply_within)
     if not all(0 <= each < inf for each in distances):
         raise InvalidParameterError(

@@ -149,7 +149,7 @@ class OpeningsComputation(Computation[OpeningParameters]):
         }
 
     def check_sample(self, recheck: Recheck[OpeningParameters]) -> str:
-        """Checks that replies answer the sensible plays, and rolls out those of the drawn decisions again that have the
+        """Check that replies answer the sensible plays, and roll out those of the drawn decisions again that have the
         fewest games."""
         table, parameters = recheck.table, recheck.parameters
         arrays = {name: np.asarray(values) for name, values in table.arrays().items()}
@@ -230,7 +230,7 @@ def play_texts(first_roll: str, arrays: Mapping[str, Array]) -> list[str]:
 
 
 def check_decision(recheck: Recheck[OpeningParameters], chooser: Chooser, row: int) -> None:
-    """Raises CheckFailedError unless rolling out a decision again gives the same values."""
+    """Raise CheckFailedError unless rolling out a decision again gives the same values."""
     table, arrays = recheck.table, recheck.table.arrays()
     answered = int(arrays["decisions_answered"][row])
     rank = int(arrays["plays_ranks"][answered]) if answered >= 0 else -1

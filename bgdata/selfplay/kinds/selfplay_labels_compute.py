@@ -2,10 +2,11 @@
 
 A label has the five chances of a position that a network learns. Without rescoring each is 0 or 1 by the outcome of the
 game. A position that a table covers gets the chances of the table. An earlier position gets those of the first covered
-position that its game reached, seen by its own side; this removes the luck of all later rolls. Games that reach no
-covered position keep their outcome. (Lc0 rescores its self-play games in this way with endgame tablebases.)
+position that its game reached, from the point of view of its own side; this removes the luck of all later rolls. Games
+that reach no covered position keep their outcome. (Lc0 rescores its self-play games in this way with endgame
+tablebases.)
 
-A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later less the
+A luck-adjusted label subtracts luck instead. The value of a position is, on average, the value one turn later minus the
 luck of the roll in between, because luck is 0 on average for any evaluation. Going backwards from the end of a game, or
 from its first covered position, this gives every position an unbiased label without most of the noise of later rolls.
 """
@@ -138,7 +139,7 @@ def sources_of(bearoff: BearoffEvaluator, boards: Array, solved: Array) -> Array
 
 
 class Labels(NamedTuple):
-    """One row for each turn, seen by the player on roll before the roll."""
+    """One row for each turn, before the roll, for the player on roll."""
 
     points: Array  # int8[n] won at the end of the game, -3 to 3
     chances: Array  # float32[n, 5] rescored
@@ -160,8 +161,8 @@ def rescored_labels(
 
 
 def rescoring_figures(before: Array, chances: Array, turns_later: Array) -> dict[str, float]:
-    """How much of the variance of labels, in points of cubeless equity squared, rescoring removed: from float64[n]
-    outcomes, the chances, and the turns until a table covers the game, -1 for never."""
+    """Statistics of the variance that rescoring removes from labels, in squared points of cubeless equity. Takes the
+    float64[n] outcomes, the chances after rescoring, and the turns until a table covers the game (-1 for never)."""
     after = cubeless_equities(chances).astype(np.float64)
     squares, is_covered = (after - before) ** 2, turns_later == 0
     found = {
@@ -189,7 +190,7 @@ def luck_adjusted_equities(labels: Labels, offsets: Array, lucks: Array) -> Arra
     adjusted = np.empty(len(lucks))
     ends, lengths = offsets[1:], np.diff(offsets)
     alive = np.flatnonzero(lengths)
-    later = -labels.points[ends[alive] - 1].astype(np.float64)  # seen by the player who would roll next
+    later = -labels.points[ends[alive] - 1].astype(np.float64)  # for the player who would roll next
     for step in range(1, int(lengths.max(initial=0)) + 1):
         is_left = lengths[alive] >= step
         alive, later = alive[is_left], later[is_left]
@@ -212,7 +213,7 @@ def fill_labels(
     chances: Array,
     solved: Array,
 ) -> None:
-    """Fills points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
+    """Fill points[turn], chances[turn, 0:5] and solved[turn], for turns offsets[game]:offsets[game + 1] of
     boards[turn, slot], from last to first."""
     for game in prange(len(outcomes)):
         begin, end = offsets[game], offsets[game + 1]

@@ -1,4 +1,4 @@
-"""Claims answered by arithmetic: counts of positions, sizes of files, binomial chances, ratings, luck.
+"""Claims answered by arithmetic: counts of positions, file sizes, binomial chances, ratings, luck.
 
 Every function returns one number or word; definitions refer to it by name, see `register`.
 """
@@ -49,7 +49,7 @@ def legal_positions() -> int:
 
 
 def two_sided_bytes(points: int, checkers: int) -> int:
-    """Size of gnubg's two-sided file with cubeful equities: four numbers of two bytes a pair."""
+    """Size of gnubg's two-sided file with cubeful equities: four numbers of two bytes per pair."""
     return HEADER_BYTES + 8 * pairs_with_empty(points, checkers)
 
 

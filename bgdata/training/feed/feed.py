@@ -201,7 +201,7 @@ class Feed:
         self._choice = Choice(SPLITS.index(recipe.split), guard)
         counts = [block_counts(rows, guard, recipe.block_rows)[:, self._choice.split] for rows in self._rows]
         total = sum((each.sum(axis=0, dtype=np.int64) for each in counts), np.zeros(GUARDED + 1, np.int64))
-        # rows of the split that the guard leaves out: positions of benchmarks, as seen by either side
+        # rows of the split that the guard leaves out: positions of benchmarks, for either side
         self.guarded = int(total[GUARDED])
         # int64[class]: rows of each class, as gnubg's files number them, that an epoch may see
         self.class_counts = np.zeros(max(COUNTED) + 1, np.int64)

@@ -60,7 +60,7 @@ def open_version(warehouse: Versions, version: str, digest: str) -> Table:
 def splits_of(warehouse: Versions, table: Table) -> Table | None:
     """The version whose array `splits` has the places of the rows in `selfplay.splits.SPLITS`: this one, or that of the
     positions that it labels; None if neither has any. Raises MissingTableError if the version of these positions is
-    missing, as splits would differ without."""
+    missing, because splits would differ without."""
     if any(entry.name.endswith("splits.npy") for entry in table.manifest.files):  # one, or one of each part
         return table
     source = table.manifest.inputs.get("source", "")
@@ -132,7 +132,7 @@ class Guard:
 def _fill_contained(
     hashes: Hashes, known: Hashes, starts: NDArray[np.int64], shift: np.uint64, is_known: NDArray[np.bool_]
 ) -> None:
-    """Fills is_known[row], all False before, with whether hashes[row] is among the ascending `known`, of which those
+    """Fill is_known[row], all False before, with whether hashes[row] is among the ascending `known`, of which those
     with the upper bits b are known[starts[b]:starts[b + 1]]."""
     for row in range(len(hashes)):
         bucket = np.int64(hashes[row] >> shift)
@@ -250,7 +250,7 @@ def check_rows(
     rows: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Raise CheckFailedError, with version and row, for boards that are not legal, of which kernels would read beyond
-    their arrays, for numbers that are no class, and for targets that are not chances. `versions` has the places of
+    their arrays, for numbers that are not a class, and for targets that are not chances. `versions` has the places of
     their versions among the names, `rows` their rows."""
     flaws = board_flaws(boards)
     if flaws.any():
@@ -278,7 +278,7 @@ def check_rows(
 
 @kernel()
 def _fill_fine(targets: Chances, tolerance: np.float32, is_fine: NDArray[np.bool_]) -> None:
-    """Fills is_fine[row] with whether targets[row, chance] are from 0 to 1, and none is above the one that contains it
+    """Fill is_fine[row] with whether targets[row, chance] are from 0 to 1, and none is above the one that contains it
     by more than a tolerance; not where one is NaN."""
     for row in range(len(targets)):
         win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = targets[row]

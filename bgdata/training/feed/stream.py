@@ -202,7 +202,7 @@ def fill_chosen(
     split: int, wanted: int, skipped: int,
     to_boards: Boards, to_targets: Chances, to_classes: Bytes, to_rows: NDArray[np.int64],
 ) -> int:  # fmt: skip
-    """Fills to_boards[n, slot], to_targets[n, chance] and to_classes[n] from rows of a split that are not guarded, and
+    """Fill to_boards[n, slot], to_targets[n, chance] and to_classes[n] from rows of a split that are not guarded, and
     of the class with the place `wanted`, or any for -1, but for the first ones that are skipped; to_rows[n] with the
     numbers of these rows. Returns how many such rows there are, skipped ones and those without room among them."""
     count = 0
@@ -254,7 +254,7 @@ def random_order(key: Sequence[int], count: int) -> Places:
 
 @kernel()
 def _fill_shuffled(key: NDArray[np.uint64], places: Places) -> None:
-    """Shuffles places[n] (Fisher and Yates), by the random numbers of a key."""
+    """Shuffle places[n] (Fisher and Yates), by the random numbers of a key."""
     stream = np.uint64(0)
     for part in key:
         stream = random_stream(stream + part, 0)

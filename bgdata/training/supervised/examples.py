@@ -120,7 +120,7 @@ def natural_logarithms(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @kernel()
 def fill_possible(boards: Boards, is_possible: NDArray[np.bool_]) -> None:
-    """Fills is_possible[row, chance] with whether chances[0:5] of boards[row, slot] may be above 0; a win always."""
+    """Fill is_possible[row, chance] with whether chances[0:5] of boards[row, slot] may be above 0; a win always."""
     for row in range(len(boards)):
         possible = 2 * possible_outcomes(boards[row]) + 1
         for chance in range(5):
@@ -129,7 +129,7 @@ def fill_possible(boards: Boards, is_possible: NDArray[np.bool_]) -> None:
 
 @kernel()
 def fill_dense(input_set: int, boards: Boards, inputs: Floats) -> None:
-    """Fills inputs[row, input] from boards[row, slot] on the calling thread only, so that other threads can train."""
+    """Fill inputs[row, input] from boards[row, slot] on the calling thread only, so that other threads can train."""
     row_inputs, numbers = np.empty((1, inputs.shape[1]), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
     for row in range(len(boards)):
         fill_many_inputs(input_set, boards[row : row + 1], 1, numbers, row_inputs)

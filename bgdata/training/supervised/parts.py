@@ -91,7 +91,7 @@ def integer_inputs(boards: Boards) -> Values:
 
 def nearest(values: Values, centres: Values) -> Places:
     """int64[n]: the nearest centre of each row, the first of equals. Whole numbers make sums exact in any order."""
-    distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # less a term that all centres share
+    distances = (centres * centres).sum(axis=1) - 2 * (values @ centres.T)  # minus a term that all centres share
     return np.asarray(distances.argmin(axis=1), np.int64)
 
 

@@ -65,14 +65,14 @@ def sparse_inputs(input_set: InputSet, inputs: int, boards: Boards, batch: int) 
 
 @kernel(parallel=True)
 def _fill_sparse(input_set: int, boards: Boards, batch: int, sparse: Sparse) -> None:
-    """Fills a Sparse from boards[row, slot]."""
+    """Fill a Sparse from boards[row, slot]."""
     for number in prange(len(sparse.starts)):
         _fill_batch(input_set, boards, batch, number, sparse)
 
 
 @kernel()
 def _fill_batch(input_set: int, boards: Boards, batch: int, number: int, sparse: Sparse) -> None:
-    """Fills one batch of a Sparse."""
+    """Fill one batch of a Sparse."""
     inputs, numbers = np.zeros((1, sparse.starts.shape[1] - 1), np.int16), np.zeros(ROLL_NUMBERS, np.int32)
     first, last = number * batch, min((number + 1) * batch, len(boards))
     for row in range(first, last):
@@ -91,7 +91,7 @@ def _fill_batch(input_set: int, boards: Boards, batch: int, number: int, sparse:
 
 @kernel(borrows=True)
 def _sort_by_input(sparse: Sparse, number: int, first: int, last: int) -> None:
-    """Fills starts[number, input], samples[number, item] and factors[number, item] of a Sparse: a counting sort of the
+    """Fill starts[number, input], samples[number, item] and factors[number, item] of a Sparse: a counting sort of the
     rows first:last of a batch by input."""
     counts, columns, values = sparse.counts[first:last], sparse.columns[first:last], sparse.values[first:last]
     starts, samples, factors = sparse.starts[number], sparse.samples[number], sparse.factors[number]
@@ -142,7 +142,7 @@ class Rule(NamedTuple):
 def learn_batches(
     learner: Learner, examples: Examples, sparse: Sparse, batch: int, rates: Floats, takes: Floats, rule: Rule
 ) -> None:
-    """Updates the arrays of a learner: it learns the examples, one batch after another at learning rates[batch].
+    """Update the arrays of a learner: it learns the examples, one batch after another at learning rates[batch].
     Averages take the share takes[batch] of the new weights."""
     blocks = (learner.values.shape[2] + BLOCK - 1) // BLOCK
     for number in range(len(rates)):
@@ -158,7 +158,7 @@ def learn_batches(
 
 @kernel(borrows=True)
 def weigh_sample(learner: Learner, examples: Examples, sparse: Sparse, row: int, sample: int, rule: Rule) -> None:
-    """Fills values[layer, sample, unit] and deltas[layer, sample, unit] of a learner for a row of the examples."""
+    """Fill values[layer, sample, unit] and deltas[layer, sample, unit] of a learner for a row of the examples."""
     shape, weights, biases, values, deltas = (
         learner.shape,
         learner.weights,
@@ -252,7 +252,7 @@ def change_block(
 def fill_first_gradient(
     samples: NDArray[np.int32], factors: Floats, deltas: Floats, first: int, last: int, begin: int, gradient: Floats
 ) -> None:
-    """Fills gradient[unit] with the sum over items first to last of factors[item] times
+    """Fill gradient[unit] with the sum over items first to last of factors[item] times
     deltas[0, samples[item], begin + unit]."""
     count = len(gradient)
     for unit in range(count):
@@ -276,7 +276,7 @@ def fill_first_gradient(
 def fill_later_gradient(
     values: Floats, deltas: Floats, layer: int, size: int, above: int, begin: int, gradient: Floats
 ) -> None:
-    """Fills gradient[unit] with the sum over samples of deltas[layer + 1, sample, above] times
+    """Fill gradient[unit] with the sum over samples of deltas[layer + 1, sample, above] times
     values[layer, sample, begin + unit]."""
     count = len(gradient)
     for unit in range(count):
@@ -302,7 +302,7 @@ def change(
     learner: Learner, numbers: Floats, offset: int, place: int, gradient: Floats,
     share: np.float32, rate: np.float32, rule: Rule, limit: np.float32,
 ) -> None:  # fmt: skip
-    """Updates numbers[place + unit], weights or biases, and means and squares from `offset` + place on, by the rule and
+    """Update numbers[place + unit], weights or biases, and means and squares from `offset` + place on, by the rule and
     `share` times gradient[unit]. No number exceeds the limit."""
     row = numbers[place : place + len(gradient)]
     if rule.is_adam:
@@ -324,7 +324,7 @@ def change(
 
 @kernel(borrows=True)
 def take_in(numbers: Floats, take: np.float32, averages: Floats) -> None:
-    """Moves averages[item], if there are any, towards numbers[item] by the share `take` of the difference."""
+    """Move averages[item], if there are any, towards numbers[item] by the share `take` of the difference."""
     for item in range(len(averages)):
         averages[item] += take * (numbers[item] - averages[item])
 

@@ -273,7 +273,7 @@ def copy_rows(connection: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRe
     if form != "parquet":  # DuckDB 2.0 may hang if a query fails after its first rows were written as text
         connection.execute(f"create temp table finished as from {source}")
         source = "finished"
-    if form == "json":  # the table has unique names of columns
+    if form == "json":  # the table has unique column names
         described = connection.sql("from finished")
         types = zip(described.columns, described.types, strict=True)
         columns = ", ".join(f"{finite(identifier(name), type_)} as {identifier(name)}" for name, type_ in types)

@@ -69,7 +69,7 @@ def inputs_of(network: NetworkArrays, board: np.ndarray) -> np.ndarray:
 
 
 def fill_sums(network: NetworkArrays, inputs: np.ndarray, sums: np.ndarray) -> None:
-    """Fills sums[0:hidden] with the sums of the first layer, starting from the biases."""
+    """Fill sums[0:hidden] with the sums of the first layer, starting from the biases."""
     nothing = np.full(INPUT_ROOM, 7, np.int16)
     nothing[: network.inputs] = 0
     change_sums(network, nothing, network.biases, inputs, new_changes(), sums)

@@ -46,7 +46,7 @@ each_features = pytest.mark.parametrize("input_set", FEATURES)
 
 @cache
 def sample_boards() -> Boards:
-    """Boards of all classes, as every input is defined for all."""
+    """Boards of all classes, because every input is defined for all."""
     return random_game_positions(60, seed=61).boards
 
 

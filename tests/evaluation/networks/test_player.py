@@ -326,7 +326,7 @@ def test_default_network_needs_no_warehouse(tmp_path: Path) -> None:
 
 
 def test_network_of_the_warehouse_comes_first(warehouse: Warehouse) -> None:
-    """It replaces the default network of the same name, as it is newer."""
+    """It replaces the default network of the same name, because it is newer."""
     player = open_named_player("network/tiny", 0, warehouse)
     assert isinstance(player, NetworkPlayer)
     assert repr(player) == f"MappedNetwork({player.label})"

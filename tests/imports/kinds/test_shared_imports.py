@@ -15,7 +15,7 @@ import pytest
 
 from bgdata.errors import InvalidParameterError, UsageError
 from bgdata.game.position import START, Position, parse_key20
-from bgdata.imports.kinds import gnubg_benchmark, gnubg_training
+from bgdata.imports.kinds import gnubg_benchmark, gnubg_benchmark_compute, gnubg_training
 from bgdata.store.dataset import Build
 from bgdata.store.manifest import RawFile
 from tests.command_line import error_of, run, succeeds
@@ -405,7 +405,7 @@ def test_unpublished_benchmark_gives_a_warning(imports: Imports, monkeypatch: py
         "contact.bm is none of the published contact.bm, crashed.bm, race.bm of version 1.00 "
         f"(its SHA-256 is {content[:16]}...): scores do not compare with published ones"
     ]
-    monkeypatch.setitem(gnubg_benchmark.PUBLISHED, "contact", content)
+    monkeypatch.setattr(gnubg_benchmark_compute, "published_contents", lambda _: {"contact.bm": content})
     manifest = imports.sample("gnubg_benchmark", force=True).manifest
     assert (manifest.warnings, manifest.raw_files[0].address) == ([], gnubg_benchmark.ADDRESS)
 

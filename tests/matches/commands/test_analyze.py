@@ -116,7 +116,7 @@ def test_jacoby_rule_is_taken_from_the_file(root: Path) -> None:
         assert shown.startswith(f"gnubg against root, {words} analysed by random-0ply\n")
 
 
-def test_worths_of_a_match_are_consistent(root: Path) -> None:
+def test_values_of_a_match_are_consistent(root: Path) -> None:
     """The mwc at the end of a game is that at the beginning of the next."""
     path = str(root / "match.mat")
     first, second = rows(root, path, *QUICK, "--by-game")

@@ -158,7 +158,7 @@ def test_automatic_doubles_cannot_be_exported(imports: Imports) -> None:
 
 
 def test_winner_of_unknown_points_is_not_stored(imports: Imports) -> None:
-    """The result is null, as the points are unknown; the resignation is a turn."""
+    """The result is null, because the points are unknown; the resignation is a turn."""
     table = imports.text("matches", sgf(";W[31hefe]", more="RE[W+R]"), "x.sgf")
     assert quarantined(table) == []
     assert [(row["winner"], row["points_won"]) for row in games(table)] == [(None, None)]

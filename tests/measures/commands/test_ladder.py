@@ -73,7 +73,7 @@ def test_cube_ladder_leaves_out_players_without_evaluations(root: Path, tmp_path
     assert "left out of money: pubeval (0-ply): expected a player that evaluates positions" in found.stderr
     picture = (tmp_path / "a.svg").read_text()
     assert ">contact-160 0-ply<" in picture
-    assert ">wins less losses<" in picture
+    assert ">wins minus losses<" in picture
 
 
 def test_low_rating_is_written_as_a_number_in_the_picture(root: Path, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def warehouse(small_root: Path, tmp_path_factory: pytest.TempPathFactory) -> War
 
 @pytest.fixture(autouse=True)
 def without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pretend that gnubg and bgsage are missing, as their games take minutes; measure speeds only briefly."""
+    """Pretend that gnubg and bgsage are missing, because their games take minutes; measure speeds only briefly."""
 
     def open_named_player(
         name: str, ply: int = 0, warehouse: Warehouse | None = None, *, tables: bool = True

@@ -70,7 +70,7 @@ def test_standard_errors_equal_the_spread_of_simulations() -> None:
     assert values.mean(axis=0) == pytest.approx(TRUE, abs=0.01)
     assert spread[1:] == pytest.approx(
         reported[1:], rel=0.2
-    )  # reported errors are a little larger, as they are never reduced
+    )  # reported errors are a little larger, because they are never reduced
     assert np.mean([fit.chi_square for fit in fits]) == pytest.approx(6, rel=0.15)
 
 

@@ -46,7 +46,7 @@ def test_objectives_match_the_enum() -> None:
 
 
 def test_rows_are_rollouts_of_candidates(small_root: Path) -> None:
-    """Covers the first roll and each reply to the best play. Dice depend on the decision."""
+    """Cover the first roll and each reply to the best play. Dice depend on the decision."""
     warehouse = bgdata.open_warehouse(small_root)
     chooser = open_chooser(Context(SMALL, inputs_of(warehouse, DATASET, SMALL), warehouse))
     with warehouse.connect() as connection:

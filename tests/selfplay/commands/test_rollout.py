@@ -277,7 +277,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits slices to one block for each thread."""
+    """Limit slices to one block for each thread."""
     monkeypatch.setattr(rollout_command, "MIN_BLOCKS", 1)
     monkeypatch.setattr(rollout_command, "SLICE_SECONDS", 0.0)
 

@@ -223,7 +223,7 @@ def test_invalid_parameters_are_refused(memory_path: Path, kind: str, changes: d
 
     def check_and_build() -> None:
         declared.check_parameters(parameters)
-        warehouse.build(kind, parameters)  # checks types, and versions of players
+        warehouse.build(kind, parameters)  # checks types, and player versions
 
     with pytest.raises(InvalidParameterError, match=f"^expected {message}"):
         check_and_build()

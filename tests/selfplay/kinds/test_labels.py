@@ -235,7 +235,7 @@ def answers(boards: Boards) -> Chances:
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Replaces every installed program."""
+    """Replace every installed program."""
     found = Program()
     monkeypatch.setattr("bgdata.evaluation.player.open_named_player", lambda *_, **__: found)
     return found

@@ -164,7 +164,7 @@ def test_claims_with_missing_tables_are_open() -> None:
     )
 
 
-def test_open_claims_say_what_would_decide_them() -> None:
+def test_open_claims_name_an_experiment() -> None:
     claim = replace(CLAIM, experiment="more games", obstacle="nobody has the player")
     why = "to decide it: more games. Why not here: nobody has the player"
     assert judged(claim, 0.6)[1:] == ("disagrees", f"so; {why}")
@@ -251,7 +251,7 @@ def test_quick_claims_are_found() -> None:
 
 
 def test_counts_equal_those_by_listing() -> None:
-    """Compares small cases."""
+    """Compare small cases."""
     listed = [(a, b) for a in range(4) for b in range(4) if 1 <= a + b <= 3]
     assert counting.layouts(2, 3) == len(listed)
     assert counting.pairs(2, 3) == len(listed) ** 2

@@ -154,7 +154,7 @@ def test_damaged_counts_are_not_used(tmp_path: Path, reads: list[tuple[int, int]
     assert reads == []
 
 
-def test_whoever_cannot_keep_counts_counts_again(
+def test_counts_that_cannot_be_kept_are_counted_again(
     tmp_path: Path, reads: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_labels(tmp_path, CONTACT, label_boards())

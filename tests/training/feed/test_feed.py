@@ -71,7 +71,7 @@ def test_an_epoch_has_each_row_of_the_split_once(labels: Warehouse) -> None:
     )
 
 
-def test_batches_hold_what_their_rows_say(labels: Warehouse) -> None:
+def test_batches_hold_the_values_of_their_rows(labels: Warehouse) -> None:
     feed = small_blocks(labels, {CONTACT: 1, LABELS: 1}, features="tesauro-196")
     tables = [labels.open(*name.split("/")) for name in feed.versions]
     assert len(tables) == 2
@@ -110,7 +110,7 @@ def test_batches_follow_from_the_seed_and_the_epoch(labels: Warehouse) -> None:
 
 
 def test_the_order_is_the_same_on_every_machine(labels: Warehouse) -> None:
-    """Whoever changes the order on purpose raises the format of recipes."""
+    """If you change the order on purpose, increase the recipe format."""
     feed = small_blocks(labels, {CONTACT: 2, LABELS: 1}, seed=3)
     for number, rows in GOLDEN_ROWS.items():
         ordered = Feed(labels, replace(feed.recipe, format=number))
@@ -228,7 +228,7 @@ def test_a_version_can_be_named(labels: Warehouse, labels_root: Path) -> None:
     assert labels.batches(old).versions == (old,)
 
 
-# what a manifest says
+# contents of a manifest
 
 
 def test_the_rows_of_a_run_are_listed_again(labels: Warehouse, labels_root: Path) -> None:
@@ -337,7 +337,7 @@ def test_games_are_split_whole_where_there_are_games(tmp_path: Path) -> None:
         labels.batches(LABELS)
 
 
-# how even batches are
+# evenness of batches
 
 
 @pytest.fixture(scope="module")
@@ -525,7 +525,7 @@ def test_a_state_of_another_format_is_refused(labels: Warehouse) -> None:
         labels.batches(CONTACT, state=old)
 
 
-# what is said of the rows
+# notes about the rows
 
 
 def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
@@ -544,5 +544,5 @@ def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
     assert labels.batches("selfplay_labels").notes == ()
 
 
-def test_what_is_of_no_games_is_not_named(labels: Warehouse) -> None:
+def test_labels_without_games_give_no_notes(labels: Warehouse) -> None:
     assert labels.batches({CONTACT: 1, LABELS: 1}).notes == ()

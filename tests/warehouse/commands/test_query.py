@@ -70,7 +70,7 @@ def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_query_that_fails_late_keeps_the_old_file(small_root: Path, tmp_path: Path, form: str) -> None:
-    """Runs in a separate process, as DuckDB sometimes hangs in such a COPY."""
+    """Run in a separate process, as DuckDB sometimes hangs in such a COPY."""
     path = tmp_path / "x"
     path.write_text("before")
     sql = "select case when range = 9000 then error('late') else range end from range(10000)"

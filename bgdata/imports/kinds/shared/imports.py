@@ -90,7 +90,7 @@ class ImportParameters(Parameters):
 
     @classmethod
     def from_manifest(cls, values: Mapping[str, Any]) -> Self:
-        """Overrides `Parameters`: early imports of gnubg's files have a class instead of a name."""
+        """Override `Parameters`: early imports of gnubg's files have a class instead of a name."""
         if set(values) == {"position_class"}:
             values = {"name": values["position_class"]}
         return super().from_manifest(values)

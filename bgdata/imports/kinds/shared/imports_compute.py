@@ -124,7 +124,7 @@ class WholeFilesComputation(FileImportComputation):
         """The arrays of all files, except `source`, `line` and the quarantine."""
 
     def compute(self, build: Build[ImportParameters]) -> None:
-        """Raises NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
+        """Raise NoRowsError; with `strict`, CheckFailedError if a line breaks a rule."""
         job = build.job
         job.progress.start(f"{job.title}: reading", len(job.files), "files")
         intakes = []
