@@ -7,9 +7,8 @@ readers lack.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -42,7 +41,7 @@ class Source:
     splits: Sequence[str]  # names, in order
     codes: NDArray[np.uint8] | None = None  # uint8[rows]: places in `splits`; None for a single split
     variant: str = ""
-    missing: Mapping[str, str] = MappingProxyType({})  # SQL of the derived columns that older files lack
+    missing: Mapping[str, str] = field(default_factory=dict)  # SQL of the derived columns that older files lack
 
     def filled(self, rows: pa.Table) -> pa.Table:
         """Some rows of the files, with all declared columns."""
