@@ -47,8 +47,8 @@ def described_schema(schema: pa.Schema, shape: TableShape, about: Mapping[str, s
     fields = []
     for column in shape.columns:
         field = schema.field(column.name)
-        said = {"unit": column.unit, "meaning": column.meaning}
-        fields.append(field.with_type(stored_type(field.type)).with_metadata(said))
+        metadata = {"unit": column.unit, "meaning": column.meaning}
+        fields.append(field.with_type(stored_type(field.type)).with_metadata(metadata))
     return pa.schema(fields, {f"bgdata.{name}": text for name, text in about.items()})
 
 

@@ -115,21 +115,21 @@ def variant_names(warehouse: Versions, kind: str) -> list[tuple[str, bool]]:
 def see(folder: str, *, is_link: bool) -> Seen | None:
     """The facts of a variant's files; None for a folder without versions, `current`, or a link."""
     read_at = time.time_ns()
-    said: list[object] = [is_link]
+    facts: list[object] = [is_link]
     sizes: dict[str, str] = {}
     times = _times(folder, ())
     for name in _names_in(folder):
         if name == CURRENT:
-            said.append(_pointer(f"{folder}/{name}"))
+            facts.append(_pointer(f"{folder}/{name}"))
         elif is_name("version", name):
             with suppress(OSError):
                 times += _times(folder, (name,))[1:]
                 files = _files_in(f"{folder}/{name}")
-                said += [(name, file) for file in files if file[0] == MANIFEST or file[0].endswith(".parquet")]
+                facts += [(name, file) for file in files if file[0] == MANIFEST or file[0].endswith(".parquet")]
                 sizes[name] = _digest([file[:3] for file in files])
-    if len(said) == 1 and not sizes and not is_link:
+    if len(facts) == 1 and not sizes and not is_link:
         return None
-    return Seen(_digest(said, sorted(sizes)), times, read_at, sizes)
+    return Seen(_digest(facts, sorted(sizes)), times, read_at, sizes)
 
 
 def _names_in(folder: str) -> list[str]:

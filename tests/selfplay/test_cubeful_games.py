@@ -53,7 +53,7 @@ from tests.reference.cubeful_games import (
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.pubeval import likely_boards
 from tests.reference.self_play import Evaluator, flipped
-from tests.together import each
+from tests.subtests import each
 
 SEED = 31
 ACTIONS, OWNERS = ("play", "double", "take", "pass"), ("centered", "on_roll", "opponent")

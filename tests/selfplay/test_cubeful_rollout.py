@@ -34,7 +34,7 @@ from tests.reference.cubeful_games import Board, Chances, Model, Score, cubeful,
 from tests.reference.cubeful_games import janowski as slow_janowski
 from tests.reference.cubeful_rollouts import Trials
 from tests.selfplay.test_cubeful_games import evaluate, mwc, network
-from tests.together import each
+from tests.subtests import each
 
 MONEY, JACOBY = Stakes(Money(is_jacoby=False)), Stakes(Money(is_jacoby=True))
 ENDING = Position(position_id([2, 1, 2], [1, 2, 1]))

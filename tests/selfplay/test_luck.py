@@ -29,7 +29,7 @@ from tests.evaluation.sample_networks import pips_networks, pips_player, random_
 from tests.formats.samples import shared_file
 from tests.random_games import random_game_positions
 from tests.reference.luck import values_of_turn
-from tests.together import each
+from tests.subtests import each
 
 
 def game_of(corpus: Corpus, game: int, first: int = 0) -> RecordedGame:

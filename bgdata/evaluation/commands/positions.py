@@ -198,8 +198,8 @@ def describe_evaluation(evaluation: Evaluation) -> str:
 def describe_source(evaluation: Evaluation) -> str:
     """`contact network, 2 plies: ...`, wrapped: source, ply and accuracy of an evaluation."""
     who = source_words(evaluation)
-    said = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
-    return textwrap.fill(said, 118, subsequent_indent="  ", break_on_hyphens=False)
+    text = f"{who}: {evaluation.accuracy}" if evaluation.accuracy else who
+    return textwrap.fill(text, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def describe_plays(rows: Sequence[Row], more: int) -> str:

@@ -1,4 +1,4 @@
-"""Bearoffs with chances from tables: labels without noise for a race network."""
+"""Bearoffs with chances from tables, which are labels without noise for a race network."""
 
 from __future__ import annotations
 

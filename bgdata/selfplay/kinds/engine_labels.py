@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class EngineParameters(Parameters):
     """The source of the positions, and the engine: a program with its version and its ply (0 is static), or `network`
-    with its bearoff tables, as in `NetworkChoice`. `source_recipe` has the parameters of the source for
+    with its bearoff tables, as in `NetworkChoice`. `source_recipe` contains the parameters of the source for
     `source_input`."""
 
     source: VersionRef = rollouts.UNNAMED

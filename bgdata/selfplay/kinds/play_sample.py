@@ -1,4 +1,4 @@
-"""Positions after the best plays of turns of self-play, which a player must distinguish to choose well."""
+"""Positions after the best plays of self-play turns, which a player must distinguish to choose well."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLASSES = ("contact", "crashed", "race")  # races include bearoffs
 @dataclass(frozen=True)
 class PlaySampleParameters(SelfPlayParameters, NetworkChoice):
     """A corpus, the classes of positions, the maximum number of turns of each class, the number of best plays of each
-    turn, their largest loss in points at 0-ply, and the network that evaluates them."""
+    turn, the largest loss of these plays in points at 0-ply, and the network that evaluates them."""
 
     classes: tuple[str, ...] = CLASSES
     most: int = 2000

@@ -80,7 +80,7 @@ class TrainingGameParameters(NetworkChoice):
 
 
 class TrainingGames(RowsOfGames[TrainingGameParameters]):
-    """One row for each turn of each game, until the game is over or a bearoff table knows its chances."""
+    """One row for each turn of each game, until the game is over or a bearoff table contains its chances."""
 
     name = "training_games"
     revision = 3  # 3: likely plays are considered in races too

@@ -32,7 +32,7 @@ from tests.kept import own
 from tests.rechecking import inputs_of
 from tests.store.sharing import Elsewhere, hide_from_workers
 from tests.store.toy import Notes
-from tests.together import each
+from tests.subtests import each
 
 Cases = list[tuple[dict[str, Any], str]]
 SEED = r"a seed from 0 to 2\^63 - 1, got -1$"

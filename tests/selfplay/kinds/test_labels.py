@@ -180,10 +180,10 @@ def test_verify_accepts_turns_and_empty_labels(warehouse: Warehouse) -> None:
     corpus = replace(LOOKAHEAD, source=VersionRef(SELFPLAY.name, SELFPLAY.slug(SELFPLAY.smallest)))
     for parameters in (corpus, *(replace(LOOKAHEAD, least_change=least) for least in (0.05, 2.0))):
         table = warehouse.build(LOOKAHEADS.name, parameters)
-        said = check_sample(
+        message = check_sample(
             LOOKAHEADS, table, inputs_of(warehouse, LOOKAHEADS, parameters), 20, np.random.default_rng(0)
         )
-        assert "positions" in said
+        assert "positions" in message
 
 
 def test_verify_finds_missing_rows(warehouse: Warehouse) -> None:

@@ -536,9 +536,9 @@ def test_versions_of_the_same_games_are_named(tmp_path: Path) -> None:
     labels = bgdata.open_warehouse(tmp_path)
     source = f"position_sample/some@{labels.open_reference(sample).manifest.digest}"
     third = write_version(tmp_path, LABELS, labelled(70), source=source)
-    said = "are of the same games: games of network/some 1 with the seed 5"
-    assert labels.batches("selfplay_labels").notes == (f"{first} and {second} {said}",)
-    assert labels.batches({"selfplay_labels/one": 1, LABELS: 1}).notes == (f"{third} and {first} {said}",)
+    note = "are of the same games: games of network/some 1 with the seed 5"
+    assert labels.batches("selfplay_labels").notes == (f"{first} and {second} {note}",)
+    assert labels.batches({"selfplay_labels/one": 1, LABELS: 1}).notes == (f"{third} and {first} {note}",)
     write_version(tmp_path, "selfplay_labels/other", labelled(91), recipe={**corpus, "seed": 6})
     write_version(tmp_path, "selfplay_labels/again", labelled(92), recipe={**corpus, "player": "pubeval"})
     assert labels.batches("selfplay_labels").notes == ()

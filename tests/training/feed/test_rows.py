@@ -44,7 +44,7 @@ from bgdata.training.feed.stream import random_order
 from bgdata.warehouse import Warehouse
 from tests.reference.position_hash import shuffled
 from tests.store.toy import Count, Toy
-from tests.together import each
+from tests.subtests import each
 from tests.training.labels import (
     CONTACT,
     LABELS,

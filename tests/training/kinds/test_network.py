@@ -34,7 +34,7 @@ from bgdata.training.kinds.network_compute import open_network_version
 from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.rechecking import check_sample
-from tests.together import each
+from tests.subtests import each
 
 TINY = DATASET.smallest
 COLUMNS = [column.name for column in DATASET.columns]

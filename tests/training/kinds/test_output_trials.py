@@ -53,8 +53,8 @@ def test_rows_are_those_of_the_networks(small_root: Path) -> None:
 
 def test_verify_finds_a_damaged_row(small_root: Path) -> None:
     table = bgdata.open_warehouse(small_root).open(DATASET.name, DATASET.slug(SMALL))
-    said = "the first 2 of 3 rows of every trial, trained again"
-    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == said
+    message = "the first 2 of 3 rows of every trial, trained again"
+    assert check_sample(DATASET, table, {}, 2, np.random.default_rng(0)) == message
     curve = np.array(table.array("curve"))
     curve[3, 1, 0] += 1e-6
     with pytest.raises(CheckFailedError, match=r"after 4 games of the trial weighted after in output_trials/.*, found"):

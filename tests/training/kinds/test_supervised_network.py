@@ -44,7 +44,7 @@ from bgdata.warehouse import Warehouse
 from tests.contract.kinds import Corrupted
 from tests.imports.killer import Killer
 from tests.rechecking import check_sample, inputs_of
-from tests.together import each
+from tests.subtests import each
 
 TINY = DATASET.smallest
 _BAD_NAME = "expected a variant named by small letters, digits and single -"
@@ -186,12 +186,12 @@ def test_verify_without_the_start_checks_the_rest(untaught: Warehouse) -> None:
     name = "/".join(start.folder.parts[-3:])
     table = untaught.build(DATASET.name, TINY.with_texts({"start": name}))
     inputs = inputs_of(untaught, DATASET, DATASET.recipe_of(table.manifest))
-    said = check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
-    assert said == "20 of 20 test games; it was not trained again"
+    message = check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
+    assert message == "20 of 20 test games; it was not trained again"
     shutil.rmtree(start.folder)
     assert (
         check_sample(DATASET, table, inputs, 1, np.random.default_rng(0))
-        == f"{said}, and {name}, where it began, is not here"
+        == f"{message}, and {name}, where it began, is not here"
     )
     tests = np.array(table.array("tests"))
     tests[1, 0] += 0.5

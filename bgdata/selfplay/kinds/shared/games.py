@@ -1,4 +1,4 @@
-"""The tables of games and turns: the same for imported matches and for games played here."""
+"""The tables of games and turns, which are the same for imported matches and for self-play."""
 
 from __future__ import annotations
 
@@ -93,6 +93,6 @@ def check_count(games: int) -> None:
 
 
 def check_seed(seed: int) -> None:
-    """Raise InvalidParameterError for a seed that dice cannot have."""
+    """Raise InvalidParameterError for a seed out of range for dice."""
     if not 0 <= seed < 1 << 63:
         raise InvalidParameterError(f"expected a seed from 0 to 2^63 - 1, got {seed}")
