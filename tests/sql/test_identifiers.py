@@ -18,7 +18,7 @@ from bgdata.game.position import START, Position
 from bgdata.game.themes import NO_THEME, Theme, position_themes
 from tests.random_games import GamePositions, random_game_positions
 from tests.sql.test_positions import NO_BOARDS
-from tests.together import each
+from tests.subtests import each
 
 Connection = duckdb.DuckDBPyConnection
 some = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

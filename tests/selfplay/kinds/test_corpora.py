@@ -17,7 +17,7 @@ from bgdata.selfplay.kinds.position_sample import DATASET as SAMPLE
 from bgdata.selfplay.kinds.shared.corpora import corpus_name
 from bgdata.store.dataset import Dataset, TableShape
 from bgdata.store.parameters import VersionRef
-from tests.together import each
+from tests.subtests import each
 
 
 @pytest.fixture(scope="module")
