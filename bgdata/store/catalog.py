@@ -8,7 +8,7 @@ it names. Opened from any other place they raise an error, because in a copy the
 warehouse is moved or copied, bgdata rewrites the catalog when it opens it; until then `set variable warehouse =
 '<folder>'` corrects the views in any client.
 
-Writing takes time in proportion to changes: an index (see `survey`) has the state of each variant, and
+Writing takes time in proportion to changes: an index (see `survey`) records the state of each variant, and
 `refresh_catalog` copies the file and replaces only rows and views of changed variants. A view over a kind reads a list
 of files, and distinguishes variants by their folders.
 """
@@ -289,7 +289,7 @@ def _all_parquet_files(warehouse: Versions) -> Iterator[Path]:
 
 
 def _is_stored(kind: Dataset[Any], shape: TableShape, table: Table) -> bool:
-    """Whether a version has, or if damaged should have, a Parquet file of this table."""
+    """Whether a version contains, or if damaged should contain, a Parquet file of this table."""
     try:
         return shape in kind.tables_of(kind.recipe_of(table.manifest))
     except BgdataError:
@@ -315,9 +315,9 @@ def connect(
     nothing is written. Raises MissingWarehouseError or StorageError.
 
     With `is_relative`, views name their files by the path with which the warehouse was opened, for queries that should
-    not see the folder of the warehouse, while the process stays in its folder. The setting `allowed_paths` still has
-    it. With `for_query`, the connection has only what this query names: the file opens only tables of named kinds; in
-    memory nothing else is created or updated, so this is only for queries of our own.
+    not see the folder of the warehouse, while the process stays in its folder. The setting `allowed_paths` still
+    contains that folder. With `for_query`, the connection contains only what this query names: the file opens only
+    tables of named kinds; in memory nothing else is created or updated, so this is only for queries of our own.
     """
     warehouse.require()
     is_read = mend and limits is not None and not allow_files and not is_relative
@@ -495,7 +495,8 @@ def _read_seal(warehouse: Versions) -> tuple[str, str]:
 
 
 def _is_own(warehouse: Versions, state: str) -> bool:
-    """Whether this user wrote catalog.duckdb, here and for this state, with kinds declared by their sources alone."""
+    """Whether this user wrote catalog.duckdb here, for this state, and with kinds that are declared by their sources
+    alone."""
     written, code = _read_seal(warehouse)
     if not code or written != state or not warehouse.kinds.has_modules_alone:
         return False

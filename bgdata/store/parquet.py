@@ -61,8 +61,8 @@ def stored_type(type_: pa.DataType) -> pa.DataType:
 def write_parquet(
     path: Path, batches: Iterator[pa.RecordBatch], shape: TableShape, about: Mapping[str, str], progress: Progress
 ) -> int:
-    """Write one row group for each batch and return the number of rows. The metadata has `about`, and the meaning of
-    each column."""
+    """Write one row group for each batch and return the number of rows. The metadata contain `about`, and the meaning
+    of each column."""
     rows = 0
     first = next(batches)
     schema = described_schema(first.schema, shape, about)

@@ -1,10 +1,10 @@
 """The content of the folders of a warehouse, from file facts without reading the files again: the index of a catalog.
 
 The index has a line for each variant: a digest of `current` and of names, types, sizes and times of its manifests and
-Parquet files, and what was read from these. It is valid as long as the digest is unchanged, and only if this user wrote
-it here, as a code over its bytes proves (see `catalog.own_key`). To decide only whether the catalog for other programs
-is outdated, the times of folders are compared instead of those of files: adding, deleting, repairing or choosing a
-version changes them; only writing into an existing file does not.
+Parquet files, and what was read from these. A line is valid as long as the digest is unchanged, and only if this user
+wrote it here, as a code over its bytes proves (see `catalog.own_key`). To decide only whether the catalog for other
+programs is outdated, the times of folders are compared instead of those of files: adding, deleting, repairing or
+choosing a version changes them; only writing into an existing file does not.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Variant(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has no errors, whose messages depend on the reader."""
+        """Whether the variant has no errors, whose messages depend on the reader."""
         return not any(self.tables.values()) and all(each.sizes for each in self.versions.values())
 
 
