@@ -30,7 +30,7 @@ from bgdata.store.lockfile import load_lock
 from bgdata.store.parameters import Parameters
 from bgdata.store.progress import TerminalBars
 from bgdata.store.table import Table
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 

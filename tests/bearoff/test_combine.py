@@ -29,7 +29,7 @@ from bgdata.kernel import threads
 from tests.rechecking import check_sample, inputs_of
 from tests.reference.bearoff import ROLLS, Layout, after_roll, layouts, one_sided_win_chance, race
 from tests.reference.bearoff_chances import equity, exact_game
-from tests.together import each
+from tests.subtests import each
 
 
 def as_array(chances: dict[int, Fraction]) -> np.ndarray:

@@ -20,7 +20,7 @@ from bgdata.kernel import threads
 from tests.bearoff.test_two_sided import money_table
 from tests.reference.bearoff import layouts
 from tests.reference.match_bearoff import MatchGame
-from tests.together import each
+from tests.subtests import each
 
 
 @cache

@@ -21,7 +21,7 @@ from tests.command_line import POSITION, run
 from tests.formats import samples
 from tests.formats.sessions import MAT
 from tests.kept import link
-from tests.together import each
+from tests.subtests import each
 
 START_ID = "4HPwATDgc/ABMA"
 TRIALS = ("--network", "tiny", "--trials", "72", "--truncate", "2")

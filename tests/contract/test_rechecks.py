@@ -34,7 +34,7 @@ from bgdata.store.verify import (
 )
 from tests.contract.kinds import Corrupted, corrupted, each_kind, small, with_nan
 from tests.rechecking import check_sample
-from tests.together import Together, each
+from tests.subtests import Subtests, each
 
 # networks are not retrained: their last games are replayed, which a single weight may not change, and of the curve only
 # the last row follows from them
@@ -153,9 +153,9 @@ def test_corrupted_value_of_any_computed_array_is_found(small_root: Path, tmp_pa
     """All hashes are corrected here, but computed values follow from others or from inputs. One of the values is NaN,
     which passes comparisons with bounds."""
     table = small(small_root, kind)
-    with Together() as together:
+    with Subtests() as subtests:
         for array in kind.arrays:
-            with together.case(f"{kind.name}.{array.name}"):
+            with subtests.test(f"{kind.name}.{array.name}"):
                 generator, good = np.random.default_rng(5), table.array(array.name)
                 is_unknown = f"{kind.name}.{array.name}" in NOT_COMPUTED_AGAIN
                 count = (1 if is_unknown else SAMPLES) if good.size else 0

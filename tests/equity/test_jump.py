@@ -26,7 +26,7 @@ from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import match_twin, published_met, random_chances
 from tests.reference.jump_match import solved_match
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 OWNERS = {0: CubeOwner.CENTERED, 1: CubeOwner.ON_ROLL, 2: CubeOwner.OPPONENT}
 GRID = np.linspace(0, 1, 51)

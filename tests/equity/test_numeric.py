@@ -19,7 +19,7 @@ from bgdata.equity.numeric import CENTERED, OPPONENT_OWNED, OWNED
 from bgdata.errors import InvalidParameterError
 from bgdata.game.match import CubeOwner
 from tests.equity.samples import published_met
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 OWNERS = {OWNED: CubeOwner.ON_ROLL, CENTERED: CubeOwner.CENTERED, OPPONENT_OWNED: CubeOwner.OPPONENT}
 CHANCES = np.array([0.5, 0.138, 0.0, 0.138, 0.0])

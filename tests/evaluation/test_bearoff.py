@@ -42,7 +42,7 @@ from bgdata.kernel import threads
 from tests.random_games import random_game_positions
 from tests.reference.bearoff import equities, layouts
 from tests.reference.bearoff_chances import combined_chances, covered_by
-from tests.together import each
+from tests.subtests import each
 
 NONE, EXACT, COMBINED = BearoffSource.NONE, BearoffSource.EXACT, BearoffSource.COMBINED
 ROUNDING = 3e-7  # rounding of stored and summed chances
@@ -405,13 +405,13 @@ def test_warehouse_without_tables(tmp_path: Path) -> None:
 
 def test_describe_accuracy(evaluator: BearoffEvaluator, root: Path, tmp_path: Path) -> None:
     assert evaluator.two_sided is not None
-    said = evaluator.accuracy
-    assert said[EXACT] == (
+    accuracy = evaluator.accuracy
+    assert accuracy[EXACT] == (
         f"exact, {evaluator.two_sided.name}: cubeless equity within 1.2e-06, win chance within 5.9e-07"
     )
     assert (
         "; over all pairs of 6x9 the error of the cubeless equity is 0.0017 on average, -0.0279 to +0.0236; "
-        in said[COMBINED]
+        in accuracy[COMBINED]
     )
     shutil.copytree(root, tmp_path / "measured")
     warehouse = bgdata.open_warehouse(tmp_path / "measured")

@@ -286,7 +286,7 @@ def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
     (before, post, other), *answers = ask(MATCH, tmp_path, positions=contact_positions(), stakes=STAKES)
     met = MatchEquity.of("gnubg", before, post, other, is_symmetric=False)
     for of_position in answers:
-        for (away, opponent_away, value, owner, crawford), (said, chances) in zip(STAKES, of_position, strict=True):
+        for (away, opponent_away, value, owner, crawford), (answer, chances) in zip(STAKES, of_position, strict=True):
             score = MatchScore(away, opponent_away, bool(crawford))
             game, lose, win = (
                 MatchGame(away, opponent_away, bool(crawford)),
@@ -295,7 +295,7 @@ def test_match_equities_equal_gnubgs_static_ones(tmp_path: Path) -> None:
             )
             code = list(CUBES).index(owner)
             found = match_equities(janowski(GNUBG_INDEX), met.cells, game, value, code, np.array(chances))
-            _, no_double, take, passed = (lose + (equity + 1) / 2 * (win - lose) for equity in said)
+            _, no_double, take, passed = (lose + (equity + 1) / 2 * (win - lose) for equity in answer)
             assert found.no_double == pytest.approx(no_double, abs=2e-5)
             if np.isfinite(found.double_take):
                 assert (found.double_take, found.double_pass) == pytest.approx((take, passed), abs=2e-5)
@@ -313,12 +313,12 @@ def test_match_bearoffs_with_a_dead_cube(table: MoneyBearoff, tmp_path: Path) ->
     for position, of_position in zip(positions, answers, strict=True):
         opponent, on_roll = (row[:24] for row in Position(position).rows)
         win = (reader.probe(on_roll, opponent).cubeless + 1) / 2
-        for (away, opponent_away, value, owner, _), (said, _chances) in zip(stakes, of_position, strict=True):
+        for (away, opponent_away, value, owner, _), (answer, _chances) in zip(stakes, of_position, strict=True):
             score, chances = MatchScore(away, opponent_away), np.array([win, 0, 0, 0, 0])
             code = list(CUBES).index(owner)
             found = match_equities(janowski(0), met.cells, MatchGame(away, opponent_away), value, code, chances)
             lose, won = met.after(score, -value), met.after(score, value)
-            _, no_double, take, passed = (lose + (equity + 1) / 2 * (won - lose) for equity in said)
+            _, no_double, take, passed = (lose + (equity + 1) / 2 * (won - lose) for equity in answer)
             if np.isfinite(found.double_take):
                 assert (found.double_take, found.double_pass) == pytest.approx((take, passed), abs=1e-4)
             else:

@@ -22,8 +22,8 @@ from bgdata.game.position import Position
 from bgdata.web.answer import percent, signed_text
 from bgdata.web.position_request import PositionRequest
 from tests.command_line import POSITION, position_id, run, succeeds
-from tests.said import CHANGES, CONTACT
-from tests.together import each
+from tests.stated_parts import CHANGES, CONTACT
+from tests.subtests import each
 from tests.web.reading import PageReader, inner_links, read
 
 if TYPE_CHECKING:
@@ -429,11 +429,11 @@ WRONG = {
 }
 
 
-@each(("where", "said"), WRONG.items())
-def test_invalid_addresses_name_the_expectation(client: TestClient, where: str, said: str) -> None:
-    assert said in read(client, where, 400).text
+@each(("where", "message"), WRONG.items())
+def test_invalid_addresses_name_the_expectation(client: TestClient, where: str, message: str) -> None:
+    assert message in read(client, where, 400).text
     path, mark, query = where.partition("?")
-    assert said in client.get(f"{path}.json{mark}{query}").json()["error"]
+    assert message in client.get(f"{path}.json{mark}{query}").json()["error"]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

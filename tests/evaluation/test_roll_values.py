@@ -51,7 +51,7 @@ from tests.evaluation.sample_networks import random_networks, random_player, shi
 from tests.evaluation.test_lookahead import few_checkers
 from tests.random_games import random_game_positions
 from tests.reference.pubeval import likely_boards
-from tests.together import each
+from tests.subtests import each
 
 ENDING = np.zeros((1, 26), np.int8)  # two checkers left against several
 ENDING[0, [1, 2, 20]] = 1, 1, -12

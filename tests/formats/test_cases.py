@@ -14,7 +14,7 @@ from bgdata.formats.position_files import parse_position_list
 from bgdata.formats.replay import replay_file
 from bgdata.matches.kinds.matches_compute import parse_matches
 from tests.formats.samples import SHARED
-from tests.together import each
+from tests.subtests import each
 
 CASES = SHARED.parent / "cases"
 BOTH = ["1 0-0 +1", "2 1-0 -1"]  # many cases have this match: two games of one point, for the first player

@@ -12,7 +12,7 @@ from bgdata.game.fibs_board import format_money_board, parse_fibs_board
 from bgdata.game.match import Cube, CubeOwner
 from bgdata.game.position import START, Position
 from tests.random_games import random_game_positions
-from tests.together import all_raise
+from tests.subtests import all_raise
 
 
 @cache

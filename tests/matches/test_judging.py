@@ -31,7 +31,7 @@ from tests.evaluation.sample_networks import pips_networks, pips_player
 from tests.matches.recorded import MONEY, analyst, bearoff_board, judged, played
 from tests.random_games import random_game_positions
 from tests.reference.analysis import Board, worth_of_roll, worth_of_rolling
-from tests.together import each as in_parts
+from tests.subtests import each as in_parts
 
 SCORE = Stakes(MatchScore(5, 3))
 

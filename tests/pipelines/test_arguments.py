@@ -16,7 +16,7 @@ from bgdata.equity.steps import MatchEquityPlan
 from bgdata.errors import ExternalProgramError, MissingExtraError, MissingFileError, UsageError
 from bgdata.selfplay.steps import CorpusPlan
 from bgdata.training.steps import TrainingPlan
-from tests.together import each
+from tests.subtests import each
 
 
 def test_arguments_are_fields_of_plans() -> None:

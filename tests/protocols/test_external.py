@@ -48,7 +48,7 @@ from tests.evaluation.sample_evaluators import Scrambled
 from tests.oracles import needs_gnubg_tool
 from tests.protocols.gnubg_games import Played, gnubg_acts, our_acts, play_gnubg
 from tests.protocols.test_fibs import Whims
-from tests.together import each
+from tests.subtests import each
 
 # lines sent by gnubg 1.07
 OPENING = (

@@ -14,7 +14,7 @@ from bgdata.errors import CorruptFileError, MissingTableError
 from bgdata.game.match import MatchScore
 from bgdata.warehouse import Warehouse
 from tests.command_line import error_of, run
-from tests.together import each
+from tests.subtests import each
 
 NAME = "tiny-0ply-4-index-0-5"  # the smallest that is computed
 

@@ -29,7 +29,7 @@ from bgdata.studies.race_rules import NAMES
 from bgdata.training.feed import is_labelled
 from bgdata.warehouse import Warehouse
 from tests.reference.bearoff import layouts
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 

@@ -30,7 +30,7 @@ from bgdata.store.plan import Plan, check_estimate, readable_bytes
 from bgdata.warehouse import Warehouse
 from tests.store import processes
 from tests.store.toy import Count, Notes, Squares, SquareSums, toy_warehouse, whole_versions
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 

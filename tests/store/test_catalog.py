@@ -32,7 +32,7 @@ from bgdata.warehouse.rows import listed_rows
 from tests.store import processes
 from tests.store.test_verify import reseal
 from tests.store.toy import GONE, Count, Squares, overwrite, problems, toy_warehouse
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 

@@ -26,7 +26,7 @@ from bgdata.store.shards import Work, compute_shards, ranges, read_shard, write_
 from bgdata.store.storage import sha256_file
 from tests.store.sharing import work
 from tests.store.toy import Notes
-from tests.together import each
+from tests.subtests import each
 
 
 @pytest.fixture(autouse=True)

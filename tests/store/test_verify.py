@@ -41,7 +41,7 @@ from bgdata.warehouse.commands import verify as cli_verify
 from bgdata.warehouse.commands.verify import in_order_of_repair, repair_version, verify_warehouse
 from tests.kept import own
 from tests.store.toy import Count, Squares, overwrite, toy_warehouse, whole_versions
-from tests.together import each
+from tests.subtests import each
 
 TEN = Count(10)
 CHECKS = [

@@ -11,7 +11,7 @@ import pytest
 
 from bgdata.web.openapi import ADDRESSES, JSON, json_path
 from tests.command_line import POSITION, position_id
-from tests.together import each
+from tests.subtests import each
 from tests.web.reading import read
 
 if TYPE_CHECKING:

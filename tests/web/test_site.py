@@ -32,7 +32,7 @@ from bgdata.web.openapi import ADDRESSES
 from bgdata.web.site import Budget, Limits, Site, folders_in
 from tests.command_line import POSITION
 from tests.kept import own
-from tests.together import each
+from tests.subtests import each
 from tests.web.reading import asked, inner_links, open_client, read, serving, wait_until
 
 if TYPE_CHECKING:

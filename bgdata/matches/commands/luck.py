@@ -263,7 +263,7 @@ def game_lines(games: Sequence[Analysed]) -> Iterator[str]:
         luck, skill = (sum(getattr(each.totals, item)[number] for each in games) for item in ("luck", "skill"))
         rolls = sum(int((each.record.players == number).sum()) for each in games)
         of_roll = EQUITY.text(skill / max(rolls, 1))
-        yield f"{name}: {rolls} rolls, luck {POINTS.text(luck)}, skill {POINTS.text(skill)} ({of_roll} a roll)"
+        yield f"{name}: {rolls} rolls, luck {POINTS.text(luck)}, skill {POINTS.text(skill)} ({of_roll} per roll)"
 
 
 def draw_luck(games: Sequence[Analysed], path: Path) -> None:

@@ -41,7 +41,7 @@ from bgdata.game.play_kernels import batch_plays
 from tests.evaluation.sample_networks import SHAPES, pips_networks, random_networks
 from tests.random_games import GamePositions, random_game_positions
 from tests.reference.networks import answer, first_sums, logistic, tangent, unpacked
-from tests.together import each
+from tests.subtests import each
 
 each_network = each(("number", "which"), [(n, w) for n in range(len(SHAPES)) for w in range(3)])
 

@@ -30,7 +30,7 @@ from tests.random_games import random_game_positions
 from tests.reference import contact_inputs as contact_twin
 from tests.reference import race_inputs as race_twin
 from tests.reference.networks import INPUT_SETS, base_inputs, inputs
-from tests.together import each
+from tests.subtests import each
 
 # by input set: its revision, and the beginning of the SHA-256 of its inputs for `sample_boards`
 VALUES = {

@@ -111,7 +111,7 @@ def test_error_rates_are_printed_and_drawn(warehouse: Warehouse, tmp_path: Path)
     given = ("compare", "network/tiny", "pubeval", "random", "--benchmarks")
     (title, heads, *lines), picture = compare_twice(warehouse, tmp_path / "rates.svg", *given)
     assert title == (
-        "error rate (thousandths of a point a decision), and difference from network/tiny:0 on the same decisions"
+        "error rate (thousandths of a point per decision), and difference from network/tiny:0 on the same decisions"
     )
     assert heads.split() == ["network/tiny:0", "pubeval:0", "random:0"]
     assert lines[::4] == ["gnubg_benchmark/contact, 1 decisions", f"{OWN_SET}, 3 decisions"]
@@ -162,7 +162,7 @@ def test_default_players_on_benchmarks_are_all_with_scores(warehouse: Warehouse)
     (only,) = {line for line in lines[1:4] if line.startswith("  error rate")}
     assert len(re.findall(r"\+/-", only)) == 1  # pubeval is the only player with a score on that set
     alone = succeeds(warehouse.root, "compare", "--on", "contact").splitlines()
-    assert alone[0] == "error rate (thousandths of a point a decision)"
+    assert alone[0] == "error rate (thousandths of a point per decision)"
     assert len(alone) == 4
 
 

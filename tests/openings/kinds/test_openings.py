@@ -30,7 +30,7 @@ from bgdata.store.dataset import Context
 from bgdata.store.table import Table
 from bgdata.warehouse import Warehouse
 from tests.rechecking import check_sample, inputs_of
-from tests.together import each
+from tests.subtests import each
 
 SMALL = DATASET.smallest
 FAST = replace(SMALL, sensible_plays=0)  # without replies

@@ -19,7 +19,7 @@ from bgdata.studies.claims.bearoff import READINGS
 from bgdata.studies.claims.definitions import Claim, read_definitions
 from bgdata.studies.claims.register import FORMULAS, chi_squared_tail, judge, judge_together, round_answer
 from tests.studies.claims.oracle_answers import drifting_equity, smallest_jump_point
-from tests.together import each
+from tests.subtests import each
 
 CLAIM = Claim("A1.one", "A1", "somebody", "a number", "0.50", query="select one", explanation="so")
 HEAVY = {

@@ -21,7 +21,7 @@ from bgdata.warehouse.commands.query import FILLED_BY, filling
 from tests.command_line import error_of, run, succeeds
 from tests.formats.gnubg_files import two_sided_bytes
 from tests.store import processes
-from tests.together import each
+from tests.subtests import each
 
 pytestmark = pytest.mark.catalog
 
@@ -56,8 +56,8 @@ def test_query_to_a_file(small_root: Path, tmp_path: Path, form: str, is_named: 
 def test_output_format_by_file_ending(small_root: Path, tmp_path: Path) -> None:
     for name in ("rows.json.gz", "rows.csv.zst"):
         result = run(small_root, "query", "select 1 as a", "-o", tmp_path / name)
-        said = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
-        assert error_of(result, 2).startswith(said)
+        message = f"expected a file that is not compressed, got {tmp_path / name}; try: csv"
+        assert error_of(result, 2).startswith(message)
     assert not list(tmp_path.iterdir())
     for name in ("x", "x.txt", "x.parquet.d"):
         succeeds(small_root, "query", "select 1 as one", "-o", tmp_path / name)
@@ -235,11 +235,20 @@ def one_table(memory_path: Path) -> Path:
         "a view": ("from benchmark_losses", "benchmark_losses is empty, as nothing of benchmark_scores, "),
         "labels and turns": (
             "from selfplay_labels join turns using (variant, game, turn)",
-            "turns have no variant of selfplay_labels: theirs is the corpus, which the view lineage names",
+            "selfplay_labels and turns have no variant in common; try: join turns using (corpus, game, turn)",
+        ),
+        "a count of labels and turns": (
+            "select count(*) from turns t join selfplay_labels l on t.variant = l.variant and t.game = l.game",
+            "selfplay_labels and turns have no variant in common; try: join turns using (corpus, game, turn)",
+        ),
+        "a natural join": (
+            "select count(*) from games natural join position_sample",
+            "position_sample and games have no variant in common; try: join games using (corpus, game)",
         ),
         "a column of that name": ("select count(*) as positions, 1 as scores from bearoff_gammon", ""),
         "no rows of a full one": ("from bearoff_gammon where false", ""),
         "a view with rows": ("select count(*) from versions", ""),
+        "games and turns by variant": ("select * from versions v join versions w using (variant)", ""),
         "no table": ("select 1", ""),
     },
 )
