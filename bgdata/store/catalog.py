@@ -164,30 +164,32 @@ class _Reader:
         """Read the folder of a variant. Raises an error if it cannot be read for now."""
         warehouse, declared = self._warehouse, self._warehouse.kinds[kind]
         table, flaw = current_of(warehouse, kind, name)
-        tables, files = dict[str, str](), dict[str, list[str]]()
+        tables, files, lacking = dict[str, str](), dict[str, list[str]](), dict[str, dict[str, str]]()
         for shape in declared.tables:
             if not _is_stored(declared, shape, table):
                 continue
             try:
                 if flaw:
                     raise flaw
-                files[shape.name] = self._checked_files(declared, shape, table)
+                files[shape.name], missing = self._checked_files(declared, shape, table)
+                lacking |= missing
                 tables[shape.name] = ""
             except (duckdb.Error, BgdataError) as error:
                 if is_want(error):
                     raise
                 tables[shape.name] = _reason(table, error)
         current = CURRENT if flaw else table.folder.name
-        return Variant(*seen[:3], current, read_versions(warehouse, kind, name, seen), tables, files)
+        return Variant(*seen[:3], current, read_versions(warehouse, kind, name, seen), tables, files, lacking)
 
-    def _checked_files(self, kind: Dataset[Any], shape: TableShape, table: Table) -> list[str]:
-        """The Parquet files of a table. Raises BgdataError or duckdb.Error for files that differ from the
-        declaration."""
+    def _checked_files(
+        self, kind: Dataset[Any], shape: TableShape, table: Table
+    ) -> tuple[list[str], dict[str, dict[str, str]]]:
+        """The Parquet files of a table, and the derived columns that they lack. Raises BgdataError or duckdb.Error for
+        files that differ from the declaration."""
         files = table.check_files(shape.file)
         kind.recipe_of(table.manifest)
         self._connection = self._connection or open_memory()
-        check_columns(self._connection, kind, shape, table)
-        return [path.name for path in files]
+        return [path.name for path in files], check_columns(self._connection, kind, shape, table)
 
 
 def _reason(table: Table, error: Exception) -> str:

@@ -22,6 +22,7 @@ from bgdata.errors import (
     cite,
 )
 from bgdata.store.manifest import Source, file_names, unpacked_name
+from bgdata.store.names import identifier
 from bgdata.store.parameters import Parameters, VersionRef
 
 if TYPE_CHECKING:
@@ -65,6 +66,21 @@ class TableShape:
     columns: tuple[Column, ...]  # in SQL, without `variant`
     key: tuple[str, ...]  # columns that identify a row; the table is sorted by them
     shared: bool = False
+    joins: tuple[str, ...] = ()  # tables that have to do with the same rows, as `TABLE using (COLUMNS)`
+
+    @property
+    def comment(self) -> str:
+        """Text of the view's comment in the catalog: what is in it, and what it joins."""
+        return f"{self.summary} Joins {', '.join(self.joins)}." if self.joins else self.summary
+
+    def selected(self, missing: Mapping[str, str]) -> list[str]:
+        """The SQL of each declared column, from a file that lacks the columns of `missing`, which has SQL for them."""
+        return [
+            f"({missing[column.name]})::{column.type} as {identifier(column.name)}"
+            if column.name in missing
+            else identifier(column.name)
+            for column in self.columns
+        ]
 
     @property
     def row(self) -> str:
@@ -178,6 +194,7 @@ class Dataset(ABC, Generic[P]):
     made_again: ClassVar[str] = ANYWHERE  # whether the same code computes equal values again
     columns: ClassVar[tuple[Column, ...]]  # columns of the main table, which is named like the kind; see TableShape
     key: ClassVar[tuple[str, ...]]
+    joins: ClassVar[tuple[str, ...]] = ()  # of the main table; see TableShape
     main_table: ClassVar[str] = ""  # name of the main table; empty for that of the kind
     side_tables: ClassVar[tuple[TableShape, ...]] = ()
     arrays: ClassVar[tuple[FlatArray, ...]]
@@ -203,12 +220,17 @@ class Dataset(ABC, Generic[P]):
     @property
     def tables(self) -> tuple[TableShape, ...]:
         """The main table, and the side tables."""
-        main = TableShape(self.main_table or self.name, PARQUET, self.summary, self.columns, self.key)
+        main = TableShape(self.main_table or self.name, PARQUET, self.summary, self.columns, self.key, joins=self.joins)
         return (main, *self.side_tables)
 
     def tables_of(self, _parameters: P) -> tuple[TableShape, ...]:
         """The tables of a variant with Parquet files: all, unless it is too large for them."""
         return self.tables
+
+    def derived_columns(self, _parameters: P) -> Mapping[str, str]:
+        """SQL, over `variant` and other columns, of columns that follow from the others. They were declared later:
+        views compute them where a file was written before, and a file may lack them."""
+        return {}
 
     def arrays_of(self, _parameters: P) -> tuple[FlatArray, ...]:
         """The arrays of a variant. `X_row_sha256` contains the hashes of the rows of array X; see `values_digest`."""

@@ -25,7 +25,7 @@ from bgdata.imports.kinds.shared.imports_compute import WholeFilesComputation
 from bgdata.kinds.column_values import chosen_texts, text_arrays, text_column
 from bgdata.matches.kinds.matches import GAME_NOTES
 from bgdata.selfplay.kinds.shared.games import ACTIONS
-from bgdata.selfplay.kinds.shared.games_compute import OWNERS, game_columns, turn_columns, turn_places
+from bgdata.selfplay.kinds.shared.games_compute import OWNERS, corpus_column, game_columns, turn_columns, turn_places
 from bgdata.store.arrays import Array
 from bgdata.store.dataset import Computed
 from bgdata.store.manifest import Source, unpacked_name
@@ -129,12 +129,16 @@ class MatchesComputation(WholeFilesComputation):
         names = text_column(arrays, "players").to_pylist()
         players = pa.array(names[::2], pa.string()), pa.array(names[1::2], pa.string())
         n_turns = np.diff(arrays["first_turns"])
-        yield pa.record_batch(game_columns(0, np.asarray(arrays["games"]), n_turns, players))
+        found = game_columns(0, np.asarray(arrays["games"]), n_turns, players)
+        yield pa.record_batch(found | corpus_column(self.kind, computed.parameters, len(n_turns)))
 
     def side_batches(self, name: str, computed: Computed[ImportParameters]) -> Iterator[pa.RecordBatch]:
         if name == QUARANTINE.name:
             return super().side_batches(name, computed)
-        return note_rows(computed.arrays) if name == GAME_NOTES.name else turn_rows(computed.arrays)
+        if name == GAME_NOTES.name:
+            return note_rows(computed.arrays)
+        corpus = corpus_column(self.kind, computed.parameters, len(computed.arrays["turns"]))
+        return iter([pa.record_batch(turn_rows(computed.arrays) | corpus)])
 
     def statistics(self, computed: Computed[ImportParameters]) -> Mapping[str, float]:
         return {**super().statistics(computed), NOTES: len(computed.arrays["note_games"])}
@@ -179,12 +183,12 @@ def note_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
     yield pa.record_batch(columns)
 
 
-def turn_rows(arrays: Mapping[str, Array]) -> Iterator[pa.RecordBatch]:
-    """The rows of the table `turns`."""
+def turn_rows(arrays: Mapping[str, Array]) -> dict[str, pa.Array]:
+    """The columns of the table `turns`, but `corpus`."""
     games, turns = turn_places(arrays["first_turns"], slice(0, len(arrays["turns"])))
     records, boards, classes = (np.asarray(arrays[name]) for name in ("turns", "turn_boards", "turn_classes"))
     plays = text_column(arrays, "plays")
-    yield pa.record_batch(turn_columns(games, turns, records, boards, classes, plays))
+    return turn_columns(games, turns, records, boards, classes, plays)
 
 
 def matches_of(arrays: Mapping[str, Array]) -> Iterator[Match]:
