@@ -41,8 +41,8 @@ class RecordedMove(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A play or cube action, and what a file says of it: `equity` to the player on roll, and five cumulative chances after
-    it; None where the file has no value. A play has `moves`, if they are known, else its text. `level` is how
+    """A play or cube action, and what a file says of it: `equity` to the player on roll, and five cumulative chances
+    after it; None where the file has no value. A play has `moves`, if they are known, else its text. `level` is how
     deep the program looked, where that is not as for the other choices."""
 
     text: str

@@ -169,11 +169,10 @@ def said_of(turn: int, entry: ReplayedTurn) -> Iterator[Said]:
         if analysis.subject == "play" and entry.turn.dice:
             texts = play_texts(entry, analysis.choices)
         for number, (text, choice) in enumerate(zip(texts, analysis.choices, strict=True)):
-            values = (choice.equity, *(choice.chances or (None,) * 5))
-            yield Said(
-                turn, SUBJECTS.index(analysis.subject), analysis.analyst, choice.level or analysis.level, number, text, choice.is_made,
-                tuple(NAN if value is None else value for value in values), analysis.is_mwc,
-            )  # fmt: skip
+            found = (choice.equity, *(choice.chances or (None,) * 5))
+            values = tuple(NAN if value is None else value for value in found)
+            by = (SUBJECTS.index(analysis.subject), analysis.analyst, choice.level or analysis.level)
+            yield Said(turn, *by, number, text, choice.is_made, values, analysis.is_mwc)
 
 
 def play_texts(entry: ReplayedTurn, choices: Sequence[Choice]) -> list[str]:
